@@ -244,9 +244,10 @@ int gpubpf_cmd_conformance(const struct cli_args *args)
 	const char *only = cli_str(args, OPT_ON, NULL);
 	struct suite_run run = { .target = cli_str(args, OPT_TARGET, NULL), .device = cli_str(args, OPT_DEVICE, NULL),
 				 .verify = !cli_has(args, OPT_NO_VERIFY) };
-	char runtime_dir[4096];
+	char runtime_dir[4096], cache[4096];
 	int status;
 
+	run.cache = cli_env_cache_dir(cache, sizeof(cache));
 	run.runtime_dir = cli_env_runtime_dir(runtime_dir, sizeof(runtime_dir));
 	if (only && strcmp(only, HOST) && !cli_backend_known(only))
 		return CLI_USAGE;

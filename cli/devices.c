@@ -5,11 +5,13 @@
  */
 #include "devices.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "core/device.h"
 
 #define OPEN_MS 30000
@@ -17,9 +19,10 @@
 static void send_devices(const char *backend, const char *named, int to)
 {
 	const struct gpubpf_device_ops *ops = gpubpf_device_find(backend);
+	char cache[PATH_MAX];
 
 	for (uint32_t i = 0; ops && i < CLI_DEVICES; i++) {
-		struct gpubpf_device_open how = { .name = named, .index = i };
+		struct gpubpf_device_open how = { .name = named, .index = i, .cache = cli_env_cache_dir(cache, sizeof(cache)) };
 		struct gpubpf_device_caps caps;
 		struct gpubpf_device *device;
 		struct gpubpf_why why;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "core/wire/checks.h"
 #include "core/wire/fields.h"
 #include "maps/layout.h"
@@ -332,10 +334,19 @@ int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return err;
 }
 
+static int open_device(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	struct gpubpf_device_open how = d->how;
+	char cache[PATH_MAX];
+
+	how.cache = gpubpf_env_cache(cache, sizeof(cache)) ? cache : NULL;
+	return d->ops->device->open(&how, &d->device, why);
+}
+
 static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
-	int err = d->device ? 0 : ops->open(&d->how, &d->device, why);
+	int err = d->device ? 0 : open_device(d, why);
 
 	gpubpf_assert_held(&d->lock);
 	if (err < 0)

@@ -64,7 +64,7 @@ static int spawn(struct gpubpf_session *s, const struct application *app, pid_t 
 {
 	char path[4096], index[16], number[16], grid[64], block[64], sub_group[16];
 	const char *argv[] = { path, app->device->caps.backend, app->run->device ? app->run->device : "-", index, number, app->image,
-			       app->kernel, grid, block, sub_group, NULL };
+			       app->kernel, grid, block, sub_group, app->run->cache, NULL };
 	const struct grid_launch *l = &app->launch;
 	char **env;
 	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));

@@ -29,6 +29,7 @@ struct conformance_opts {
 	const char *device;       /* a part of its name; NULL: any */
 	uint32_t index;           /* of those, this one */
 	const char *target;       /* NULL: what suits the device best */
+	const char *cache;        /* struct gpubpf_device_open's */
 	bool verify;
 	bool dump;                /* print what the device would be given */
 	void (*progress)(void *arg, size_t done); /* cases that are done on a device, now and then; may be NULL */

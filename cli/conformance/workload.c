@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE: the application of the suite's probes. It launches
+ * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]: the application of the suite's probes. It launches
  * a kernel of IMAGE (tests/conformance/workload.cl) on a device, in so many blocks of so many threads, and knows nothing of
- * probes. DEVICE "-": any; SIZE: of the sub-groups that a kernel in OpenCL C asks for, 0: none. Exit status 0 if the kernel left what it should.
+ * probes. DEVICE "-": any; SIZE: of the sub-groups that a kernel in OpenCL C asks for, 0: none; CACHE: a folder
+ * for the device. Exit status 0 if the kernel left what it should.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 
 int main(int argc, char **argv)
 {
-	const struct gpubpf_device_ops *ops = argc == 10 ? gpubpf_device_find(argv[1]) : NULL;
+	const struct gpubpf_device_ops *ops = argc == 10 || argc == 11 ? gpubpf_device_find(argv[1]) : NULL;
 	struct gpubpf_device_open how = { 0 };
 	struct gpubpf_device *device;
 	struct gpubpf_why why = { "" };
@@ -122,9 +123,10 @@ int main(int argc, char **argv)
 
 	if (!ops || sscanf(argv[7], "%u,%u,%u", &l.grid[0], &l.grid[1], &l.grid[2]) != 3 ||
 	    sscanf(argv[8], "%u,%u,%u", &l.block[0], &l.block[1], &l.block[2]) != 3)
-		return fail("usage", "BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE");
+		return fail("usage", "BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]");
 	how.name = strcmp(argv[2], "-") ? argv[2] : NULL;
 	how.index = (uint32_t)strtoul(argv[3], NULL, 0);
+	how.cache = argv[10];
 	if (ops->open(&how, &device, &why) < 0)
 		return fail(argv[1], why.text);
 	return run(ops, device, argv, &l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/session_parse.c hooks/cache.c hooks/environ.c hooks/opencl/binary.c hooks/opencl/image.c
-// SOURCES: hooks/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c
+// SOURCES: hooks/session_parse.c hooks/cache.c core/wire/kept.c hooks/environ.c hooks/opencl/binary.c hooks/opencl/image.c
+// SOURCES: core/wire/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c
 // LIBS: -lpthread
 /* Any bytes as what a tool says to the agent, as what the agent finds in its cache, and as a SPIR-V module whose
  * constants are set: taken or refused, and nothing worse. The first byte says which. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/levelzero/code.c hooks/levelzero/native.c backends/spirv/device/levelzero_module.c backends/spirv/wire/parts.c backends/spirv/wire/clock.c
-// SOURCES: hooks/cache.c hooks/environ.c hooks/sha256.c core/wire/wire.c core/wire/name.c
+// SOURCES: hooks/cache.c core/wire/kept.c hooks/environ.c core/wire/sha256.c core/wire/wire.c core/wire/name.c
 // LIBS: -lpthread
 /* Any bytes as what the agent finds beside native code in its cache, as a twin that it is to load, and as a module of the
  * application's with flags and specialization constants, in parts or not: taken or refused, and what a driver would be given lies

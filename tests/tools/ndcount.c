@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An OpenCL layer that only counts: the work-items of every kernel enqueued, written at exit to the file
- * named by NDCOUNT as `kernel<TAB>launches<TAB>work-items`. It shares nothing with gpubpf: it is the
+ * named by NDCOUNT as `kernel<TAB>launches<TAB>work-items`; and a line for each program that is made of source, into the file
+ * named by NDSOURCES, since a process may end without exit handlers. It shares nothing with gpubpf: it is the
  * number that probes' counts are compared with.
  */
 #include <CL/cl_layer.h>
@@ -64,6 +65,18 @@ static cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, cl_uint
 	return err;
 }
 
+static cl_program CL_API_CALL from_source(cl_context context, cl_uint n, const char **texts, const size_t *sizes, cl_int *err)
+{
+	const char *path = getenv("NDSOURCES");
+	FILE *file = path ? fopen(path, "a") : NULL;
+
+	if (file) {
+		fputs("source\n", file);
+		fclose(file);
+	}
+	return next->clCreateProgramWithSource(context, n, texts, sizes, err);
+}
+
 __attribute__((destructor)) static void report(void)
 {
 	const char *path = getenv("NDCOUNT");
@@ -103,6 +116,7 @@ clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_i
 	table = *target;
 	table.clEnqueueNDRangeKernel = ndrange;
 	table.clEnqueueTask = task;
+	table.clCreateProgramWithSource = from_source;
 	*n_ret = sizeof(table) / sizeof(table.clGetPlatformIDs);
 	*layer_ret = &table;
 	return CL_SUCCESS;

@@ -110,18 +110,16 @@ static void ask(struct gpubpf_device *d)
 }
 
 /* NULL if the device refuses. */
-static cl_program test_program(struct gpubpf_device *d, bool atom, const char *clock)
+static cl_program build(struct gpubpf_device *d, const struct ocl_source *source)
 {
-	const char *texts[] = { wrapping, probing, clock };
 	struct gpubpf_why why;
-	char options[96];
+	const char *texts[3];
 	cl_program program;
 	cl_int err;
 
-	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "",
-		 gpubpf_cl_clock_options(d->caps.clock));
-	program = d->api.clCreateProgramWithSource(d->context, 3, texts, NULL, &err);
-	return err ? NULL : ocl_build(d, program, options, &why);
+	memcpy(texts, source->texts, sizeof(texts));
+	program = d->api.clCreateProgramWithSource(d->context, source->ntexts, texts, NULL, &err);
+	return err ? NULL : ocl_build(d, program, source->options, &why);
 }
 
 /* Launch one kernel of the test on the buffer and wait. */
@@ -175,22 +173,48 @@ static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
 }
 
+/* Build the program, or take it as it was built before, and run it; one from before that does not run is built anew. */
+static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, uint64_t *shared, uint64_t *read)
+{
+	const char *const texts[] = { wrapping, probing, clock };
+	char options[96];
+	const struct ocl_source source = { texts, 3, options };
+	int err;
+
+	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "",
+		 gpubpf_cl_clock_options(d->caps.clock));
+	d->test = ocl_kept_load(d, &source);
+	if (d->test && !run_test(d, d->test, shared, read))
+		return 0;
+	if (d->test) {
+		d->api.clReleaseProgram(d->test);
+		ocl_kept_forget(d, &source);
+	}
+	memset(shared, 0, WORDS * sizeof(*shared));
+	d->test = build(d, &source);
+	err = d->test ? run_test(d, d->test, shared, read) : -ENOEXEC;
+	if (!err)
+		ocl_kept_add(d, &source, d->test);
+	return err;
+}
+
 static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
 {
 	const char *none = gpubpf_cl_clock_source(GPUBPF_CLOCK_NONE);
 	uint64_t read[2 * WORDS] = { 0 };
 	uint64_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int err;
 
 	if (shared == MAP_FAILED)
 		return;
-	d->test = test_program(d, atom, d->clock_source);
+	err = build_and_run(d, atom, d->clock_source, shared, read);
 	if (!d->test && d->caps.clock != GPUBPF_CLOCK_NONE) {
 		d->caps.clock = GPUBPF_CLOCK_NONE;
 		d->caps.bits &= ~(uint64_t)GPUBPF_CAP_NVPTX_ASM;
 		d->clock_source = none;
-		d->test = test_program(d, atom, none);
+		err = build_and_run(d, atom, none, shared, read);
 	}
-	if (d->test && !run_test(d, d->test, shared, read))
+	if (!err)
 		judge(d, read, host_side);
 	munmap(shared, 4096);
 }

@@ -138,7 +138,9 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 		ocl_close(d);
 		return err;
 	}
+	d->cache = how->cache;
 	ocl_caps_fill(d);
+	d->cache = NULL;
 	prepare_where(d);
 	ocl_memory_try(d);
 	*device = d;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The OpenCL device, private parts. device.c: the operations of core/device.h; api.c: the
- * runtime's functions; caps.c: what a device has, found out by trying; module.c: programs.
+ * runtime's functions; caps.c: what a device has, found out by trying; kept.c: its program
+ * for that from before; module.c: programs.
  * libc and the CL headers only: the agent includes all of it.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
@@ -20,7 +21,7 @@
 	F(clReleaseContext) F(clRetainContext) F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) \
 	F(clReleaseMemObject) F(clEnqueueMapBuffer) F(clEnqueueUnmapMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
 	F(clCreateProgramWithBinary) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) \
-	F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
+	F(clGetProgramBuildInfo) F(clGetProgramInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
 	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
 
 /* a runtime: the loader, or the next layer of the application's */
@@ -45,6 +46,7 @@ struct gpubpf_device {
 	cl_mem arena;
 	size_t arena_size;
 	const char *clock_source;  /* gpubpf_clock_read() as OpenCL C */
+	const char *cache;         /* struct gpubpf_device_open's, while it is opened */
 	cl_program test;           /* what the caps were found out with; its kernels read the clock */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
@@ -68,6 +70,17 @@ void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_mem
 cl_int ocl_memory_tell(struct gpubpf_device *device, cl_kernel kernel); /* before a launch of our own */
 /* device.c: struct gpubpf_device_ops' buffer_address */
 int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
+
+/* kept.c: a CPU's program that was built before, from the user's cache: of that text with those options, by the same runtime, for
+ * the same processor. GPUs' runtimes keep what they build by themselves. NULL: none, or it cannot be loaded. */
+struct ocl_source {
+	const char *const *texts;
+	cl_uint ntexts;
+	const char *options;
+};
+cl_program ocl_kept_load(struct gpubpf_device *device, const struct ocl_source *source);
+void ocl_kept_add(struct gpubpf_device *device, const struct ocl_source *source, cl_program program);
+void ocl_kept_forget(struct gpubpf_device *device, const struct ocl_source *source);
 
 /* Fill device->caps by asking and by trying; what cannot be tried is absent. */
 void ocl_caps_fill(struct gpubpf_device *device);

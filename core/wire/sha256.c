@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* FIPS 180-4, 4.2.2 */
@@ -71,4 +72,13 @@ void gpubpf_sha256(const void *data, size_t size, uint8_t digest[32])
 		block(h, last + 64);
 	for (int i = 0; i < 32; i++)
 		digest[i] = h[i / 4] >> (24 - 8 * (i % 4));
+}
+
+void gpubpf_sha256_hex(const void *data, size_t size, char hex[65])
+{
+	uint8_t digest[32];
+
+	gpubpf_sha256(data, size, digest);
+	for (int i = 0; i < 32; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What opening a device compiles is kept in the user's cache: kept.py BUILD pocl|intel (TAP)
+
+Programs that are made of source are counted by a layer of the tests' own (tests/tools/ndcount.c). A file that is torn, another's under
+this name, or not what the runtime takes is as good as none, and is made anew; the device is the same each time."""
+import glob
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip_all
+
+build, runtime = os.path.abspath(sys.argv[1]), sys.argv[2]
+icd = os.environ.get("GPUBPF_TEST_INTEL", "") if runtime == "intel" else (glob.glob("/etc/OpenCL/vendors/pocl*.icd") or [""])[0]
+if not os.path.exists(icd):
+    skip_all(f"{runtime} is not installed")
+work = tempfile.TemporaryDirectory()
+cache, sources = f"{work.name}/cache", f"{work.name}/sources"
+DIGEST = 32
+AT_KEY, TEN = DIGEST + 8 + 4, 10  # behind what says what the file is, and the key's length
+
+
+def run(*command, cache=cache, expect=0):
+    """What it printed, and how many programs of source were made meanwhile."""
+    open(sources, "w", encoding="utf-8").close()
+    env = dict(os.environ, OCL_ICD_VENDORS=icd, XDG_CACHE_HOME=cache, XDG_RUNTIME_DIR=work.name, NDSOURCES=sources,
+               OPENCL_LAYERS=f"{build}/tests/tools/libndcount.so")
+    env.setdefault("POCL_CACHE_DIR", f"{work.name}/pocl")
+    got = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    ok(got.returncode == expect, f"exit status {expect}", got.returncode, got.stderr)
+    with open(sources, encoding="utf-8") as lines:
+        return got.stdout, len(lines.readlines())
+
+
+def opened(**how):
+    return run(f"{build}/gpubpf", "device", "list", "--backend", "opencl", "-j", **how)
+
+
+def kept():
+    found = glob.glob(f"{cache}/gpubpf/devices/*")
+    return found[0] if len(found) == 1 else None
+
+
+def content():
+    with open(kept(), "rb") as file:
+        return file.read()
+
+
+def put(data):
+    with open(kept(), "wb") as file:
+        file.write(data)
+
+
+def signed(data):
+    """As it would be if it had been written so."""
+    return hashlib.sha256(data[DIGEST:]).digest() + data[DIGEST:]
+
+
+def is_made_anew(text):
+    out, made = opened()
+    ok(out == first and made == 1, f"{text} is made anew", made, out)
+    out, made = opened()
+    ok(out == first and made == 0, "and is there the next time", made, out)
+
+
+first, made = opened()
+ok(made == 1 and kept(), f"{runtime}: the first time a program is compiled and kept", made, first)
+if not kept():
+    plan()
+    sys.exit(1)
+ok(stat.S_IMODE(os.stat(kept()).st_mode) == 0o600, "for its user alone")
+ok(stat.S_IMODE(os.stat(os.path.dirname(kept())).st_mode) == 0o700, "in a folder of his own")
+again, made = opened()
+ok(made == 0 and again == first, "then none is, and the device is the same", made, again)
+whole = content()
+put(whole[:len(whole) // 2])
+is_made_anew("half of it")
+whole = content()
+put(whole[:-TEN] + bytes(b ^ 1 for b in whole[-TEN:]))
+is_made_anew("what is not as it was written")
+whole = content()
+put(signed(whole[:AT_KEY] + bytes(b ^ 1 for b in whole[AT_KEY:AT_KEY + TEN]) + whole[AT_KEY + TEN:]))
+is_made_anew("what is for another processor")
+whole = content()
+size = int.from_bytes(whole[AT_KEY - 4:AT_KEY], "little")
+binary = AT_KEY + size + 4
+put(signed(whole[:binary] + bytes(len(whole) - binary)))
+is_made_anew("what the runtime does not take")
+
+folder, whole = os.path.dirname(kept()), content()
+os.chmod(folder, 0o755)
+out, made = opened()
+ok(out == first and made == 1 and content() == whole, "a folder that others see into is not used", made)
+os.chmod(folder, 0o700)
+with open(f"{work.name}/file", "w", encoding="utf-8"):
+    pass
+out, made = opened(cache=f"{work.name}/file")
+ok(out == first and made == 1, "nor one that cannot be made: the device opens without", made)
+
+loop = [f"{build}/gpubpf", "run", "-q", "-o", f"{build}/tests/cli/probe.bpf.o", "--", f"{build}/tests/cli/loop", "1", "0"]
+other = f"{work.name}/other"
+run(*loop, cache=other, expect=42)
+out, made = opened(cache=other)
+ok(made == 0 and out == first, "an application under a session keeps it for all", made)
+plan()
