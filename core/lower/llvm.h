@@ -55,6 +55,7 @@ struct gpubpf_llvm_target {
 	bool no_memory;            /* threads have registers alone: arrays become such, as far as that goes */
 	bool few_widths;           /* what LLVM makes of integers of other widths than 8, 16, 32 and 64 is wrong */
 	const char *passes;        /* run last, NULL none */
+	void (*optimised)(struct low *l); /* changes the module behind all of them; NULL: as it is */
 	const char *module_flag;   /* a flag of the module, NULL none */
 	unsigned module_flag_value;
 };

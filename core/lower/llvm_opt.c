@@ -90,5 +90,7 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 	low_overflows(l);
 	if (!err && l->target->few_widths)
 		err = low_widths(l);
+	if (!err && l->target->optimised)
+		l->target->optimised(l);
 	return err;
 }

@@ -14,5 +14,7 @@ struct sass_emit {
 
 /* struct gpubpf_llvm_target's inline_env */
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
+/* its optimised: in large probes what is the warp's own becomes each lane's own */
+void sass_own_lanes(struct low *l);
 
 #endif

@@ -98,3 +98,57 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));
 	cuda_inline_env_by(l, site, env, load_param, set_operands);
 }
+
+/* -- registers of lanes -- */
+
+#define LARGE 8                    /* blocks of a function */
+
+/* 0, of which the assembler does not know that it is one for all lanes. */
+static LLVMValueRef zero_of_lane(struct low *l)
+{
+	static const char text[] = "{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
+	LLVMTypeRef type = LLVMFunctionType(l->i32, NULL, 0, false);
+	LLVMValueRef zero = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), "=r", strlen("=r"), false, false,
+									LLVMInlineAsmDialectATT, false), NULL, 0, "");
+
+	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
+}
+
+/* To what is read of the twin's own words, all lanes the same, it is added; what follows from that is no warp's then. */
+static void add_zero(struct low *l, LLVMValueRef load, LLVMValueRef zero)
+{
+	LLVMValueRef own;
+
+	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(load));
+	own = LLVMBuildAdd(l->b, LLVMGetUndef(LLVMTypeOf(load)), zero, "");
+	LLVMReplaceAllUsesWith(load, own);
+	LLVMSetOperand(own, 0, load);
+}
+
+static bool reads_word(LLVMValueRef insn)
+{
+	return LLVMIsALoadInst(insn) && LLVMIsAGlobalVariable(LLVMGetOperand(insn, 0)) &&
+	       LLVMGetTypeKind(LLVMTypeOf(insn)) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(insn)) == 64;
+}
+
+static void own_lanes(struct low *l, LLVMValueRef fn)
+{
+	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(fn);
+	LLVMValueRef zero;
+
+	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(entry));
+	zero = zero_of_lane(l);
+	for (LLVMBasicBlockRef block = entry; block; block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef insn = LLVMGetFirstInstruction(block); insn; insn = LLVMGetNextInstruction(insn))
+			if (reads_word(insn))
+				add_zero(l, insn, zero);
+}
+
+/* Uniform registers, which probes give up for registers of lanes (probe.c), an assembler takes for free: in as few registers as
+ * there are it keeps values only of which it knows that they are in those. Small ones are better off as they are. */
+void sass_own_lanes(struct low *l)
+{
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
+		if (LLVMCountBasicBlocks(fn) >= LARGE)
+			own_lanes(l, fn);
+}

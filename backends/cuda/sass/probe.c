@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "code.h"
+#include "compact.h"
 #include "core/diag.h"
 #include "schedule.h"
 
@@ -398,6 +399,9 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 		return err;
 	sass_probe_note(p);
 	err = sass_schedule(w->arch, p);
+	sass_probe_note(p);
+	if (!err)
+		err = sass_compact(w->arch, p, k->frame);
 	sass_probe_note(p);
 	p->frame = k->frame;
 	return err;

@@ -42,6 +42,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;
 	e.target.library_end = alone ? gpubpf_bitcode_nvptx_alone_end : gpubpf_bitcode_nvptx_code_end;
 	e.target.inline_env = sass_inline_env;
+	e.target.optimised = sass_own_lanes;
 	e.target.inline_arguments = true;
 	e.target.inline_all = true;
 	e.target.own_divisions = true;

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes in fewer registers do what they did. Random ones, with branches, loops, pairs and quadruples, predicates, loads and stores
+ * whose scoreboards are waited for as late as may be, are carried out before and after: what is written late lands at any time
+ * that the hardware might choose, what is read late is read as late, results with a known time come when it is over. What an
+ * instruction makes is a number of which instruction it is and of what it found in its registers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sass/compact.h"
+#include "backends/cuda/sass/probe_work.h"
+#include "tests/tap.h"
+
+#define PROGRAMS 800
+#define RUNS 8
+#define MOST 400                   /* instructions */
+#define STEPS 400
+#define LANDS 13                   /* cycles until what has a known time is there, at most */
+#define CONSTANTS 4                /* registers that are written once, and read without a scoreboard */
+#define IADD3 0x210
+#define IMAD_WIDE 0x225
+#define LDG 0x381
+#define STG 0x386
+
+static const struct sass_arch *arch;
+static uint64_t seed;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t x = a * 0x9e3779b97f4a7c15ull + b;
+
+	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 32) * 0x94d049bb133111ebull;
+	return x ^ x >> 30;
+}
+
+static unsigned below(unsigned n)
+{
+	seed = mix(seed, 1);
+	return seed % n;
+}
+
+/* -- making one -- */
+
+static struct making {
+	struct sass_insn insns[MOST];
+	uint32_t n, regs;
+	uint32_t unsettled[256];           /* written so many cycles ago at least */
+	uint8_t written[256], read[256];   /* in flight with these scoreboards */
+	uint32_t blocks, begins[32], branches[32];
+} m;
+
+static struct sass_insn bare(unsigned opcode)
+{
+	struct sass_insn insn = { opcode, 0 };
+
+	insn = sass_with(sass_with(sass_with(insn, 12, 4, SASS_PT), 87, 4, SASS_PT), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
+	insn = sass_with(sass_with(sass_with(insn, SASS_READ_AT, 3, SASS_NO_SCOREBOARD), 81, 3, SASS_PT), 84, 3, SASS_PT);
+	insn = sass_with(sass_with(insn, 64, 8, SASS_RZ), 72, 1, opcode == LDG || opcode == STG);
+	return sass_with(insn, 77, 4, SASS_PT);
+}
+
+/* The registers of one that was put in are in flight, or on their way. */
+static void remember(struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned wb = sass_write_board(insn), rb = sass_read_board(insn);
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n; r++) {
+			if (x.written && wb != SASS_NO_SCOREBOARD)
+				m.written[r] |= 1u << wb;
+			else if (x.written)
+				m.unsettled[r] = 0;
+			else if (rb != SASS_NO_SCOREBOARD)
+				m.read[r] |= 1u << rb;
+			else if (wb != SASS_NO_SCOREBOARD)
+				m.read[r] |= 1u << wb;
+		}
+	}
+}
+
+/* Waits for what is in flight with a register that it names, and for what is on its way. A scoreboard that was set right before it
+ * is not seen yet. */
+static void add(struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_insn *before = &m.insns[m.n - 1];
+	unsigned waits = sass_waits(insn), passes = 1 + below(6);
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n; r++) {
+			waits |= m.written[r] | (x.written ? m.read[r] : 0);
+			if (m.unsettled[r] < LANDS)
+				*before = sass_with(*before, SASS_STALL_AT, 4, LANDS);
+		}
+		if (sass_work_touches(*before, &x) && sass_stall(*before) < SASS_SEEN)
+			*before = sass_with(*before, SASS_STALL_AT, 4, SASS_SEEN);
+	}
+	insn = sass_with(sass_with(insn, SASS_WAIT_AT, 6, waits), SASS_STALL_AT, 4, passes);
+	for (unsigned r = 0; r < m.regs; r++) {
+		m.written[r] &= ~waits;
+		m.read[r] &= ~waits;
+		m.unsettled[r] += sass_stall(*before);
+	}
+	if (sass_opcode(*before) != SASS_OP_NOP && sass_stall(*before) < SASS_SEEN)
+		remember(*before);
+	remember(insn);
+	m.insns[m.n++] = insn;
+}
+
+static unsigned any(unsigned wide, bool written)
+{
+	unsigned r = below(m.regs / wide) * wide;
+
+	return written && r < CONSTANTS ? CONSTANTS + below((m.regs - CONSTANTS) / 4) * 4 : r;
+}
+
+static struct sass_insn maybe(struct sass_insn insn)
+{
+	return below(4) ? insn : sass_with(insn, 12, 3, below(SASS_PT));
+}
+
+static void add_any(void)
+{
+	unsigned wide = 1 << below(3), size = wide == 1 ? 4 : wide == 2 ? 5 : 6, wb = below(SASS_SCOREBOARDS), rb = below(SASS_SCOREBOARDS);
+	struct sass_insn insn;
+
+	switch (below(6)) {
+	case 0: /* LDG */
+		insn = sass_with(sass_with(bare(LDG), 16, 8, any(wide, true)), 24, 8, any(2, false));
+		insn = sass_with(sass_with(insn, 73, 3, size), SASS_WRITE_AT, 3, wb);
+		add(maybe(below(2) ? insn : sass_with(insn, SASS_READ_AT, 3, rb)));
+		break;
+	case 1: /* STG */
+		insn = sass_with(sass_with(bare(STG), 24, 8, any(2, false)), 32, 8, any(wide, false));
+		add(maybe(sass_with(sass_with(insn, 73, 3, size), SASS_READ_AT, 3, rb)));
+		break;
+	case 2: /* STG of which nobody knows when it is over */
+		if (wide < 4)
+			add(sass_with(sass_with(sass_with(bare(STG), 24, 8, 0), 32, 8, 2), 73, 3, size));
+		break;
+	case 3:
+		insn = sass_with(sass_with(bare(IMAD_WIDE), 16, 8, any(2, true)), 24, 8, any(1, false));
+		add(maybe(sass_with(sass_with(insn, 32, 8, any(1, false)), 64, 8, any(2, false))));
+		break;
+	default:
+		insn = sass_with(sass_with(bare(IADD3), 16, 8, any(1, true)), 24, 8, any(1, false));
+		add(maybe(sass_with(sass_with(insn, 32, 8, any(1, false)), 64, 8, any(1, false))));
+		break;
+	}
+}
+
+/* What the blocks before have in flight is waited for by the first instruction only. */
+static void begin_block(uint32_t block)
+{
+	m.begins[block] = m.n;
+	m.insns[m.n++] = sass_nop((1u << SASS_SCOREBOARDS) - 1, LANDS);
+	memset(m.written, 0, sizeof(m.written));
+	memset(m.read, 0, sizeof(m.read));
+	memset(m.unsettled, 0x1f, sizeof(m.unsettled));
+}
+
+static void make(uint64_t of)
+{
+	seed = of;
+	m.n = 0;
+	m.regs = 12 + 4 * below(8);
+	m.blocks = 1 + below(6);
+	begin_block(0);
+	for (uint32_t r = 0; r < m.regs; r++)
+		add(sass_with(sass_with(sass_with(bare(IADD3), 16, 8, r), 24, 8, SASS_RZ), 32, 8, SASS_RZ));
+	for (uint32_t b = 0; b < m.blocks; b++) {
+		if (b)
+			begin_block(b);
+		for (unsigned n = 4 + below(20); n--;)
+			add_any();
+		m.insns[m.n - 1] = sass_with(m.insns[m.n - 1], SASS_STALL_AT, 4, SASS_SEEN);
+		m.branches[b] = m.n;
+		m.insns[m.n++] = sass_with(sass_with(bare(b + 1 < m.blocks ? SASS_OP_BRA : SASS_OP_EXIT), 64, 24, 0), 72, 15, 0);
+	}
+	for (uint32_t b = 0; b + 1 < m.blocks; b++) {
+		uint32_t at = m.branches[b];
+		struct sass_insn bra = sass_with(sass_bra(arch, ((int64_t)m.begins[below(m.blocks)] - at - 1) * SASS_INSN), 12, 3, below(SASS_PT));
+
+		m.insns[at] = sass_with(bra, SASS_STALL_AT, 4, 5);
+	}
+}
+
+/* -- carrying it out -- */
+
+struct late {
+	uint32_t insn, step, time;         /* carried out there; when it is over without a scoreboard */
+	uint64_t found;                    /* of what it read, and */
+	bool samples, lands;               /* that is still to do */
+	uint8_t read, write;               /* scoreboards */
+	uint32_t since;
+};
+
+static struct run {
+	uint32_t regs[256];
+	struct late late[STEPS];
+	uint32_t nlate;
+	uint64_t trace;
+} run;
+
+static uint64_t found(struct sass_insn insn, uint32_t i)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	uint64_t v = i;
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned k = 0; k < x.n && !x.written; k++)
+			v = mix(v, run.regs[x.reg + k] + 1ull);
+	}
+	return v;
+}
+
+static void land(const struct sass_insn *insns, struct late *l)
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insns[l->insn])), insns[l->insn], 0);
+
+	if (l->samples) {
+		l->found = found(insns[l->insn], l->insn);
+		run.trace += x.n ? 0 : mix(l->found, l->step);
+		l->samples = false;
+	}
+	for (unsigned k = 0; k < x.n && l->lands; k++)
+		run.regs[x.reg + k] = mix(l->found, k);
+	l->lands = false;
+}
+
+/* Those that are waited for now, or whose time is over. */
+static void settle(const struct sass_insn *insns, unsigned waits, uint32_t now, bool all)
+{
+	for (uint32_t k = 0; k < run.nlate; k++) {
+		struct late *l = &run.late[k];
+		bool seen = l->since + SASS_SEEN <= now;
+
+		if (all || (l->write == SASS_NO_SCOREBOARD && l->read == SASS_NO_SCOREBOARD && l->time <= now && !l->samples) ||
+		    (seen && waits >> l->write & 1))
+			land(insns, l);
+		else if (l->samples && seen && waits >> l->read & 1)
+			l->found = found(insns[l->insn], l->insn), l->samples = false,
+			run.trace += sass_operand(sass_form_find(sass_opcode(insns[l->insn])), insns[l->insn], 0).n ? 0 : mix(l->found, l->step);
+	}
+}
+
+static void carry_out(const struct sass_insn *insns, uint32_t i, uint32_t step, uint32_t now, uint64_t choice)
+{
+	struct sass_insn insn = insns[i];
+	bool slow = sass_is_slow(insn), store = sass_opcode(insn) == STG;
+	struct late *l = &run.late[run.nlate++];
+
+	*l = (struct late){ .insn = i, .step = step, .time = now + 1 + choice % LANDS, .found = found(insn, i), .lands = !store,
+			    .read = sass_read_board(insn), .write = sass_write_board(insn), .since = now };
+	l->samples = slow && choice >> 8 & 1;
+	if (slow && !l->samples && store)
+		run.trace += mix(l->found, step);
+	if (slow && !l->samples && choice >> 9 & 1)
+		land(insns, l);
+}
+
+static uint64_t carry_out_all(const struct sass_insn *insns, uint32_t n, uint64_t choices)
+{
+	uint32_t i = 0, now = 0;
+
+	memset(&run, 0, sizeof(run));
+	for (uint32_t step = 0; step < STEPS && i < n; step++) {
+		uint64_t choice = mix(choices, step);
+		struct sass_insn insn = insns[i];
+		bool meant = sass_field(insn, 12, 4) == SASS_PT || choice >> 20 & 1;
+
+		settle(insns, sass_waits(insn), now, false);
+		if (meant && sass_opcode(insn) == SASS_OP_EXIT)
+			break;
+		if (meant && sass_opcode(insn) != SASS_OP_BRA && sass_opcode(insn) != SASS_OP_NOP)
+			carry_out(insns, i, step, now, choice);
+		now += sass_passes(insn);
+		i += meant && sass_opcode(insn) == SASS_OP_BRA ? 1 + sass_branch(arch, insn) / SASS_INSN : 1;
+	}
+	settle(insns, 0, now, true);
+	for (uint32_t k = 0; k < run.nlate; k++)
+		run.trace += sass_operand(sass_form_find(sass_opcode(insns[run.late[k].insn])), insns[run.late[k].insn], 0).n ?
+				     mix(run.late[k].found, run.late[k].step) : 0;
+	return run.trace;
+}
+
+static bool is_even(const struct sass_probe *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(p->insns[i])), p->insns[i], o);
+
+			if (x.n && x.reg % x.n)
+				return false;
+		}
+	return true;
+}
+
+int main(void)
+{
+	uint32_t before = 0, after = 0, fewer = 0, wrong = 0, branching = 0, odd = 0;
+
+	arch = sass_arch_find(90);
+	for (uint32_t k = 0; k < PROGRAMS; k++) {
+		struct sass_insn insns[MOST];
+		struct sass_probe probe = { .insns = insns, .n = 0 };
+
+		make(mix(k, 7));
+		memcpy(insns, m.insns, sizeof(insns));
+		probe.n = m.n;
+		sass_probe_note(&probe);
+		before += probe.regs;
+		branching += probe.diverges;
+		if (sass_compact(arch, &probe, 0) < 0)
+			abort();
+		sass_probe_note(&probe);
+		after += probe.regs;
+		fewer += probe.regs < m.regs;
+		odd += !is_even(&probe);
+		for (uint64_t r = 0; r < RUNS; r++)
+			if (carry_out_all(m.insns, m.n, mix(k, r)) != carry_out_all(insns, m.n, mix(k, r))) {
+				note("program %u, %u registers in place of %u, run %u", k, probe.regs, m.regs, (unsigned)r);
+				wrong++;
+				break;
+			}
+	}
+	ok(!wrong, "%u of %u programs do something else", wrong, PROGRAMS);
+	ok(!odd, "%u of them have a pair or four registers where no such may be", odd);
+	ok(branching > PROGRAMS / 2 && fewer > branching / 4, "%u of %u with branches have fewer registers", fewer, branching);
+	ok(after < before, "%u registers in place of %u", after, before);
+	return done();
+}
