@@ -383,17 +383,15 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 	edit_bottom(in, function, body);
 }
 
-/* Does the twin have this node for that symbol: its definition, or a declaration, also for want of one before a
- * definition that stands further down? */
+/* Does the twin have this node for that symbol: its definition, or a declaration of what is defined nowhere or further down, also
+ * where another's definition stood? Behind the definition assemblers take a declaration for a second one. */
 static bool keeps(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
 {
-	bool body = ptx_child(in->m, node, PTX_BLOCK, 0) != PTX_NONE;
-
 	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
 		return false;
 	if (!symbol->function || in->m->nodes[node].entry)
 		return node == symbol->node;
-	return node == symbol->node || !body || node < symbol->node;
+	return node <= symbol->node || !symbol->defined;
 }
 
 /* Top-level nodes that the twin does not have become nothing. */
