@@ -168,13 +168,16 @@ static void drop_waits(struct opened *o)
 	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
 }
 
+static uint32_t waited;             /* exits' probes that wait for what the kernel has just set, of all kernels */
+
 /* Where the kernel falls into an exit's probe that waits for it, not at once: a scoreboard just set is not seen yet. */
 static void wait_at_once(struct opened *o)
 {
 	struct sass_insn was = get(o, first_added(o)), waits = get(o, first_added(o) + 1);
 
-	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP)
+	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP || !sass_waits(waits)) /* above the kernel's registers: for none */
 		return;
+	waited++;
 	ok(sass_stall(was) >= 2 && !sass_waits(was) && sass_waits(waits), "an exit's probe waits for the kernel, but not at once");
 	set(o, first_added(o), waits);
 	set(o, first_added(o) + 1, was);
@@ -819,6 +822,7 @@ int main(int argc, char **argv)
 		try_build(&job, &builds[i]);
 	gpubpf_worker_destroy(compile);
 	gpubpf_worker_destroy(assemble);
+	ok(waited, "%u exits' probes waited for what was just set", waited);
 	ok(settled, "%u exits' probes were among the kernel's registers", settled);
 	ok(together ? !keeping : keeping > 4, "%u begin with what an entry's has left", keeping);
 	ran("sass", "entry");
