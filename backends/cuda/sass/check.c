@@ -460,9 +460,15 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 	return true;
 }
 
+/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. */
+static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
+{
+	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
+}
+
 static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
 {
-	return read->boards[reg] && (read->again[reg] || !excludes(c, read->at[reg], i));
+	return read->boards[reg] && !comes_behind(read, reg, insn_at(c, i)) && (read->again[reg] || !excludes(c, read->at[reg], i));
 }
 
 static int check_operands(struct checked *c, struct pending *p, uint32_t i)

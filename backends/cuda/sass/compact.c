@@ -246,7 +246,15 @@ static bool reads(const struct compacting *c, uint32_t i, unsigned reg)
 	return any;
 }
 
-/* What it writes is another value than what was there, but for lanes that do not, and where that is read late: both lie there. */
+/* Does what lay in the register stay beside what is written to it? For lanes that do not write, and while it is in flight: accesses
+ * of one unit come one after the other, and an assembler lets one write what one before it has not read yet. */
+static bool stays(const struct compacting *c, uint32_t i, unsigned reg)
+{
+	struct sass_insn insn = c->p->insns[i];
+
+	return !is_always(insn) || (is_late(insn) && reads(c, i, reg)) || stays_in_flight(&cells_of(c, i)[reg], insn);
+}
+
 static void carry_out(struct compacting *c, uint32_t i, struct cell *cells)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -262,7 +270,7 @@ static void carry_out(struct compacting *c, uint32_t i, struct cell *cells)
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && x.written; r++) {
 			uint16_t made = find(c, c->defined[i * c->regs + r]);
-			bool kept = (!is_always(insn) || (is_late(insn) && reads(c, i, r))) && cells[r].value != NONE;
+			bool kept = stays(c, i, r) && cells[r].value != NONE;
 
 			cells[r] = kept ? cells[r] : (struct cell){ .value = made };
 			cells[r].value = kept ? unite(c, cells[r].value, made) : made;

@@ -40,7 +40,7 @@ static LLVMValueRef read_given(struct low *l, enum sass_given given)
 	LLVMValueRef lane;
 	char text[60];
 
-	if (!sass_given_each(given)) {
+	if (!sass_given_apart(given)) {
 		snprintf(text, sizeof(text), "ld.local.u64 $0, [%u];", off);
 		return asm_call(l, text, "=l", NULL);
 	}
@@ -114,21 +114,36 @@ static LLVMValueRef zero_of_lane(struct low *l)
 	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
 }
 
-/* To what is read of the twin's own words, all lanes the same, it is added; what follows from that is no warp's then. */
-static void add_zero(struct low *l, LLVMValueRef load, LLVMValueRef zero)
+/* To what all lanes have the same it is added; what follows from that is no warp's then. */
+static void add_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 {
 	LLVMValueRef own;
 
-	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(load));
-	own = LLVMBuildAdd(l->b, LLVMGetUndef(LLVMTypeOf(load)), zero, "");
-	LLVMReplaceAllUsesWith(load, own);
-	LLVMSetOperand(own, 0, load);
+	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(same));
+	own = LLVMBuildAdd(l->b, LLVMGetUndef(LLVMTypeOf(same)), LLVMBuildTrunc(l->b, zero, LLVMTypeOf(same), ""), "");
+	LLVMReplaceAllUsesWith(same, own);
+	LLVMSetOperand(own, 0, same);
 }
 
-static bool reads_word(LLVMValueRef insn)
+/* The twin's own words, and where the lane is. */
+static bool reads_same(LLVMValueRef insn)
 {
-	return LLVMIsALoadInst(insn) && LLVMIsAGlobalVariable(LLVMGetOperand(insn, 0)) &&
-	       LLVMGetTypeKind(LLVMTypeOf(insn)) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(insn)) == 64;
+	static const char *const registers[] = { "smid", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z" };
+	static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+	LLVMValueRef callee = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
+	const char *name = "";
+	size_t len = 0;
+
+	if (LLVMIsALoadInst(insn))
+		return LLVMIsAGlobalVariable(LLVMGetOperand(insn, 0)) && LLVMGetTypeKind(LLVMTypeOf(insn)) == LLVMIntegerTypeKind &&
+		       LLVMGetIntTypeWidth(LLVMTypeOf(insn)) == 64;
+	if (callee && LLVMIsAFunction(callee))
+		name = LLVMGetValueName2(callee, &len);
+	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++)
+		if (len == strlen(prefix) + strlen(registers[i]) && !memcmp(name, prefix, strlen(prefix)) &&
+		    !strcmp(name + strlen(prefix), registers[i]))
+			return true;
+	return false;
 }
 
 static void own_lanes(struct low *l, LLVMValueRef fn)
@@ -140,7 +155,7 @@ static void own_lanes(struct low *l, LLVMValueRef fn)
 	zero = zero_of_lane(l);
 	for (LLVMBasicBlockRef block = entry; block; block = LLVMGetNextBasicBlock(block))
 		for (LLVMValueRef insn = LLVMGetFirstInstruction(block); insn; insn = LLVMGetNextInstruction(insn))
-			if (reads_word(insn))
+			if (reads_same(insn))
 				add_zero(l, insn, zero);
 }
 

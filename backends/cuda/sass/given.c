@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "given.h"
 
-enum lanes { EACH, ALL };
+enum lanes { EACH, ALL, ANY };
 
 static const struct {
 	const char *field;
@@ -23,6 +23,11 @@ enum sass_given sass_given_of(const char *field, unsigned i)
 bool sass_given_each(enum sass_given given)
 {
 	return rows[given].lanes == EACH;
+}
+
+bool sass_given_apart(enum sass_given given)
+{
+	return rows[given].lanes != ALL;
 }
 
 bool sass_reads_given(struct sass_insn insn, enum sass_given *given, unsigned *half)

@@ -16,8 +16,10 @@ enum sass_given {
 
 /* Of element i of a field; SASS_NGIVEN: none. */
 enum sass_given sass_given_of(const char *field, unsigned i);
-/* Has each lane its own? */
+/* Has each lane its own, in registers? */
 bool sass_given_each(enum sass_given given);
+/* Is it to look to an assembler as if each had? */
+bool sass_given_apart(enum sass_given given);
 /* Does the instruction of a probe read a given, and which half of it first? LDL R, [any + offset]. */
 bool sass_reads_given(struct sass_insn insn, enum sass_given *given, unsigned *half);
 

@@ -77,7 +77,7 @@ static bool asks_where(enum gpubpf_site kind)
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, enum gpubpf_site kind, bool wanders)
 {
 	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
-	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
+	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_SPACE };
 	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
 	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
 	static const enum sass_given branch[] = { SASS_GIVEN_LANES, SASS_GIVEN_ACTIVE, SASS_GIVEN_COUNT, SASS_GIVEN_TAKEN };
@@ -345,13 +345,21 @@ static bool gives_right(const struct run *run, const struct sass_around *around,
 
 	switch (around->place.kind) {
 	case GPUBPF_SITE_BRANCH:
-		return run->address == (taken ? LANE : 0) && run->value == LANE && run->place == taken;
+		return run->address == (taken ? LANE : 0) && run->value == LANE && run->place == taken && run->bytes == 1;
 	case GPUBPF_SITE_LINE:
-		return run->address == around->line && run->value == id && run->place == id;
+		return run->address == around->line && run->value == id && run->place == id && run->bytes == 1;
 	default:
 		return run->address == named(own, 0, before) && run->value == named(own, 1, before) &&
-		       run->place == (uint32_t)named(own, 2, before);
+		       run->place == (uint32_t)named(own, 2, before) && run->bytes == 1;
 	}
+}
+
+/* The one that the instruction names; of some it is each lane's own. */
+static uint32_t space_of(const struct sass_access *a)
+{
+	bool one = a->spaces && !(a->spaces & (a->spaces - 1));
+
+	return one ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
 }
 
 static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_around *around, uint32_t regs)
@@ -382,7 +390,8 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
 		return run.value == sass_field(own, 54, 4) && run.bytes == GPUBPF_BARRIER_BLOCK && run.place == around->place.id;
 	return !meant || (run.address == address_of(code, own, &before) && run.value == value_of(own, &before, run.bytes) &&
-			  run.place == around->place.id && run.bytes == around->place.access.bytes);
+			  run.place == (asks_where(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
+			  run.bytes == around->place.access.bytes);
 }
 
 /* -- a kernel -- */

@@ -22,6 +22,7 @@
 #define IMAD_WIDE 0x225
 #define LDG 0x381
 #define STG 0x386
+#define SHFL 0x589               /* R16 <- R24, of the lane in R0 */
 
 static const struct sass_arch *arch;
 static uint64_t seed;
@@ -84,8 +85,8 @@ static void remember(struct sass_insn insn)
 }
 
 /* Waits for what is in flight with a register that it names, and for what is on its way. A scoreboard that was set right before it
- * is not seen yet. */
-static void add(struct sass_insn insn)
+ * is not seen yet. Those of not_for are not waited for. */
+static void add_but(struct sass_insn insn, unsigned not_for)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_insn *before = &m.insns[m.n - 1];
@@ -102,6 +103,7 @@ static void add(struct sass_insn insn)
 		if (sass_work_touches(*before, &x) && sass_stall(*before) < SASS_SEEN)
 			*before = sass_with(*before, SASS_STALL_AT, 4, SASS_SEEN);
 	}
+	waits &= ~not_for;
 	insn = sass_with(sass_with(insn, SASS_WAIT_AT, 6, waits), SASS_STALL_AT, 4, passes);
 	for (unsigned r = 0; r < m.regs; r++) {
 		m.written[r] &= ~waits;
@@ -112,6 +114,11 @@ static void add(struct sass_insn insn)
 		remember(*before);
 	remember(insn);
 	m.insns[m.n++] = insn;
+}
+
+static void add(struct sass_insn insn)
+{
+	add_but(insn, 0);
 }
 
 static unsigned any(unsigned wide, bool written)
@@ -131,7 +138,17 @@ static void add_any(void)
 	unsigned wide = 1 << below(3), size = wide == 1 ? 4 : wide == 2 ? 5 : 6, wb = below(SASS_SCOREBOARDS), rb = below(SASS_SCOREBOARDS);
 	struct sass_insn insn;
 
-	switch (below(6)) {
+	switch (below(7)) {
+	case 6: /* SHFL, and one that writes what it reads, for which it does not wait: they come one after the other */
+		insn = sass_with(sass_with(bare(SHFL), SASS_READ_AT, 3, rb), SASS_WRITE_AT, 3, (rb + 1) % SASS_SCOREBOARDS);
+		for (unsigned r = 0; r < m.regs; r++)
+			if ((m.read[r] | m.written[r]) & (1u << rb | 1u << (rb + 1) % SASS_SCOREBOARDS | 1u << (rb + 2) % SASS_SCOREBOARDS))
+				return;
+		wide = any(1, true);
+		add(sass_with(sass_with(insn, 16, 8, any(1, true)), 24, 8, wide));
+		if (sass_field(m.insns[m.n - 1], 16, 8) != wide)
+			add_but(sass_with(sass_with(sass_with(insn, SASS_WRITE_AT, 3, (rb + 2) % SASS_SCOREBOARDS), 16, 8, wide), 24, 8, any(1, false)), 1u << rb);
+		break;
 	case 0: /* LDG */
 		insn = sass_with(sass_with(bare(LDG), 16, 8, any(wide, true)), 24, 8, any(2, false));
 		insn = sass_with(sass_with(insn, 73, 3, size), SASS_WRITE_AT, 3, wb);
@@ -223,15 +240,23 @@ static uint64_t found(struct sass_insn insn, uint32_t i)
 	return v;
 }
 
+static void sample(const struct sass_insn *insns, struct late *l)
+{
+	if (!l->samples)
+		return;
+	l->found = found(insns[l->insn], l->insn);
+	l->samples = false;
+	run.trace += sass_opcode(insns[l->insn]) == STG ? mix(l->found, l->step) : 0;
+}
+
 static void land(const struct sass_insn *insns, struct late *l)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insns[l->insn])), insns[l->insn], 0);
 
-	if (l->samples) {
-		l->found = found(insns[l->insn], l->insn);
-		run.trace += x.n ? 0 : mix(l->found, l->step);
-		l->samples = false;
-	}
+	for (struct late *before = run.late; before < l && sass_opcode(insns[l->insn]) == SHFL; before++)
+		if (sass_opcode(insns[before->insn]) == SHFL)
+			sample(insns, before);
+	sample(insns, l);
 	for (unsigned k = 0; k < x.n && l->lands; k++)
 		run.regs[x.reg + k] = mix(l->found, k);
 	l->lands = false;
@@ -247,9 +272,8 @@ static void settle(const struct sass_insn *insns, unsigned waits, uint32_t now, 
 		if (all || (l->write == SASS_NO_SCOREBOARD && l->read == SASS_NO_SCOREBOARD && l->time <= now && !l->samples) ||
 		    (seen && waits >> l->write & 1))
 			land(insns, l);
-		else if (l->samples && seen && waits >> l->read & 1)
-			l->found = found(insns[l->insn], l->insn), l->samples = false,
-			run.trace += sass_operand(sass_form_find(sass_opcode(insns[l->insn])), insns[l->insn], 0).n ? 0 : mix(l->found, l->step);
+		else if (seen && waits >> l->read & 1)
+			sample(insns, l);
 	}
 }
 
@@ -288,8 +312,7 @@ static uint64_t carry_out_all(const struct sass_insn *insns, uint32_t n, uint64_
 	}
 	settle(insns, 0, now, true);
 	for (uint32_t k = 0; k < run.nlate; k++)
-		run.trace += sass_operand(sass_form_find(sass_opcode(insns[run.late[k].insn])), insns[run.late[k].insn], 0).n ?
-				     mix(run.late[k].found, run.late[k].step) : 0;
+		run.trace += sass_opcode(insns[run.late[k].insn]) == STG ? 0 : mix(run.late[k].found, run.late[k].step);
 	return run.trace;
 }
 

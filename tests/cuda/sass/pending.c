@@ -33,6 +33,14 @@ static struct sass_insn set(unsigned predicate)
 	return sass_with((struct sass_insn){ 0x000000070600720c, 0x000fe20003f06270 }, 81, 3, predicate);
 }
 
+/* SHFL.IDX PT, to, from, R5, 0x1f, which tells when it has read */
+static struct sass_insn shuffle(unsigned to, unsigned from)
+{
+	struct sass_insn shfl = { 0x00001fff04047589, 0x0002a800000e0000 };
+
+	return sass_with(sass_with(sass_with(sass_with(shfl, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD), SASS_WRITE_AT, 3, to % 4 + 2);
+}
+
 /* Are all of them taken? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
@@ -71,5 +79,8 @@ int main(void)
 	ok(!TAKEN(store(0), set(0), write(8)), "nor has a predicate that was written in between");
 	ok(TAKEN(store(0), set(1), write(8)), "but one has beside which another was");
 	ok(!TAKEN(store(8), store(0), write(8)), "of two stores neither is forgotten");
+	ok(TAKEN(shuffle(8, 4), shuffle(4, 9)), "of one unit that is slow what comes later writes what was read before");
+	ok(!TAKEN(shuffle(8, 4), write(SASS_PT)), "others do not");
+	ok(!TAKEN(store(SASS_PT), shuffle(4, 9)) && !TAKEN(shuffle(8, 4), store(SASS_PT), shuffle(4, 9)), "nor does it, of what another unit reads too");
 	return done();
 }
