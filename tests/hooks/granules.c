@@ -67,6 +67,7 @@ void gpubpf_hook_note(const char *format, ...)
 }
 
 void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
 
 void *__wrap_calloc(size_t n, size_t size)
 {
