@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +30,13 @@ static int make_folder(char *path)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Only one that is the user's own and closed to others will do. */
-static int open_folder(const char *dir, bool make)
+int gpubpf_kept_open(const char *folder, bool make)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s", dir) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	if (make && make_folder(path) < 0)
 		return -EACCES;
@@ -54,7 +52,7 @@ static int open_folder(const char *dir, bool make)
 
 int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size)
 {
-	int dir = open_folder(folder, true), fd, err;
+	int dir = gpubpf_kept_open(folder, true), fd, err;
 	char temp[96];
 
 	if (dir < 0)
@@ -105,7 +103,7 @@ static int read_all(int fd, size_t max, void **data, size_t *size)
 
 int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **data, size_t *size)
 {
-	int dir = open_folder(folder, false), fd, err;
+	int dir = gpubpf_kept_open(folder, false), fd, err;
 
 	if (dir < 0)
 		return -ENOENT;
@@ -143,7 +141,7 @@ static const void *content(const uint8_t *file, size_t nfile, const void *key, s
 
 static void drop(const char *folder, const char *name)
 {
-	int dir = open_folder(folder, false);
+	int dir = gpubpf_kept_open(folder, false);
 
 	if (dir < 0)
 		return;

@@ -6,7 +6,11 @@
 #ifndef GPUBPF_WIRE_KEPT_H
 #define GPUBPF_WIRE_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* The folder, open; make: it and those above it, where they are missing. -EPERM: it is another's, or open to others. */
+int gpubpf_kept_open(const char *folder, bool make);
 
 /* By a name; what is there already stays. 0 or -errno. */
 int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size);

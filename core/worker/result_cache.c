@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/kept.h"
 #include "core/wire/write_all.h"
 
 #define SUFFIX ".gpubpf"
@@ -82,24 +83,9 @@ static void *read_checked(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], si
 	return NULL;
 }
 
-/* Open the cache's folder; only one that is the user's own and closed to others will do. */
-static int open_folder(const char *dir)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
 int gpubpf_result_cache_check(const char *dir)
 {
-	int fd = open_folder(dir);
+	int fd = gpubpf_kept_open(dir, false);
 
 	if (fd >= 0)
 		close(fd);
@@ -109,7 +95,7 @@ int gpubpf_result_cache_check(const char *dir)
 void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], size_t *size)
 {
 	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)];
-	int dirfd = open_folder(dir), fd;
+	int dirfd = gpubpf_kept_open(dir, false), fd;
 	void *data = NULL;
 
 	if (dirfd < 0)
@@ -243,7 +229,7 @@ void gpubpf_result_cache_put(const char *dir, const uint8_t key[GPUBPF_RESULT_CA
 	if (size > bound / 4)
 		return;
 	mkdir(dir, 0700); /* its parent is the caller's */
-	dirfd = open_folder(dir);
+	dirfd = gpubpf_kept_open(dir, false);
 	if (dirfd < 0)
 		return;
 	file_name(key, name);

@@ -286,7 +286,6 @@ static void follow(struct compacting *c)
 	struct cell cells[REGS];
 	bool changed = true;
 
-	memset(c->cells, 0xff, (size_t)c->p->n * c->regs * sizeof(*c->cells));
 	for (size_t k = 0; k < (size_t)c->p->n * c->regs; k++)
 		c->cells[k] = (struct cell){ .value = NONE };
 	for (uint32_t r = 0; r < c->regs; r++)
