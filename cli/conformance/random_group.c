@@ -87,6 +87,7 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 		if (is_ring(m))
 			g->maps[m] = small;
 		g->maps[m].max_entries = 1;
+		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* that of key 0, which is the first */
 	}
 }
 

@@ -45,6 +45,7 @@ for at in 6x 8 6,5 -1; do parts 0x9 $at; run "$GPUBPF" conformance -b host --tes
 run "$GPUBPF" conformance -b host --random 24 --seed 4; is 0 "random programs on the interpreter"
 prints '^ *random *host *interpreter *\(1 *0 *0\|0 *0 *1\)$' "are compared with the kernel, or skipped where it may not be asked"
 prints '^ran on host, interpreter: 24 programs of the seeds 4 to \|^skipped on host' "how many, and of which seeds"
+run "$GPUBPF" conformance -b host --random 1 --seed 5; is 0 "one alone, which uses no maps of maps"
 run "$GPUBPF" conformance -b host --random 1100 --seed 4 --jobs 3; is 0 "three at a time"
 prints '^ran on host, interpreter: 1100 programs of the seeds 4 to 1103\|^skipped on host' "run the same ones"
 for bad in 0 257 x; do run "$GPUBPF" conformance -b host --random 9 --jobs $bad; is 2 "--jobs $bad"; one_line "it"; done
