@@ -106,8 +106,9 @@ static void run_devices(struct suite_run *run)
 		struct shown shown = { run, d, 0 };
 
 		suite_run_device(run, d, show, &shown);
-		fprintf(stderr, "%s%s, %s: %u of %u cases passed\n", isatty(STDERR_FILENO) ? "\r" : "", d->caps.backend,
-			d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases);
+		fprintf(stderr, "%s%s, %s: %u of %u cases passed, %u failed, %u skipped\n", isatty(STDERR_FILENO) ? "\r" : "",
+			d->caps.backend, d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases,
+			suite_count(run, d, NULL, SUITE_FAILED), suite_count(run, d, NULL, SUITE_SKIPPED));
 	}
 	gpubpf_workers_keep(false);
 }

@@ -109,6 +109,10 @@ uint32_t suite_count(const struct suite_run *run, const struct suite_device *dev
 /* The name of the i-th group, in the order of the cases; NULL past the end. */
 const char *suite_group(const struct suite *s, uint32_t i);
 
+/* What failed, and each reason for which cases were skipped, once; lines begin with `before`. */
+void suite_put_failures(const struct suite_run *run, const struct suite_device *d, const char *before, FILE *out);
+void suite_put_skipped(const struct suite_run *run, const struct suite_device *d, const char *before, FILE *out);
+
 /* One file a form. */
 void suite_write_text(const struct suite_run *run, FILE *out);
 void suite_write_json(const struct suite_run *run, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix for a document: groups down, devices across. */
+/* The matrix for a document: groups down, devices across; below it what failed and what was skipped, and why. */
 #include <string.h>
 #include <time.h>
 
@@ -49,6 +49,10 @@ void suite_write_markdown(const struct suite_run *run, FILE *out)
 		put_row(run, group, out);
 	put_row(run, NULL, out);
 	fputc('\n', out);
+	for (uint32_t i = 0; i < run->ndevices; i++) {
+		suite_put_failures(run, &run->devices[i], "- ", out);
+		suite_put_skipped(run, &run->devices[i], "- ", out);
+	}
 	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
 		fprintf(out, "- `%s` %s\n", run->suite.objects[i].sha256, run->suite.objects[i].name);
 }

@@ -5,6 +5,8 @@
 #include "core/session/table.h"
 #include "suite.h"
 
+#define NAMED 4 /* cases of those skipped for one reason; JSON has all */
+
 static void put_matrix(const struct suite_run *run, FILE *out)
 {
 	struct gpubpf_table t;
@@ -26,14 +28,14 @@ static void put_matrix(const struct suite_run *run, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void put_failures(const struct suite_run *run, const struct suite_device *d, FILE *out)
+void suite_put_failures(const struct suite_run *run, const struct suite_device *d, const char *before, FILE *out)
 {
 	for (uint32_t i = 0; i < run->suite.ncases; i++) {
 		const struct suite_case *c = &run->suite.cases[i];
 		const struct suite_result *r = &d->results[i];
 
 		if (r->state == SUITE_FAILED)
-			fprintf(out, "failed on %s, %s: %s: %s/%s\n  expected: %s\n  got:      %s\n", d->caps.backend,
+			fprintf(out, "%sfailed on %s, %s: %s: %s/%s\n  expected: %s\n  got:      %s\n", before, d->caps.backend,
 				d->caps.name, run->suite.objects[c->object].name, c->group, c->name, r->expected, r->got);
 	}
 }
@@ -46,21 +48,37 @@ static void put_random(const struct suite_run *run, const struct suite_device *d
 			fprintf(out, "ran on %s, %s: %s\n", d->caps.backend, d->caps.name, d->results[i].got);
 }
 
-/* Each reason once. */
-static void put_skipped(const struct suite_run *run, const struct suite_device *d, FILE *out)
+static bool is_skipped_so(const struct suite_device *d, uint32_t i, const char *why)
+{
+	return d->results[i].state == SUITE_SKIPPED && !strcmp(d->results[i].got, why);
+}
+
+/* How many were skipped as the case `first` is, and the names of the first ones. */
+static void put_reason(const struct suite_run *run, const struct suite_device *d, uint32_t first, FILE *out)
+{
+	const char *why = d->results[first].got;
+	uint32_t n = 0, shown = 0;
+
+	for (uint32_t i = first; i < run->suite.ncases; i++)
+		n += is_skipped_so(d, i, why);
+	fprintf(out, "skipped on %s, %s: %u (", d->caps.backend, d->caps.name, n);
+	for (uint32_t i = first; i < run->suite.ncases && shown < NAMED; i++)
+		if (is_skipped_so(d, i, why))
+			fprintf(out, "%s%s/%s", shown++ ? ", " : "", run->suite.cases[i].group, run->suite.cases[i].name);
+	fprintf(out, "%s): %s\n", n > shown ? ", ..." : "", why);
+}
+
+void suite_put_skipped(const struct suite_run *run, const struct suite_device *d, const char *before, FILE *out)
 {
 	for (uint32_t i = 0; i < run->suite.ncases; i++) {
-		uint32_t before = 0, n = 0;
+		bool told = d->results[i].state != SUITE_SKIPPED;
 
-		if (d->results[i].state != SUITE_SKIPPED)
-			continue;
-		for (uint32_t j = 0; j < run->suite.ncases; j++)
-			if (d->results[j].state == SUITE_SKIPPED && !strcmp(d->results[j].got, d->results[i].got)) {
-				before += j < i;
-				n++;
-			}
-		if (!before)
-			fprintf(out, "skipped on %s, %s: %u: %s\n", d->caps.backend, d->caps.name, n, d->results[i].got);
+		for (uint32_t j = 0; j < i && !told; j++)
+			told = is_skipped_so(d, j, d->results[i].got);
+		if (!told) {
+			fputs(before, out);
+			put_reason(run, d, i, out);
+		}
 	}
 }
 
@@ -68,8 +86,8 @@ void suite_write_text(const struct suite_run *run, FILE *out)
 {
 	put_matrix(run, out);
 	for (uint32_t i = 0; i < run->ndevices; i++) {
-		put_failures(run, &run->devices[i], out);
-		put_skipped(run, &run->devices[i], out);
+		suite_put_failures(run, &run->devices[i], "", out);
+		suite_put_skipped(run, &run->devices[i], "", out);
 		put_random(run, &run->devices[i], out);
 	}
 	for (uint32_t i = 0; i < run->nmissing; i++)
