@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of this folder that are written in LLVM's assembler (README.md explains them), assembled by clang."""
+"""The cases of this folder that are written in LLVM's assembler (CONFORMANCE.md explains them), assembled by clang."""
 import glob
 import os
 import re
