@@ -72,9 +72,8 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
 		    GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) |
 		    GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
-	  .never = { { GPUBPF_TAKES(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" },
-		     { GPUBPF_TAKES(BLOCK_END), "machine code has no room to count a block's lanes; PTX has" } } },
+		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
+	  .never = { { GPUBPF_TAKES(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" } } },
 };
 
 static const struct backend {

@@ -92,7 +92,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 	if (!err)
 		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
 	if (!err)
-		err = sass_check(app, k, &code, &twin, true, true, &places.around, &diag);
+		err = sass_check(app, k, &code, &twin, &(struct sass_has){ .entry = true, .exit = true }, &places.around, &diag);
 	sass_body_finish(&places.bodies[0]);
 	sass_body_finish(&places.bodies[1]);
 	if (err == -EINVAL && !diag.what[0])

@@ -7,6 +7,7 @@
 
 #include "code.h"
 #include "core/diag.h"
+#include "count.h"
 
 #define TEXT ".text."                 /* and the function's name: a section */
 
@@ -225,26 +226,54 @@ static int check_section(const struct sass_cubin *c, uint32_t section, struct gp
 	return err;
 }
 
+/* All that the kernel may call, at `called`, which is malloc'd. */
+static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called, struct gpubpf_diag *diag)
+{
+	struct sass_texts texts;
+	int err;
+
+	*called = calloc(c->nsections, 1);
+	if (!*called)
+		return -ENOMEM;
+	err = sass_texts_find(c, k, &texts, diag);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 1; i < texts.n; i++)
+		(*called)[texts.section[i]] = 1;
+	sass_texts_finish(&texts);
+	return by_pointer ? add_all_pointed(c, *called) : 0;
+}
+
 int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
 {
-	uint8_t *called = calloc(c->nsections, 1);
-	struct sass_texts texts;
-	int err = called ? sass_texts_find(c, k, &texts, diag) : -ENOMEM;
+	uint8_t *called;
+	int err = find_called(c, k, by_pointer, &called, diag);
 
-	if (err < 0) {
-		free(called);
-		return err;
-	}
-	for (uint32_t i = 1; i < texts.n; i++)
-		called[texts.section[i]] = 1;
-	if (by_pointer)
-		err = add_all_pointed(c, called);
 	for (uint32_t i = 1; !err && i < c->nsections; i++)
 		if (called[i])
 			err = check_section(c, i, diag);
 	if (!err)
 		err = check_needs(c, k, called, diag);
-	sass_texts_finish(&texts);
+	free(called);
+	return err;
+}
+
+static bool asks_shared(const struct sass_section *text)
+{
+	for (size_t at = 0; text->data && at + SASS_INSN <= text->size; at += SASS_INSN)
+		if (sass_asks_shared(sass_read(text->data + at)))
+			return true;
+	return false;
+}
+
+int sass_callees_ask_shared(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+{
+	uint8_t *called;
+	int err = find_called(c, k, by_pointer, &called, diag);
+
+	for (uint32_t i = 1; !err && i < c->nsections; i++)
+		if ((called[i] || i == k->text) && asks_shared(&c->sections[i]))
+			err = refuse(diag, "it asks how much shared memory it has, and gpu/block_end/ needs some more");
 	free(called);
 	return err;
 }

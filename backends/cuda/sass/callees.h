@@ -29,4 +29,8 @@ void sass_texts_finish(struct sass_texts *texts);
 int sass_callees_check(const struct sass_cubin *cubin, const struct sass_kernel *kernel, bool by_pointer,
 		       struct gpubpf_diag *diag);
 
+/* 0; -EINVAL where the kernel, or what it may call, asks how large the block's shared memory is; -ENOMEM. */
+int sass_callees_ask_shared(const struct sass_cubin *cubin, const struct sass_kernel *kernel, bool by_pointer,
+			    struct gpubpf_diag *diag);
+
 #endif

@@ -10,6 +10,7 @@
 #include "core/diag.h"
 #include "core/target.h"
 #include "core/wire/name.h"
+#include "count.h"
 #include "form.h"
 #include "graft.h"
 #include "live.h"
@@ -82,8 +83,7 @@ static int check_own(struct checked *c)
 
 /* -- pass: what was added is understood, and leaves alone what is the whole warp's -- */
 
-/* The kernel's, carried out where it was put. */
-static bool is_first_moved(const struct checked *c, uint32_t i)
+bool sass_check_is_moved(const struct checked *c, uint32_t i)
 {
 	return i < c->n ? c->entry != SASS_NONE && i == c->moved : c->met[i - c->n] & SASS_MET_OWN;
 }
@@ -93,9 +93,9 @@ static int check_uniform(struct checked *c)
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
-		if (is_first_moved(c, i))
+		if (sass_check_is_moved(c, i))
 			continue;
-		if (!sass_is_plain(c->code->arch, insn))
+		if (!sass_is_plain(c->code->arch, insn) && !sass_is_counting(insn))
 			return sass_check_wrong(c, i, "an instruction of a probe's is not known");
 		if (sass_is_uniform(insn))
 			return sass_check_wrong(c, i, "a probe uses what is the whole warp's");
@@ -172,10 +172,10 @@ static int check_branches(struct checked *c)
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
 
-		if (is_first_moved(c, i) || !sass_has_target(insn_at(c, i)))
+		if (sass_check_is_moved(c, i) || !sass_has_target(insn_at(c, i)))
 			continue;
 		to = sass_check_target(c, i);
-		if (i && is_first_moved(c, i - 1) && to == (int64_t)c->at + 1)
+		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->at + 1)
 			back = sass_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
 			return sass_check_wrong(c, i, "a probe leads out of its code");
@@ -195,7 +195,7 @@ static void span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *
 	for (uint32_t i = from; i < to; i++) {
 		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
 
-		for (unsigned o = 0; o < SASS_OPERANDS && !is_first_moved(c, i); o++) {
+		for (unsigned o = 0; o < SASS_OPERANDS && !sass_check_is_moved(c, i); o++) {
 			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
 
 			if (!x.n)
@@ -501,9 +501,9 @@ static int check_pending(struct checked *c)
 		struct sass_insn insn = insn_at(c, i);
 		uint32_t opcode = sass_opcode(insn);
 
-		if (is_first_moved(c, i) || i == c->entry)
+		if (sass_check_is_moved(c, i) || i == c->entry)
 			pending = (struct pending){ 0 };
-		if (is_first_moved(c, i))
+		if (sass_check_is_moved(c, i))
 			continue;
 		arrive(c, &pending, sass_waits(insn));
 		err = check_operands(c, &pending, i);
@@ -555,7 +555,7 @@ static int check_times(struct checked *c)
 		const struct sass_form *form = sass_form_find(sass_opcode(insn));
 		bool fixed = !sass_is_slow(insn);
 
-		if (is_first_moved(c, i))
+		if (sass_check_is_moved(c, i))
 			continue;
 		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = sass_operand(form, insn, o);
@@ -773,15 +773,15 @@ static int check_texts(struct checked *c, const struct sass_cubin *app, const st
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag)
+	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, sass_check_around, sass_check_constant, sass_check_rest, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_own, sass_check_around, sass_check_constant, sass_check_rest, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
 		check_in_flight, sass_check_kept, check_pending, check_seen, check_times, sass_check_said,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .info = kernel->info, .around = around, .app = app,
-			     .bindings = twin->bindings, .nbindings = twin->nbindings, .diag = diag };
-	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, entry, exit);
+	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .around = around, .app = app,
+			     .bindings = twin->bindings, .nbindings = twin->nbindings, .counts = has->counts, .diag = diag };
+	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, has->entry, has->exit);
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
 		err = passes[i](&c);

@@ -12,8 +12,13 @@
 
 struct gpubpf_diag;
 
-/* Which probes the twin of the kernel, whose code this is, has. 0, or -EINVAL and what is wrong: our own mistake. */
+/* which probes a twin has; counts: the lanes of a block */
+struct sass_has {
+	bool entry, exit, counts;
+};
+
+/* The twin of the kernel, whose code this is. 0, or -EINVAL and what is wrong: our own mistake. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag);
+	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag);
 
 #endif

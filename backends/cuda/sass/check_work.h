@@ -10,7 +10,7 @@
 
 struct checked {
 	const struct sass_code *code;      /* the kernel's own */
-	uint32_t regs, info;               /* and its registers, and the section that says what it is like */
+	uint32_t regs, text, info;         /* and its registers, its section, and that which says what it is like */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
 	uint32_t n, stubs;                 /* instructions; the first that was added, behind the kernel's or at its last EXIT */
@@ -18,6 +18,7 @@ struct checked {
 	uint32_t at, moved;                /* the kernel's own that leads to the entry's probe, and where it is carried out */
 	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
 	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
+	bool counts;                       /* a block's lanes */
 	const struct sass_arounds *around;
 	const struct sass_cubin *app;
 	const struct sass_binding *bindings; /* what the agent will fill in */
@@ -35,6 +36,9 @@ int64_t sass_check_target(const struct checked *c, uint32_t i);
 /* Scoreboards that an exit's probe waits for first; that the entry's probe leaves behind. */
 unsigned sass_check_exit_waits(const struct checked *c);
 unsigned sass_check_left_by_entry(const struct checked *c);
+
+/* Is it the kernel's own, carried out where it was put? */
+bool sass_check_is_moved(const struct checked *c, uint32_t i);
 
 static inline struct sass_insn insn_at(const struct checked *c, uint32_t i)
 {
@@ -54,6 +58,9 @@ int sass_check_constant(struct checked *c);
 
 /* -- pass: behind the others stubs alone, of which each is of these -- */
 int sass_check_rest(struct checked *c);
+
+/* -- pass: a block's lanes are counted where all come, in memory that nobody else has -- */
+int sass_check_counting(struct checked *c);
 
 /* -- pass: what an exit's probe finds in registers is what the entry's has left there, and would be the same -- */
 int sass_check_kept(struct checked *c);

@@ -18,6 +18,7 @@ struct gpubpf_diag;
 #endif
 #define SASS_STO_ENTRY 0x10        /* st_other: a kernel */
 #define SASS_NONE UINT32_MAX
+#define SASS_ABI_13 8              /* e_ident[EI_ABIVERSION] from CUDA 13 on */
 
 /* attributes of .nv.info and .nv.info.<kernel>, as cuobjdump names them (EIATTR_*) */
 enum sass_attr {
@@ -30,6 +31,7 @@ enum sass_attr {
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
 	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
 	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* u32 offset, u32 kind, u32 register, each */
+	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value: how many barriers of blocks it has */
 	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes a parameter, of kernels that have many bytes of them */
 };
 

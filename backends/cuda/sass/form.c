@@ -160,6 +160,8 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
+	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* count.h */
+		return false;
 	case SASS_OP_BMOV_CLEAR:
 		return (insn.hi & REST) == 0x100000;
 	case SASS_OP_BMOV_BACK:

@@ -70,7 +70,8 @@ bool sass_is_wide(struct sass_insn insn);
 /* Cycles until a predicate that it writes can be read by whoever it guards. */
 unsigned sass_predicate_time(struct sass_insn insn);
 /* Whether it is of a form that probes may have in all of its bits: of LDS, what is never carried out; of BRA, a relative
- * one under predicates alone, not BRA.DIV, which reads a uniform register; of BMOV, what empties a barrier, and fills it. */
+ * one under predicates alone, not BRA.DIV, which reads a uniform register; of BMOV, what empties a barrier, and fills it. Not what
+ * counts a block's lanes. */
 bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
 /* BRA.DIV UR, target: whether other lanes are here than a mask in a uniform register (24..29) names. */
 bool sass_is_divergence(struct sass_insn insn);

@@ -27,6 +27,7 @@ struct sass_grafted {
 	uint32_t base;             /* the register that the probes' R0 became */
 	uint32_t frame;            /* bytes of stack that the probes need */
 	uint32_t given;            /* scoreboards given */
+	bool counts;               /* a block's lanes, for which the twin has a word of shared memory (count.h) */
 	struct sass_constant_address *addresses; /* malloc'd: what the agent is to fill in */
 	uint32_t naddresses;
 };

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "backends/cuda/wire/twin_format.h"
+#include "callees.h"
 #include "check.h"
 #include "core/diag.h"
 #include "core/wire/name.h"
+#include "count.h"
 #include "functions.h"
 #include "image.h"
 #include "join.h"
@@ -22,8 +24,8 @@
 struct making {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
-	struct sass_probe begin, entry, exit; /* begin: of a block's first lane, at the entry too */
-	bool has_begin, has_entry, has_exit;
+	struct sass_probe begin, entry, exit, end; /* begin: of a block's first lane, at the entry too; end: of its last, at the exit */
+	bool has_begin, has_entry, has_exit, has_end;
 	uint32_t kinds;                   /* of single instructions at which something stands */
 	struct sass_body (*bodies)[2];    /* of each site at single instructions: of places with a predicate, too */
 	struct sass_arounds around;
@@ -35,7 +37,9 @@ struct making {
  * wide they are, their types alone say. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
-	for (uint32_t i = 0; site->site != GPUBPF_SITE_EXIT && i < site->nprogs; i++) {
+	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
+
+	for (uint32_t i = 0; !(ends >> site->site & 1) && i < site->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[site->progs[i]];
 		bool function = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_FUNCTION;
 
@@ -86,6 +90,9 @@ static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
 	case GPUBPF_SITE_EXIT:
 		m->has_exit = true;
 		return sass_probe_read(&m->probes, name, &m->exit, diag);
+	case GPUBPF_SITE_BLOCK_END:
+		m->has_end = true;
+		return sass_probe_read(&m->probes, name, &m->end, diag);
 	default:
 		return read_bodies(m, i, name, diag);
 	}
@@ -98,11 +105,46 @@ static int join_entry(struct making *m)
 	int err = 0;
 
 	if (m->has_begin && m->has_entry)
-		err = sass_probe_join(sass_arch_find(m->probes.sm), &both, &m->entry);
+		err = sass_probe_join(sass_arch_find(m->probes.sm), &both, &m->entry, SASS_JOIN_TOGETHER);
 	if (err < 0 || !m->has_begin)
 		return err;
 	m->begin = (struct sass_probe){ 0 };
 	m->entry = both;
+	return 0;
+}
+
+/* What stands at the place behind what counts there; how lanes come from the one to the other. */
+static int count_before(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_joined how)
+{
+	struct sass_probe both;
+	int err = sass_count_probe(arch, end, &both);
+
+	if (!err)
+		err = sass_probe_join(arch, &both, probe, how);
+	if (err < 0)
+		sass_probe_finish(&both);
+	else
+		*probe = both;
+	return err;
+}
+
+/* Lanes are counted before all else at the entry, and behind all else where they leave; the last goes on to its probe. */
+static int join_end(struct making *m)
+{
+	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
+	int err;
+
+	if (!m->has_end)
+		return 0;
+	err = count_before(arch, false, &m->entry, SASS_JOIN_TOGETHER);
+	if (!err)
+		err = count_before(arch, true, &m->end, SASS_JOIN_OTHERS);
+	if (err < 0)
+		return err;
+	if (m->has_exit)
+		return sass_probe_join(arch, &m->exit, &m->end, SASS_JOIN_APART);
+	m->exit = m->end;
+	m->end = (struct sass_probe){ 0 };
 	return 0;
 }
 
@@ -116,7 +158,9 @@ static int read_probes(struct making *m, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; !err && i < m->job->nsites; i++)
 		if (!strcmp(m->job->sites[i].kernel, m->job->sites[0].kernel))
 			err = read_site(m, i, diag);
-	return err ? err : join_entry(m);
+	if (!err)
+		err = join_entry(m);
+	return err ? err : join_end(m);
 }
 
 /* The addresses that are the agent's to fill in go with the cubin. */
@@ -142,7 +186,7 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 {
 	int err;
 
-	err = sass_check(app, k, code, twin, m->has_entry, m->has_exit, &m->around, diag);
+	err = sass_check(app, k, code, twin, &(struct sass_has){ m->has_entry, m->has_exit, m->has_end }, &m->around, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);
@@ -226,24 +270,39 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
 	bool begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) != UINT32_MAX;
 	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;
+	bool end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0) != UINT32_MAX;
 	uint32_t exits = 0;
 	int err;
 
 	for (uint32_t i = 0; i < code->nexits; i++)
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
-	if (begin != m->has_begin || entry != m->has_entry || exits != (m->has_exit ? code->nexits : 0))
+	if (begin != m->has_begin || entry != m->has_entry || (end != m->has_end && code->nexits) || exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
-	m->has_entry |= m->has_begin;
+	m->has_end &= end;
+	m->has_entry |= m->has_begin | m->has_end;
+	m->has_exit |= m->has_end;
 	err = take_places(m, module, k, code, &at);
 	return err ? err : gpubpf_all_inserted(&at, diag);
+}
+
+/* A word behind the block's shared memory is one more that the kernel has, if it asks. */
+static int check_counting(const struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
+			  const struct sass_code *code, struct gpubpf_diag *diag)
+{
+	if (!m->has_end)
+		return 0;
+	if (!code->barrier && app->head.e_ident[EI_ABIVERSION] < SASS_ABI_13)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "its lanes never wait for each other, and how CUDA 12's code says that they do is not known (gpu/block_end/)");
+	return sass_callees_ask_shared(app, k, code->by_pointer, diag);
 }
 
 /* Between the two there may be nothing else of ours, nor code that does not know how many registers the kernel has. */
 static int keep_between(struct making *m, const struct sass_kernel *k, const struct sass_code *code)
 {
-	if (!m->has_entry || !m->has_exit || m->around.n || code->nconstants || code->calls || code->by_pointer)
+	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
 		return 0;
 	return sass_keep(code->arch, &m->entry, &m->exit, sass_live_most(code, k->regs));
 }
@@ -264,12 +323,15 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 	if (err < 0)
 		return err;
 	err = check_places(m, module, k, &code, diag);
+	if (!err)
+		err = check_counting(m, app, k, &code, diag);
 	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* one that never ends has an entry all the same */
 	if (!err)
 		err = keep_between(m, k, &code);
 	if (!err)
 		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
 				 &grafted, diag);
+	grafted.counts = m->has_end;
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &grafted, &twin, diag);
 	if (!err)
@@ -327,6 +389,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	sass_probe_finish(&m.begin);
 	sass_probe_finish(&m.entry);
 	sass_probe_finish(&m.exit);
+	sass_probe_finish(&m.end);
 	for (uint32_t i = 0; m.bodies && i < 2 * job->nsites; i++)
 		sass_body_finish(&m.bodies[i / 2][i % 2]);
 	free(m.bodies);

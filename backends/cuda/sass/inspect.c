@@ -104,7 +104,7 @@ static int add_insn(void *arg, const struct sass_place *place)
 	return add_name(l, name);
 }
 
-/* The entry, where a block begins too, each EXIT, and single instructions. */
+/* The entry, where a block begins too, each EXIT, by the last of which a block ends, and single instructions. */
 static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	uint32_t before = l->nplaces;
@@ -116,6 +116,8 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 		err = add_place(l, GPUBPF_SITE_ENTRY, 0, 0);
 	for (uint32_t i = 0; !err && i < code->nexits; i++)
 		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
+	if (!err && l->kinds & GPUBPF_TAKES(BLOCK_END) && code->nexits)
+		err = add_place(l, GPUBPF_SITE_BLOCK_END, 0, code->exits[code->nexits - 1]);
 	if (!err)
 		err = sass_places_each(code, l->kinds, l->lines, text, add_insn, &(struct adding){ l, code });
 	info->nplaces = l->nplaces - before;

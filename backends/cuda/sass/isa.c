@@ -11,7 +11,7 @@ static const struct sass_op ops[OPERATIONS] = {
 };
 
 static const struct sass_arch arches[] = {
-#define SASS_ARCH(sm, wide, params, descriptor) { sm, wide, params, descriptor },
+#define SASS_ARCH(sm, wide, params, descriptor, extents, reserved) { sm, wide, params, descriptor, extents, reserved },
 #include "isa.def"
 };
 
@@ -134,13 +134,16 @@ struct sass_insn sass_vote(unsigned reg)
 				 SASS_VOTE_TIME);
 }
 
-#define SR_EQMASK 0x38
+struct sass_insn sass_special(unsigned to, enum sass_special what, unsigned board)
+{
+	struct sass_insn i = { SASS_OP_S2R | SASS_PT << 12 | (uint64_t)to << 16, (uint64_t)what << 8 };
+
+	return sass_with(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, board);
+}
 
 struct sass_insn sass_own_lane(unsigned reg)
 {
-	struct sass_insn i = { 0x919 | SASS_PT << 12 | (uint64_t)reg << 16, SR_EQMASK << 8 };
-
-	return sass_with(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, 0);
+	return sass_special(reg, SASS_SR_EQMASK, 0);
 }
 
 /* SEL of the register, or zero; predicate: with a bit that negates it */
@@ -261,6 +264,74 @@ struct sass_insn sass_sum(unsigned to, int32_t number)
 struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without)
 {
 	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe100 | SASS_RZ);
+}
+
+/* IADD3 to, -without, from, RZ */
+struct sass_insn sass_minus(unsigned to, unsigned from, unsigned without)
+{
+	return quick(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32, 0x07ffe100 | SASS_RZ);
+}
+
+/* IMAD to, a, b, RZ */
+struct sass_insn sass_product(unsigned to, unsigned a, unsigned b)
+{
+	return quick(0x224 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078e0200 | SASS_RZ);
+}
+
+/* ISETP.NE.U32.AND predicate, PT, a, b, PT */
+struct sass_insn sass_differ(unsigned predicate, unsigned a, unsigned b)
+{
+	struct sass_insn i = { 0x20c | SASS_PT << 12 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x03f05070 };
+
+	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
+}
+
+static struct sass_insn slow(uint64_t lo, uint64_t hi, unsigned board)
+{
+	return sass_with(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SEEN), SASS_WRITE_AT, 3, board);
+}
+
+/* LDC to, c[0x0][off] */
+struct sass_insn sass_launch_word(unsigned to, unsigned off, unsigned board)
+{
+	return slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38, 0x800, board);
+}
+
+/* POPC to, of */
+struct sass_insn sass_how_many(unsigned to, unsigned of, unsigned board)
+{
+	return slow(0x309 | (uint64_t)to << 16 | (uint64_t)of << 32, 0, board);
+}
+
+static uint64_t at_shared(unsigned address, int32_t off)
+{
+	return (uint64_t)address << 24 | (uint64_t)(off & 0xffffff) << 40;
+}
+
+/* STS [address + off], value */
+struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value)
+{
+	return slow(SASS_OP_STS | at_shared(address, off) | (uint64_t)value << 32, 0x800, SASS_NO_SCOREBOARD);
+}
+
+/* ATOMS.ADD to, [address + off], value: as of the first that has descriptors, nothing stands where a third operand would */
+struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
+				 unsigned board)
+{
+	return slow(SASS_OP_ATOMS | (uint64_t)to << 16 | at_shared(address, off) | (uint64_t)value << 32,
+		    arch->descriptor ? 0 : SASS_RZ, board);
+}
+
+/* BAR.SYNC 0; from sm_80 on .DEFER_BLOCKING */
+struct sass_insn sass_meet(const struct sass_arch *arch)
+{
+	return sass_with_control((struct sass_insn){ SASS_OP_BAR | SASS_PT << 12, arch->descriptor ? 0x10000 : 0 }, 0, 5);
+}
+
+/* @predicate EXIT */
+struct sass_insn sass_end_if(unsigned predicate)
+{
+	return sass_with_control((struct sass_insn){ SASS_OP_EXIT | (uint64_t)predicate << 12, SECOND_PT }, 0, 5);
 }
 
 /* SHF.R.S32.HI to, RZ, 31, of */

@@ -53,7 +53,9 @@ struct sass_arch {
 	uint32_t sm;
 	bool wide_branch;          /* a branch's low 8 bits of offset / 4 stand in 16..23 */
 	uint32_t params;           /* where a kernel's parameters begin in c[0x0] */
-	uint32_t descriptor;       /* where there the descriptor of global memory stands */
+	uint32_t descriptor;       /* where there the descriptor of global memory stands, */
+	uint32_t extents;          /* a block's, 4 bytes an axis, */
+	uint32_t reserved;         /* and how many bytes of its shared memory are the system's */
 };
 
 /* opcodes that somebody asks for by name; all forms of their operations are in isa.def */
@@ -62,6 +64,7 @@ enum sass_opcode {
 	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_YIELD = 0x946, SASS_OP_CALL_ABS = 0x343,
 	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_RET = 0x950, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_BACK = 0x356,
 	SASS_OP_KEEP_PREDICATES = 0x803, SASS_OP_RESTORE_PREDICATES = 0x804,
+	SASS_OP_S2R = 0x919, SASS_OP_STS = 0x388, SASS_OP_ATOMS = 0x38c, SASS_OP_BAR = 0xb1d,
 	SASS_OP_MATCH = 0x3a1, SASS_OP_REDUX = 0x3c4, SASS_OP_R2UR = 0x2ca, SASS_OP_PLOP3 = 0x81c,
 };
 
@@ -185,6 +188,9 @@ struct sass_insn sass_bsync(unsigned barrier);
 /* The lanes that are together here, into a register that can be read SASS_VOTE_TIME cycles later. */
 struct sass_insn sass_vote(unsigned reg);
 #define SASS_VOTE_TIME 12
+/* A special register, when the scoreboard says so. */
+enum sass_special { SASS_SR_SHARED_SIZE = 0x32, SASS_SR_EQMASK = 0x38, SASS_SR_LTMASK = 0x39, SASS_SR_RANK = 0x88 };
+struct sass_insn sass_special(unsigned to, enum sass_special what, unsigned board);
 /* The lane's own bit of such a register, when scoreboard 0 says so. */
 struct sass_insn sass_own_lane(unsigned reg);
 /* What a vote of the lane alone is: `own` where its predicate holds, else 0. */
@@ -215,6 +221,18 @@ struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsign
 struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without);
 struct sass_insn sass_sign(unsigned to, unsigned of);
 struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask);
+/* One without another; one times another; likewise. A predicate as of sass_is(): are the two not the same? */
+struct sass_insn sass_minus(unsigned to, unsigned from, unsigned without);
+struct sass_insn sass_product(unsigned to, unsigned a, unsigned b);
+struct sass_insn sass_differ(unsigned predicate, unsigned a, unsigned b);
+/* A word of c[0x0], how many bits are set, the word of shared memory before something is added: when the scoreboard says so. */
+struct sass_insn sass_launch_word(unsigned to, unsigned off, unsigned board);
+struct sass_insn sass_how_many(unsigned to, unsigned of, unsigned board);
+struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value, unsigned board);
+struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value);
+/* All lanes of the block wait for each other; those for which the predicate holds end. */
+struct sass_insn sass_meet(const struct sass_arch *arch);
+struct sass_insn sass_end_if(unsigned predicate);
 /* What is in global memory at the address in two registers, so wide as 73..75 of accesses have it; who calls it gives it a scoreboard. */
 struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width);
 #define SASS_WIDTH_32 4

@@ -27,8 +27,9 @@ static void put_first(const struct sass_arch *arch, const struct sass_probe *fir
 	sass_await_given(first->insns, to, first->n);
 }
 
-/* Nothing is in flight, no lane is waited for that has gone on, and all are together. */
-static uint32_t put_between(const struct sass_probe *first, struct sass_insn *to)
+/* Nothing is in flight, and no lane is waited for that has gone on. A whole warp may wait for itself; where one has a barrier lanes
+ * that come apart have code of their own, in which nobody waits (graft.c). */
+static uint32_t put_between(const struct sass_probe *first, enum sass_joined how, struct sass_insn *to)
 {
 	uint32_t n = 0;
 
@@ -36,20 +37,23 @@ static uint32_t put_between(const struct sass_probe *first, struct sass_insn *to
 	to[n++] = sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX);
 	for (uint32_t b = 0; b < first->barriers; b++)
 		to[n++] = sass_break(b);
-	if (first->diverges)
+	if (first->diverges && (how == SASS_JOIN_TOGETHER || first->barriers))
 		to[n++] = sass_warpsync_all();
 	return n;
 }
 
-int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second)
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_joined how)
 {
 	struct sass_insn *insns = calloc(first->n + BESIDES + second->n, sizeof(*insns));
 	uint32_t n = first->n;
 
 	if (!insns)
 		return -ENOMEM;
-	put_first(arch, first, insns);
-	n += put_between(first, insns + n);
+	if (how == SASS_JOIN_OTHERS)
+		memcpy(insns, first->insns, n * sizeof(*insns));
+	else
+		put_first(arch, first, insns);
+	n += how == SASS_JOIN_OTHERS ? 0 : put_between(first, how, insns + n);
 	if (second->n)
 		memcpy(insns + n, second->insns, second->n * sizeof(*insns));
 	free(first->insns);

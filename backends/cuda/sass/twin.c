@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count.h"
+
 #define CODE_ALIGN 128
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
@@ -469,6 +471,17 @@ static int add_of_code(struct writer *w)
 	return err;
 }
 
+/* The word that lanes are counted in lies behind all that the block has; a kernel without shared memory gets some. */
+static void add_counted(struct writer *w)
+{
+	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
+	Elf64_Shdr head = { .sh_type = SHT_NOBITS, .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK, .sh_info = w->kernel->text,
+			    .sh_size = w->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0, .sh_addralign = SASS_COUNT_BYTES };
+	uint32_t at = own ? w->section[own] : add(w, renamed(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
+
+	w->sections[at].head.sh_size += SASS_COUNT_BYTES;
+}
+
 static int choose_sections(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *text = &w->app->sections[w->kernel->text];
@@ -495,6 +508,8 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	if (w->nrelocations && data)
 		add_as(w, data);
 	add_rank(w, 3);
+	if (w->grafted->counts)
+		add_counted(w);
 	add_rank(w, 4);
 	return 0;
 }

@@ -131,6 +131,22 @@ static size_t put_exits(const struct writer *w, uint8_t *to)
 	return 4 + n;
 }
 
+#define FORMAT_BYTE 2              /* the value is the byte behind the attribute */
+
+/* The barrier at which a block's lanes meet where they are counted. */
+static size_t put_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
+{
+	static const uint8_t one[4] = { FORMAT_BYTE, SASS_ATTR_NUM_BARRIERS, 1, 0 };
+	struct sass_item item;
+	size_t at = 0;
+
+	while (w->grafted->counts && sass_item_next(info->data, info->size, &at, &item))
+		if (item.attr == SASS_ATTR_NUM_BARRIERS)
+			return 0;
+	memcpy(to, one, w->grafted->counts ? sizeof(one) : 0);
+	return w->grafted->counts ? sizeof(one) : 0;
+}
+
 static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
 {
 	int err = 0;
@@ -155,7 +171,7 @@ int sass_twin_info(struct writer *w, size_t *size)
 	size_t at = 0, from = 0;
 	int err = 0;
 
-	w->info = malloc(s->size + 4 * w->grafted->n + 8);
+	w->info = malloc(s->size + 4 * w->grafted->n + 12);
 	if (!w->info)
 		return -ENOMEM;
 	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {
@@ -167,6 +183,7 @@ int sass_twin_info(struct writer *w, size_t *size)
 		err = put_item(w, &item, w->info + *size, at - from);
 		*size += at - from;
 	}
+	*size += put_barrier(w, s, w->info + *size);
 	return err;
 }
 

@@ -439,7 +439,7 @@ static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, co
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(app, k, m->code, twin, false, false, &m->around, &diag);
+	return !sass_check(app, k, m->code, twin, &(struct sass_has){ 0 }, &m->around, &diag);
 }
 
 static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)

@@ -271,7 +271,7 @@ static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, co
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(app, k, code, twin, false, false, &none, &diag);
+	return !sass_check(app, k, code, twin, &(struct sass_has){ 0 }, &none, &diag);
 }
 
 static void try_change(const struct sass_cubin *app, const struct sass_kernel *k, const struct sass_code *code, const struct sass_twin *twin)
@@ -347,7 +347,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	if (sass_graft(&code, k->regs, NULL, NULL, &none, &grafted, &diag) < 0 ||
 	    sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag) < 0 || !passes(app, k, &code, &twin) || !reads_none(&grafted)) {
 		gpubpf_diag_init(&diag);
-		sass_check(app, k, &code, &twin, false, false, &none, &diag);
+		sass_check(app, k, &code, &twin, &(struct sass_has){ 0 }, &none, &diag);
 		ok(false, "%s has a twin that passes and reads no bank of its own: %s", name, diag.what);
 	}
 	for (uint32_t i = 0; i < code.nconstants; i++, reads++)

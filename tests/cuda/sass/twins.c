@@ -84,7 +84,7 @@ static bool passes(const struct opened *o)
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(&o->app, o->kernel, &o->code, &twin, true, true, &none, &diag);
+	return !sass_check(&o->app, o->kernel, &o->code, &twin, &(struct sass_has){ .entry = true, .exit = true }, &none, &diag);
 }
 
 static struct sass_insn get(const struct opened *o, uint32_t i)

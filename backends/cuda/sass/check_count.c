@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a block's lanes are counted: at the entry before all else, and where lanes leave, behind all that exits do, on every way. The
+ * word lies behind what the kernel has of shared memory, of which the twin says that it has so much more.
+ */
+#include "check_work.h"
+
+#include "count.h"
+
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define OP_SEL 0x207
+
+static bool alike(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+/* The vote of a lane by itself, whose bit the first instruction of such code reads. */
+static bool is_alone(const struct checked *c, uint32_t i, struct sass_insn vote)
+{
+	return c->apart != SASS_NONE && i >= c->apart &&
+	       alike(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
+}
+
+static bool stands_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (i + k >= c->n || !(alike(insn_at(c, i + k), insns[k]) ||
+				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_alone(c, i + k, insns[k]))))
+			return false;
+	return true;
+}
+
+/* Whether a branch of the part leads over what counts, from before it, or back. */
+static bool leads_past(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
+{
+	int64_t to = sass_check_target(c, i);
+
+	return i < begin ? to > begin : to < end;
+}
+
+/* What counts stands at `begin` in a part of the code that is one probe's: whoever comes to the part comes there. */
+static int check_ways(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
+			return sass_check_wrong(c, i, "lanes leave that are not counted");
+		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
+		    leads_past(c, i, begin, end))
+			return sass_check_wrong(c, i, "lanes go past where they are counted");
+	}
+	return 0;
+}
+
+static int check_part(struct checked *c, uint32_t from, uint32_t to)
+{
+	struct sass_insn insns[SASS_COUNT_MOST];
+	uint32_t n = sass_count_end(c->code->arch, 0, insns), at = 0, adds = from;
+
+	while (sass_opcode(insns[at]) != SASS_OP_ATOMS)
+		at++;
+	while (adds < to && sass_opcode(insn_at(c, adds)) != SASS_OP_ATOMS)
+		adds++;
+	if (adds >= to || adds - from < at)
+		return sass_check_wrong(c, from, "lanes that leave are not counted");
+	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
+	if (!stands_at(c, adds - at, insns, n))
+		return sass_check_wrong(c, adds, "lanes that leave are counted in another way");
+	return check_ways(c, from, to, adds - at, adds - at + n);
+}
+
+static int check_exit(struct checked *c)
+{
+	uint32_t end = c->entry != SASS_NONE ? c->entry : c->n;
+	int err;
+
+	if (c->exit == SASS_NONE)
+		return c->code->nexits ? sass_check_wrong(c, 0, "lanes that leave are not counted") : 0;
+	if (c->apart == SASS_NONE)
+		return check_part(c, c->exit, end);
+	err = check_part(c, c->exit, c->apart);
+	return err ? err : check_part(c, c->apart, end);
+}
+
+static int check_begin(struct checked *c)
+{
+	struct sass_insn insns[SASS_COUNT_MOST];
+	uint32_t n = sass_count_begin(c->code->arch, 0, insns);
+	unsigned base = c->entry != SASS_NONE ? sass_field(insn_at(c, c->entry), 16, 8) - sass_field(insns[0], 16, 8) : 0;
+
+	sass_count_begin(c->code->arch, base, insns);
+	if (c->entry == SASS_NONE || !stands_at(c, c->entry, insns, n))
+		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted where they begin");
+	return check_ways(c, c->entry, c->n, c->entry, c->entry + n);
+}
+
+/* What only counting has, of probes, stands nowhere else. */
+static int check_no_others(struct checked *c)
+{
+	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
+
+	for (uint32_t i = c->stubs; i < c->all; i++) {
+		n += sass_is_counting(insn_at(c, i)) && !sass_check_is_moved(c, i);
+		if (n > expected)
+			return sass_check_wrong(c, i, "a probe uses the block's shared memory, or its barriers");
+	}
+	return 0;
+}
+
+static uint64_t shared_of(const struct sass_cubin *cubin, uint32_t text, uint64_t none)
+{
+	uint32_t section = sass_section_of(cubin, ".nv.shared.", text);
+
+	return section ? cubin->sections[section].head.sh_size : none;
+}
+
+static bool says_barrier(const struct checked *c)
+{
+	const struct sass_section *info = &c->twin.sections[c->twin.kernels[0].info];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(info->data, info->size, &at, &item))
+		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)
+			return true;
+	return c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13 && c->code->barrier;
+}
+
+static int check_room(struct checked *c)
+{
+	uint64_t system = c->counts && c->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0;
+	uint64_t was = shared_of(c->app, c->text, system), is = shared_of(&c->twin, c->twin.kernels[0].text, 0);
+
+	if (is != was + (c->counts ? SASS_COUNT_BYTES : 0))
+		return sass_check_wrong(c, 0, "it says of more or less shared memory than it has");
+	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
+		if (sass_asks_shared(sass_code_at(c->code, i)))
+			return sass_check_wrong(c, i, "it asks how much shared memory there is");
+	return !c->counts || says_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not say that its lanes wait for each other");
+}
+
+int sass_check_counting(struct checked *c)
+{
+	int err = check_no_others(c);
+
+	if (!err)
+		err = check_room(c);
+	if (!err && c->counts)
+		err = check_begin(c);
+	return err || !c->counts ? err : check_exit(c);
+}
