@@ -6,7 +6,9 @@
  * Pointers in lowered programs. A register is 64 bits. A pointer into device memory (map value, ring
  * record) is its device address. The stack and the context have no address that a program could see:
  * their pointers are small numbers, GPUBPF_PTR_STACK + (512 * frame) + 512 + offset from that frame's
- * r10, and GPUBPF_PTR_CTX + offset, all far below any device address. A map pointer is
+ * r10, and GPUBPF_PTR_CTX + offset, all far below any device address. Behind the frames that calls can have
+ * lie as many others (keys, below): the key that frame i hands a callback is on the bottom of frame `frames` + i,
+ * for which the program has no r10 and which it cannot write. A map pointer is
  * GPUBPF_PTR_MAP + the map's index in the unit. Lowering turns an access whose fact names one space
  * straight into an access to the frame's private array, a context field, or device memory; an access
  * that may be either compares with GPUBPF_PTR_LIMIT.
@@ -45,7 +47,7 @@ enum gpubpf_space {
 struct gpubpf_access {
 	uint8_t spaces;           /* set of enum gpubpf_space; 0: no memory */
 	uint8_t align;            /* proven alignment of the address in bytes: 1, 2, 4, 8 */
-	uint8_t frame;            /* STACK: call depth of the frame pointed into, or GPUBPF_ANY_FRAME */
+	uint8_t frame;            /* STACK: call depth of the frame pointed into, or that of a key; or GPUBPF_ANY_FRAME */
 	bool write;               /* the memory may be written */
 	int16_t map;              /* MAP_VALUE, RECORD: index in the unit, GPUBPF_ANY_MAP if several */
 	int32_t off_min, off_max; /* first byte touched, from: r10 of the frame (< 0), ctx, value, record */
@@ -74,6 +76,7 @@ struct gpubpf_call_facts {
 	bool element;                 /* the map is, or may be, what a look-up in a map of maps gave, and like maps[map] */
 	uint64_t konst[5];            /* arguments that are the same number on all paths */
 	uint8_t konst_mask;           /* bit i: konst[i] holds */
+	struct gpubpf_access key;     /* helper 164: where the keys lie that it hands on */
 };
 
 struct gpubpf_insn_facts {
@@ -118,6 +121,7 @@ struct gpubpf_facts {
 	struct gpubpf_insn_facts *insn; /* [prog->ninsns] */
 	uint32_t *map_use;              /* [GPUBPF_MAX_MAPS], enum gpubpf_map_use: a unit may gain maps */
 	uint32_t frames;                /* frames of the deepest call chain, 1 to 8 */
+	uint32_t keys;                  /* and behind them, for keys: 0 to 7 */
 	uint32_t stack;                 /* most bytes of stack of a chain that are touched */
 	uint64_t ctx_args;              /* bit i: arg[i] of the context is read */
 	bool ctx_constants;             /* kernel_name, function_name or nargs are read */

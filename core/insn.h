@@ -22,6 +22,7 @@ enum gpubpf_reg {
 
 #define GPUBPF_STACK_SIZE 512  /* bytes of stack a frame has, as in the kernel */
 #define GPUBPF_MAX_FRAMES 8    /* depth of calls between sub-programs, as in the kernel */
+#define GPUBPF_STACK_ROWS (2 * GPUBPF_MAX_FRAMES) /* frames, and for each one that holds a key: core/facts.h */
 #define GPUBPF_MAX_INSNS 1000000
 #define GPUBPF_LOOP_MAX (8u << 20) /* rounds of helper loop: BPF_MAX_LOOPS */
 

@@ -186,6 +186,7 @@ int gpubpf_array_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, v
 HOST_OP(array, lookup, HOST_PTR(arg[0]))
 HOST_OP(array, update, HOST_PTR(arg[0]), HOST_PTR(arg[1]), arg[2])
 HOST_OP(array, delete, HOST_PTR(arg[0]))
+HOST_OP(array, each, (u64 *)HOST_PTR(arg[0]), HOST_PTR(arg[1]))
 
 const struct gpubpf_map_impl gpubpf_array_impl = {
 	.name = "array",
@@ -204,4 +205,5 @@ const struct gpubpf_map_impl gpubpf_array_impl = {
 	.op[GPUBPF_OP_LOOKUP] = array_lookup,
 	.op[GPUBPF_OP_UPDATE] = array_update,
 	.op[GPUBPF_OP_DELETE] = array_delete,
+	.op[GPUBPF_OP_FOR_EACH] = array_each,
 };

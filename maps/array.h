@@ -59,4 +59,16 @@ GPUBPF_FN s64 gpubpf_array_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE co
 	return -GPUBPF_EINVAL;
 }
 
+/* The value of element *at, whose key it gives, and *at is the next one; 0 behind the last. */
+GPUBPF_FN u64 gpubpf_array_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
+{
+	u64 index = *at;
+
+	if (index >= max_entries)
+		return 0;
+	*at = index + 1;
+	gpubpf_set_word(key, index, 4);
+	return gpubpf_array_address(env, GPUBPF_MAP_PASS, (u32)index);
+}
+
 #endif

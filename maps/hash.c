@@ -196,6 +196,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 HOST_OP(hash, lookup, HOST_PTR(arg[0]))
 HOST_OP(hash, update, HOST_PTR(arg[0]), HOST_PTR(arg[1]), arg[2])
 HOST_OP(hash, delete, HOST_PTR(arg[0]))
+HOST_OP(hash, each, (u64 *)HOST_PTR(arg[0]), HOST_PTR(arg[1]))
 
 const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.name = "hash",
@@ -214,4 +215,5 @@ const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.op[GPUBPF_OP_LOOKUP] = hash_lookup,
 	.op[GPUBPF_OP_UPDATE] = hash_update,
 	.op[GPUBPF_OP_DELETE] = hash_delete,
+	.op[GPUBPF_OP_FOR_EACH] = hash_each,
 };

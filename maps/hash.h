@@ -557,4 +557,33 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
+/* The key of an element, as it is at one moment. 0: it is being replaced. */
+GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
+{
+	u32 gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN), i;
+
+	GPUBPF_UNROLL
+	for (i = 0; i < key_size; i += 8)
+		gpubpf_set_word(key + i, gpubpf_load_acquire_u64(elem + GPUBPF_HASH_KEY + i), key_size - i);
+	return key_size <= 8 || (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen);
+}
+
+/* The lane's value of the first element from *at on that is there, whose key it gives, and *at is the next one; 0 behind the
+ * last. One that goes to another key meanwhile is new, and need not be seen. */
+GPUBPF_FN u64 gpubpf_hash_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
+{
+	u64 taken = gpubpf_load_u64(env->arena + ctl + GPUBPF_HASH_TAKEN), index = *at, elem, value = 0;
+
+	taken = taken < max_entries ? taken : max_entries;
+	GPUBPF_NOUNROLL
+	while (!value && index < taken) {
+		elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, (u32)++index);
+		if ((gpubpf_load_acquire_u32(elem + GPUBPF_HASH_STATE(key_size)) & GPUBPF_HASH_LIVE) &&
+		    gpubpf_hash_key_of(elem, key, key_size))
+			value = gpubpf_hash_own_value_at(env, GPUBPF_MAP_PASS, (u32)index);
+	}
+	*at = index;
+	return value;
+}
+
 #endif

@@ -47,6 +47,27 @@ GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 	return word;
 }
 
+/* the first n bytes of a word, or all of it, to p */
+GPUBPF_FN void gpubpf_set_word(GPUBPF_PRIVATE u8 *p, u64 word, u64 n)
+{
+	u32 at = 0;
+
+	if (n >= 8) {
+		*(GPUBPF_PRIVATE gpubpf_u64u *)p = word;
+		return;
+	}
+	if (n & 4) {
+		*(GPUBPF_PRIVATE gpubpf_u32u *)p = (u32)word;
+		at = 4;
+	}
+	if (n & 2) {
+		*(GPUBPF_PRIVATE gpubpf_u16u *)(p + at) = (u16)(word >> (8 * at));
+		at += 2;
+	}
+	if (n & 1)
+		p[at] = (u8)(word >> (8 * at));
+}
+
 GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
 {
 	u64 i;

@@ -64,7 +64,7 @@ void random_record(struct gen *g)
 /* bpf_loop(rounds, the function that is called back, our numbers, flags) */
 void random_repeat(struct gen *g)
 {
-	if (g->nrepeats == REPEATS)
+	if (g->nrepeats + g->neaches == REPEATS)
 		return;
 	random_use(g, g->lent[0], 8);
 	random_use(g, g->lent[1], 8);

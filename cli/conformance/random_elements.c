@@ -4,7 +4,7 @@
 
 #define KEY2 (KEY + 4) /* in a map of a map */
 
-enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89 };
+enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
 
 /* Maps by key, those that the kernel has too in front. */
 static const struct keyed {
@@ -58,6 +58,27 @@ void random_update(struct gen *g)
 		k = pick_map(g);
 	while (k->constant);
 	change(g, k);
+}
+
+/* for_each_map_elem(map, the function that is called back, our numbers, flags) */
+void random_each(struct gen *g)
+{
+	const struct keyed *k;
+
+	if (g->nrepeats + g->neaches == REPEATS)
+		return;
+	do
+		k = &keyed[random_pick(g, ALL)];
+	while (k->map == GEN_THREAD || k->map == GEN_PREFIXES);
+	random_use(g, g->lent[0], 8);
+	random_use(g, g->lent[1], 8);
+	random_imm64(g, 1, MAP_ITSELF, (int32_t)k->map, 0);
+	g->eaches[g->neaches++] = g->n;
+	random_imm64(g, 2, FUNCTION, 0, 0);
+	random_stack_address(g, 3, 0);
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* there are no flags */
+	random_call(g, EACH);
+	random_refill(g);
 }
 
 /* push, pop or peek; nothing is popped from a set */

@@ -83,7 +83,7 @@ static statement_fn *const plain[] = {
 static statement_fn *const calls[] = {
 	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
 	random_queue, random_nested, random_go_on,
-	random_nested, random_output, random_record, random_helper, random_text, random_repeat, random_query, random_unknown,
+	random_nested, random_output, random_record, random_helper, random_text, random_repeat, random_each, random_query, random_unknown,
 };
 enum {
 	PLAIN = sizeof(plain) / sizeof(plain[0]), PLAIN_IN_CALLEE = 6,
@@ -174,6 +174,21 @@ static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
 		g->calls[i] += n;
 	for (uint32_t i = 0; at == g->first && i < g->nrepeats; i++)
 		g->repeats[i] += n;
+	for (uint32_t i = 0; at == g->first && i < g->neaches; i++)
+		g->eaches[i] += n;
+}
+
+/* The key and the value's first word, and the caller's numbers. */
+static void each_arguments(struct gen *g)
+{
+	random_emit(g, OP_STX | 0x18, 10, 4, KEPT, 0);
+	random_emit(g, OP_LDX, 1, 2, 0, 0);
+	random_emit(g, OP_LDX | 0x18, 5, 3, 0, 0);
+	if (random_pick(g, 2))
+		random_emit(g, OP_STX | 0x18, 3, 1, 0, 0);
+	random_emit(g, OP_LDX | 0x18, 3, 4, g->lent[1], 0);
+	random_emit(g, 0xbf, 4, 5, 0, 0);
+	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
 
 /* The round's number, and the caller's numbers. */
@@ -204,7 +219,9 @@ static void function(struct gen *g, int budget, int most)
 	for (g->budget = budget; g->budget > 0;)
 		statements(g, most);
 	from = g->n;
-	if (g->in_callback)
+	if (g->in_each)
+		each_arguments(g);
+	else if (g->in_callback)
 		callback_arguments(g);
 	else if (g->in_callee)
 		callee_arguments(g);
@@ -231,14 +248,17 @@ static void part(struct gen *g)
 	uint32_t length = g->kind == GEN_KERNEL ? 31 : random_pick(g, 32);
 
 	g->first = g->n;
-	g->ncalls = g->nrepeats = 0;
-	g->in_callee = g->in_callback = false;
+	g->ncalls = g->nrepeats = g->neaches = 0;
+	g->in_callee = g->in_callback = g->in_each = false;
 	function(g, length < 24 ? 1 + (int)random_pick(g, 2) : length < 31 ? 1 + (int)random_pick(g, 8) : 6 + (int)random_pick(g, 20), 6);
 	if (g->ncalls)
 		callee(g, g->calls, g->ncalls);
 	g->in_callback = true;
 	if (g->nrepeats)
 		callee(g, g->repeats, g->nrepeats);
+	g->in_each = true;
+	if (g->neaches)
+		callee(g, g->eaches, g->neaches);
 }
 
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS])

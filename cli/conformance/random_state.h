@@ -16,7 +16,7 @@
 #define KEY (-96)
 #define KEPT (-104)
 #define CALLS 32
-#define REPEATS 2 /* calls of bpf_loop(), each of which has its function in line */
+#define REPEATS 2 /* calls of helpers that call back, each of which has its function in line */
 #define PREFIXES 2 /* uses in a program */
 #define RECORDS 3 /* put out, and prints, in a program; each in two loops at most, of five rounds */
 
@@ -42,8 +42,10 @@ struct gen {
 	bool has_keys;
 	int lent[2];      /* of the caller's stack, what the sub-program writes and reads */
 	uint32_t calls[CALLS], ncalls; /* local calls to be pointed at the sub-program */
-	uint32_t repeats[REPEATS], nrepeats; /* addresses of the function that is called back */
-	bool in_callback; /* which is a sub-program, too */
+	uint32_t repeats[REPEATS], nrepeats; /* addresses of the function that bpf_loop() calls back, */
+	uint32_t eaches[REPEATS], neaches;   /* and of that for elements */
+	bool in_callback; /* which are sub-programs, too */
+	bool in_each;
 };
 
 /* random_emit.c */
@@ -91,6 +93,7 @@ void random_go_on(struct gen *g);
 void random_count(struct gen *g);
 void random_update(struct gen *g);
 void random_queue(struct gen *g);
+void random_each(struct gen *g);
 
 /* random_calls.c */
 void random_output(struct gen *g);

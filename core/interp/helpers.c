@@ -203,19 +203,34 @@ static u64 call_on_map(struct call *c)
 	return value;
 }
 
-/* bpf_loop(): uapi/linux/bpf.h */
+/* bpf_loop(), and bpf_for_each_map_elem(), which comes to no more elements than a map may have: uapi/linux/bpf.h */
 static u64 call_loop(struct call *c)
 {
-	u64 n = reg(c, 0), target = reg(c, 1);
+	u64 n = c->view.map ? c->view.map->max_entries : reg(c, 0), target = reg(c, 1);
 
 	if (reg(c, 3))
 		return (u64)-EINVAL;
-	if (n > GPUBPF_LOOP_MAX)
+	if (!c->view.map && n > GPUBPF_LOOP_MAX)
 		return (u64)-E2BIG;
 	if (target >= c->h->vm.ninsns)
 		return bad(c, "needs a function of the program");
-	c->h->vm.rounds = (struct gpubpf_vm_rounds){ .n = n, .arg = reg(c, 2), .target = (u32)target };
+	c->h->vm.rounds = (struct gpubpf_vm_rounds){
+		.n = n, .arg = reg(c, 2), .map = c->view.map ? reg(c, 0) : 0, .target = (u32)target,
+	};
 	return 0;
+}
+
+bool gpubpf_interp_element(struct host *h, struct gpubpf_vm_rounds *rounds)
+{
+	u32 map = (u32)(rounds->map - GPUBPF_PTR_MAP), key = (h->keys + h->vm.depth - 1) * GPUBPF_STACK_SIZE;
+	u64 arg[] = { (uintptr_t)&rounds->at, (uintptr_t)(h->vm.stack + key) };
+	u64 value = h->job->unit->maps[map].type->impl->op[GPUBPF_OP_FOR_EACH](&h->env, &h->job->layout->maps[map], arg);
+
+	h->vm.reg[GPUBPF_R1] = rounds->map;
+	h->vm.reg[GPUBPF_R2] = GPUBPF_PTR_STACK + key;
+	h->vm.reg[GPUBPF_R3] = value;
+	h->vm.reg[GPUBPF_R4] = rounds->arg;
+	return value;
 }
 
 static u64 call_end(struct call *c)

@@ -15,6 +15,7 @@ struct host {
 	const char *why;      /* what is wrong with a helper's arguments; NULL: the helper is unknown */
 	struct gpubpf_env env;
 	struct gpubpf_host_thread thread;
+	u32 keys;             /* the first frame that holds a key (core/facts.h) */
 	struct record {
 		u64 address, size;
 	} records[MAX_RECORDS]; /* reserved in rings and not given back */
@@ -30,6 +31,8 @@ struct host {
 
 /* Run helper `id` on the registers; sets vm.status on failure (helpers.c). */
 void gpubpf_interp_call(struct host *h, s32 id);
+/* What a round of helper 164 is given, in r1 to r4; false: there is no more element (helpers.c). */
+bool gpubpf_interp_element(struct host *h, struct gpubpf_vm_rounds *rounds);
 /* The map that the address lies in a value of, or -1: a record; *off from where that begins (memory.c). */
 int gpubpf_interp_where(const struct host *h, u64 address, s64 *off);
 /* Debug builds: prove the facts of a verified program again, before each instruction (prove.c). */

@@ -27,6 +27,11 @@ static inline void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
 	gpubpf_interp_call(host_of(vm), helper);
 }
 
+static inline int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds)
+{
+	return gpubpf_interp_element(host_of(vm), rounds);
+}
+
 static inline void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
 	u64 *dst = &vm->reg[insn->dst];
@@ -126,6 +131,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
 	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
+	h->keys = job->prog->facts ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
 	surround(h, job);
 }
 

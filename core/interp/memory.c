@@ -47,11 +47,24 @@ int gpubpf_interp_where(const struct host *h, u64 address, s64 *off)
 	return -1;
 }
 
+/* Does it lie in a key that a callback was handed, which nobody writes? */
+static bool in_key(const struct host *h, u64 address, u64 size)
+{
+	u64 frame = (address - GPUBPF_PTR_STACK) / GPUBPF_STACK_SIZE - h->keys, map;
+
+	if (address < GPUBPF_PTR_STACK || frame >= h->vm.depth || !h->vm.frame[frame].rounds.n || !h->vm.frame[frame].rounds.map)
+		return false;
+	map = h->vm.frame[frame].rounds.map - GPUBPF_PTR_MAP;
+	return within(address, size, GPUBPF_PTR_STACK + (h->keys + frame) * GPUBPF_STACK_SIZE, h->job->unit->maps[map].key_size);
+}
+
 static u8 *find(struct host *h, u64 address, u64 size, bool write)
 {
 	const struct gpubpf_interp_job *job = h->job;
 
 	if (within(address, size, GPUBPF_PTR_STACK, (h->vm.depth + 1) * GPUBPF_STACK_SIZE))
+		return h->vm.stack + (address - GPUBPF_PTR_STACK);
+	if (!write && in_key(h, address, size))
 		return h->vm.stack + (address - GPUBPF_PTR_STACK);
 	if (job->ctx && !write && within(address, size, GPUBPF_PTR_CTX, sizeof(*job->ctx)))
 		return (u8 *)job->ctx + (address - GPUBPF_PTR_CTX);

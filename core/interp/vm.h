@@ -8,6 +8,8 @@
  *   void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
  *       run a helper on vm->reg[1..5]; r0 is its result; may set vm->status, or vm->rounds for calls of a function,
  *       of which r0 will be how many there were
+ *   int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds)
+ *       arguments of the next round of helper 164; 0: the map has no more elements
  *   void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
  *       load a map, map value or function
  *   void gpubpf_vm_step(struct gpubpf_vm *vm)
@@ -22,6 +24,7 @@
 
 static inline u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write);
 static inline void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper);
+static inline int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds);
 static inline void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn);
 static inline void gpubpf_vm_step(struct gpubpf_vm *vm);
 
@@ -253,33 +256,50 @@ static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 	vm->pc = target;
 }
 
-static inline void gpubpf_vm_round(struct gpubpf_vm *vm, const struct gpubpf_vm_rounds *rounds)
+/* Begin the next round of the frame below; 0: there is none. */
+static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 {
-	vm->reg[GPUBPF_R1] = rounds->i;
-	vm->reg[GPUBPF_R2] = rounds->arg;
+	struct gpubpf_vm_rounds *rounds = &vm->frame[vm->depth - 1].rounds;
+
+	if (rounds->i >= rounds->n || (rounds->map && !gpubpf_vm_element(vm, rounds)))
+		return 0;
+	if (!rounds->map) {
+		vm->reg[GPUBPF_R1] = rounds->i;
+		vm->reg[GPUBPF_R2] = rounds->arg;
+	}
 	vm->pc = rounds->target;
+	return 1;
 }
 
-static inline void gpubpf_vm_leave(struct gpubpf_vm *vm)
+/* Back to the frame below. */
+static inline void gpubpf_vm_return(struct gpubpf_vm *vm)
 {
-	struct gpubpf_vm_frame *frame;
+	struct gpubpf_vm_frame *frame = &vm->frame[--vm->depth];
 
-	if (!vm->depth) {
-		vm->status = GPUBPF_VM_EXIT;
-		return;
-	}
-	frame = &vm->frame[vm->depth - 1];
-	if (frame->rounds.n && ++frame->rounds.i < frame->rounds.n && !vm->reg[GPUBPF_R0]) {
-		gpubpf_vm_round(vm, &frame->rounds);
-		return;
-	}
 	if (frame->rounds.n)
 		vm->reg[GPUBPF_R0] = frame->rounds.i;
-	vm->depth--;
 	for (int i = 0; i < 4; i++)
 		vm->reg[GPUBPF_R6 + i] = frame->saved[i];
 	vm->reg[GPUBPF_R10] -= GPUBPF_STACK_SIZE;
 	vm->pc = frame->ret;
+}
+
+static inline void gpubpf_vm_leave(struct gpubpf_vm *vm)
+{
+	if (!vm->depth) {
+		vm->status = GPUBPF_VM_EXIT;
+		return;
+	}
+	vm->frame[vm->depth - 1].rounds.i++;
+	if (vm->reg[GPUBPF_R0] || !gpubpf_vm_round(vm))
+		gpubpf_vm_return(vm);
+}
+
+static inline void gpubpf_vm_call_back(struct gpubpf_vm *vm)
+{
+	gpubpf_vm_enter(vm, vm->rounds.target);
+	if (vm->status == GPUBPF_VM_RUNNING && !gpubpf_vm_round(vm))
+		gpubpf_vm_return(vm);
 }
 
 /* Execute the instruction before vm->pc. */
@@ -310,10 +330,8 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 		break;
 	case GPUBPF_INSN_CALL:
 		gpubpf_vm_call(vm, insn->imm);
-		if (vm->rounds.n) {
-			gpubpf_vm_enter(vm, vm->rounds.target);
-			gpubpf_vm_round(vm, &vm->frame[vm->depth - 1].rounds);
-		}
+		if (vm->rounds.n)
+			gpubpf_vm_call_back(vm);
 		break;
 	case GPUBPF_INSN_CALL_LOCAL:
 		gpubpf_vm_enter(vm, insn->target);

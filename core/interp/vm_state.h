@@ -21,7 +21,8 @@ enum gpubpf_vm_status {
 /* calls of a function by a helper, one after the other */
 struct gpubpf_vm_rounds {
 	u64 n, i;             /* how many at most, and which one this is; n is 0: it was called once, by the program */
-	u64 arg;              /* r2 of each */
+	u64 arg;              /* what the program hands on to each */
+	u64 map, at;          /* of helper 164: the map, and how far in it; map is 0: of helper 181 */
 	u32 target;
 };
 
@@ -43,7 +44,7 @@ struct gpubpf_vm {
 	u64 reg[GPUBPF_NREGS];
 	struct gpubpf_vm_rounds rounds; /* that a helper has asked for */
 	struct gpubpf_vm_frame frame[GPUBPF_MAX_FRAMES];
-	u8 stack[GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE] __attribute__((aligned(16)));
+	u8 stack[GPUBPF_STACK_ROWS * GPUBPF_STACK_SIZE] __attribute__((aligned(16)));
 };
 
 #endif

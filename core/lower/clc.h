@@ -68,6 +68,8 @@ const char *clc_stack_index(const struct clc *c, const struct gpubpf_access *acc
 int clc_call(struct clc *c, uint32_t pc);
 /* Calls of the function at `target` by helper loop. */
 int clc_loop(struct clc *c, uint32_t target);
+/* And by helper 164; next: the beginning of a call that finds the next element (clc_maps.c). */
+int clc_each(struct clc *c, uint32_t target, const char *next);
 /* gpubpf_map<i>_<op> for each map of the unit, gpubpf_print_<op> if there is a print ring */
 void clc_maps(struct text *t, const struct gpubpf_lower_job *job);
 

@@ -241,14 +241,41 @@ static bool any_direct(const struct call *call)
 	return any;
 }
 
+/* The one function that the helper calls back. */
+static int called_back(const struct call *call, uint32_t *target)
+{
+	uint64_t pc = call->facts->konst[1];
+
+	if (!(call->facts->konst_mask >> 1 & 1) || pc >= call->c->prog->ninsns)
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
+				       "calls back one of several functions: call the helper with one in each place");
+	*target = (uint32_t)pc;
+	return 0;
+}
+
+/* Helper 164 on call->map. */
+static int each(const struct call *call)
+{
+	char next[64];
+	uint32_t target = 0;
+	int err = called_back(call, &target);
+
+	snprintf(next, sizeof(next), "gpubpf_map%u_%s(env%s", (uint32_t)(call->map - call->c->job->unit->maps),
+		 gpubpf_op_row(call->helper->op)->function, call->map->prototype ? ", r1" : "");
+	return err < 0 ? err : clc_each(call->c, target, next);
+}
+
 /* One helper, on call->map if it takes one: its functions in clc_maps.c. */
 static int one(struct call *call)
 {
 	const struct gpubpf_helper *helper = call->helper;
 	struct clc *c = call->c;
 	struct text *t = c->t;
-	int err = bring_all(call);
+	int err;
 
+	if (helper->class == GPUBPF_CLASS_LOOP)
+		return each(call);
+	err = bring_all(call);
 	if (err < 0)
 		return err;
 	if (helper->ret != GPUBPF_RET_VOID)
@@ -314,12 +341,10 @@ static int end_thread(const struct call *call)
 
 static int loop(const struct call *call)
 {
-	uint64_t target = call->facts->konst[1];
+	uint32_t target = 0;
+	int err = called_back(call, &target);
 
-	if (!(call->facts->konst_mask >> 1 & 1) || target >= call->c->prog->ninsns)
-		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "calls back one of several functions: call the helper with one in each place");
-	return clc_loop(call->c, (uint32_t)target);
+	return err < 0 ? err : clc_loop(call->c, target);
 }
 
 static int body(struct call *call)
@@ -328,7 +353,7 @@ static int body(struct call *call)
 
 	if (call->helper->class == GPUBPF_CLASS_ENDS)
 		return end_thread(call);
-	if (call->helper->class == GPUBPF_CLASS_LOOP)
+	if (call->helper->class == GPUBPF_CLASS_LOOP && !reg)
 		return loop(call);
 	if (call->helper->class == GPUBPF_CLASS_PRINT && !call->c->job->print_ring) {
 		text_add(call->c->t, "r0 = (u64)-%dL; ", EOPNOTSUPP);

@@ -43,9 +43,13 @@ static void call_local(struct clc *c, uint32_t pc)
 		text_add(c->t, "\tif (*ended) return 0;\n");
 }
 
+static const char *leave(const struct clc *c)
+{
+	return c->prog->facts->ends_thread ? "if (*ended) return 0; " : "";
+}
+
 int clc_loop(struct clc *c, uint32_t target)
 {
-	const char *leave = c->prog->facts->ends_thread ? "if (*ended) return 0; " : "";
 	int func = func_at(c, target);
 
 	if (func < 0)
@@ -56,7 +60,22 @@ int clc_loop(struct clc *c, uint32_t target)
 	}
 	text_add(c->t, "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = "
 		 CLC_PROG "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
-		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, leave);
+		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, leave(c));
+	return 0;
+}
+
+/* The key lies behind the frames, as far as this frame is from the first (core/facts.h). Where there are flags the end is
+ * where it begins. */
+int clc_each(struct clc *c, uint32_t target, const char *next)
+{
+	int func = func_at(c, target);
+
+	if (func < 0)
+		return func;
+	text_add(c->t, "u64 i = 0, at = r4 ? ~0UL : 0, v; const u64 key = r10 + %uUL; while ((v = %s, &at, stack + (u32)(key - %uUL)))) { "
+		 "i++; r0 = " CLC_PROG "_f%d(env, stack, ended, r1, key, v, r3, 0, r10 + %uUL); %sif (r0) break; } r0 = r4 ? (u64)-%dL : i; ",
+		 (c->prog->facts->frames - 1) * GPUBPF_STACK_SIZE, next, GPUBPF_PTR_STACK, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE,
+		 leave(c), EINVAL);
 	return 0;
 }
 
@@ -210,7 +229,7 @@ static int functions(struct clc *c, bool *target)
 static void entry(struct clc *c)
 {
 	const struct gpubpf_facts *facts = c->prog->facts;
-	uint32_t frames = facts->frames ? facts->frames : 1;
+	uint32_t frames = (facts->frames ? facts->frames : 1) + facts->keys;
 	uint32_t room = frames * GPUBPF_STACK_SIZE - c->stack_skip;
 
 	text_add(c->t, "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n"

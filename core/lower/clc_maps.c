@@ -101,6 +101,8 @@ static void map_functions(struct text *t, const struct gpubpf_lower_job *job, ui
 			if (gpubpf_may_be_direct(h, map))
 				helper(&direct, type, h);
 		}
+	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_FOR_EACH))
+		operation(&f, "u64", gpubpf_op_row(GPUBPF_OP_FOR_EACH)->function, ", GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key", ", at, key");
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->prototype)
 		operation(&f, "u64", "address", ", u32 index", ", index");
 }

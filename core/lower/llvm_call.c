@@ -433,27 +433,91 @@ static void find_element(const struct call *c, LLVMValueRef *args)
 	args[LOW_DATA] = low_call(c->l, "gpubpf_of_maps_data", of, 2);
 }
 
+/* Arguments of the library's functions on the map c->map: args[0], the environment, is there. How many there are then; -ENOMEM. */
+static int map_args(struct call *c, LLVMValueRef *args)
+{
+	int n, err = map_of(c)->prototype ? flag(c, GPUBPF_LAYOUT_ELEMENT) : 0;
+
+	if (err < 0)
+		return err;
+	n = 1 + (int)low_unit_map(c->l, args[0], c->map, c->layout, args + 1);
+	if (map_of(c)->prototype)
+		find_element(c, args);
+	return n;
+}
+
+/* The one function that the helper calls back. */
+static int called_back(const struct call *c, uint32_t *target)
+{
+	uint64_t pc = c->facts->konst[1];
+
+	if (!(c->facts->konst_mask >> 1 & 1) || pc >= c->f->p->prog->ninsns)
+		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
+				       "calls back one of several functions: call the helper with one in each place");
+	*target = (uint32_t)pc;
+	return 0;
+}
+
+/* Where the key lies that is handed on: for the library, and *shown, for the program. */
+static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
+{
+	struct gpubpf_access key = c->facts->key;
+
+	key.frame = (uint8_t)(c->f->p->prog->facts->frames + c->f->depth);
+	*shown = low_const(c->l, GPUBPF_PTR_STACK + key.frame * GPUBPF_STACK_SIZE);
+	return low_stack_ptr(c->f->p, &key, NULL);
+}
+
+/* Helper 164: a function for each element of the map c->map. Of flags there is none: its end is where it begins. */
+static int each(struct call *c)
+{
+	LLVMValueRef args[24] = { c->f->p->env }, given[4] = { get(c, GPUBPF_R1), NULL, NULL, get(c, GPUBPF_R3) }, at, flags;
+	struct low *l = c->l;
+	struct low_rounds r;
+	uint32_t target = 0;
+	char name[64];
+	int n, err = called_back(c, &target);
+
+	c->layout = &l->job->layouts[c->map];
+	n = err < 0 ? err : map_args(c, args);
+	if (n < 0)
+		return n;
+	at = args[n++] = low_alloca(c->f->p, low_int(l, 8), 8, "at");
+	flags = LLVMBuildIsNotNull(l->b, get(c, GPUBPF_R4), "");
+	LLVMBuildStore(l->b, LLVMBuildSelect(l->b, flags, low_const(l, UINT64_MAX), low_const(l, 0), ""), at);
+	args[n++] = key_of(c, &given[1]);
+	err = low_rounds_begin(c->f, c->pc, &r);
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "gpubpf_%s_%s", map_of(c)->type->impl->name, gpubpf_op_row(c->helper->op)->function);
+	given[2] = low_call(l, name, args, (unsigned)n);
+	if (!given[2])
+		return -EINVAL;
+	err = low_rounds_end(&r, target, LLVMBuildIsNotNull(l->b, given[2], ""), given, 4);
+	low_set(c->f, GPUBPF_R0, LLVMBuildSelect(l->b, flags, low_const(l, -EINVAL), get(c, GPUBPF_R0), ""));
+	return err;
+}
+
 /* One helper, on the map c->map if it takes one. */
 static int one(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
-	unsigned n = 1;
-	int err;
+	int n = 1, err;
 
+	if (c->helper->class == GPUBPF_CLASS_LOOP)
+		return each(c);
 	c->layout = c->helper->class == GPUBPF_CLASS_MAP ? &c->l->job->layouts[c->map] : NULL;
 	err = bring_all(c);
-	if (!err && c->layout && map_of(c)->prototype)
-		err = flag(c, GPUBPF_LAYOUT_ELEMENT);
 	if (err < 0)
 		return err;
 	switch (c->helper->class) {
 	case GPUBPF_CLASS_MAP:
-		n += low_unit_map(c->l, args[0], c->map, c->layout, args + n);
-		if (map_of(c)->prototype)
-			find_element(c, args);
+		n = map_args(c, args);
+		if (n < 0)
+			return n;
 		break;
 	case GPUBPF_CLASS_PRINT:
-		n += low_map_args(c->l, &c->l->job->print_layout, args + n);
+		n += (int)low_map_args(c->l, &c->l->job->print_layout, args + n);
 		args[n++] = low_const32(c->l, c->f->p->index);
 		break;
 	case GPUBPF_CLASS_ENV:
@@ -465,8 +529,8 @@ static int one(struct call *c)
 		assert(!"no function of the device library");
 	}
 	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++)
-		n += pass(c, reg, args + n);
-	v = call_library(c, args, n);
+		n += (int)pass(c, reg, args + n);
+	v = call_library(c, args, (unsigned)n);
 	if (!v)
 		return -EINVAL;
 	low_set(c->f, GPUBPF_R0, v);
@@ -514,12 +578,10 @@ static int any_map(struct call *c, unsigned reg)
 
 static int loop(const struct call *c)
 {
-	uint64_t target = c->facts->konst[1];
+	uint32_t target = 0;
+	int err = called_back(c, &target);
 
-	if (!(c->facts->konst_mask >> 1 & 1) || target >= c->f->p->prog->ninsns)
-		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-				       "calls back one of several functions: call the helper with one in each place");
-	return low_loop(c->f, c->pc, (uint32_t)target);
+	return err < 0 ? err : low_loop(c->f, c->pc, target);
 }
 
 int low_helper(struct low_frame *f, uint32_t pc)
@@ -536,13 +598,13 @@ int low_helper(struct low_frame *f, uint32_t pc)
 				       prog->insns[pc].imm);
 	if (c.helper->class == GPUBPF_CLASS_ENDS)
 		return end_thread(&c);
-	if (c.helper->class == GPUBPF_CLASS_LOOP)
+	reg = gpubpf_helper_map_arg(c.helper);
+	if (c.helper->class == GPUBPF_CLASS_LOOP && !reg)
 		return loop(&c);
 	if (c.helper->class == GPUBPF_CLASS_PRINT && !c.l->job->print_ring) {
 		low_set(f, GPUBPF_R0, low_const(c.l, -EOPNOTSUPP));
 		return 0;
 	}
-	reg = gpubpf_helper_map_arg(c.helper);
 	if (!reg)
 		return one(&c);
 	if (c.facts->map == GPUBPF_NO_MAP)

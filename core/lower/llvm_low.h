@@ -167,10 +167,20 @@ int low_add_now(struct low *l);
 /* width bytes at offset off of the context: i64, NULL and a diagnostic */
 LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width);
 
-/* llvm_call.c */
-int low_helper(struct low_frame *f, uint32_t pc);
 /* Calls of the function at `target` by helper loop. */
 int low_loop(struct low_frame *f, uint32_t pc, uint32_t target);
+/* Rounds in which a helper calls a function: the code that is built between these asks whether there is one more, and with
+ * what. r0 is how many there were. */
+struct low_rounds {
+	struct low_frame *f;
+	LLVMBasicBlockRef ask;
+	LLVMValueRef i;         /* alloca: rounds so far */
+};
+int low_rounds_begin(struct low_frame *f, uint32_t pc, struct low_rounds *r);
+int low_rounds_end(struct low_rounds *r, uint32_t target, LLVMValueRef more, const LLVMValueRef *args, unsigned n);
+
+/* llvm_call.c */
+int low_helper(struct low_frame *f, uint32_t pc);
 /* arguments of a map's operations: the environment, GPUBPF_MAP_ARGS, of which these say where it lies, and its own */
 #define LOW_CTL 6
 #define LOW_DATA 7

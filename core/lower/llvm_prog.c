@@ -152,33 +152,57 @@ static LLVMValueRef loop_error(struct low_frame *f)
 	return LLVMBuildSelect(l->b, flags, low_const(l, -EINVAL), many, "");
 }
 
+int low_rounds_begin(struct low_frame *f, uint32_t pc, struct low_rounds *r)
+{
+	struct low *l = f->p->l;
+
+	*r = (struct low_rounds){ .f = f, .ask = low_block(f->p, "ask"), .i = low_alloca(f->p, low_int(l, 8), 8, "i") };
+	if (f->depth + 1 >= GPUBPF_MAX_FRAMES)
+		return too_deep(f, pc);
+	LLVMBuildStore(l->b, low_const(l, 0), r->i);
+	LLVMBuildBr(l->b, r->ask);
+	LLVMPositionBuilderAtEnd(l->b, r->ask);
+	return 0;
+}
+
+int low_rounds_end(struct low_rounds *r, uint32_t target, LLVMValueRef more, const LLVMValueRef *args, unsigned n)
+{
+	struct low_frame *f = r->f, callee = { .p = f->p, .depth = f->depth + 1 };
+	LLVMBasicBlockRef round = low_block(f->p, "round"), back = low_block(f->p, "back"), done = low_block(f->p, "done");
+	struct low *l = f->p->l;
+	LLVMValueRef at;
+	int err;
+
+	LLVMBuildCondBr(l->b, more, round, done);
+	LLVMPositionBuilderAtEnd(l->b, round);
+	begin_frame(f, &callee, back);
+	for (unsigned i = 0; i < n; i++)
+		low_set(&callee, GPUBPF_R1 + i, args[i]);
+	at = LLVMBuildLoad2(l->b, low_int(l, 8), r->i, "");
+	LLVMBuildStore(l->b, LLVMBuildAdd(l->b, at, low_const(l, 1), ""), r->i);
+	err = expand(&callee, target);
+	LLVMPositionBuilderAtEnd(l->b, back);
+	LLVMBuildCondBr(l->b, LLVMBuildIsNull(l->b, low_get(&callee, GPUBPF_R0), ""), r->ask, done);
+	LLVMPositionBuilderAtEnd(l->b, done);
+	low_set(f, GPUBPF_R0, LLVMBuildLoad2(l->b, low_int(l, 8), r->i, ""));
+	return err;
+}
+
 int low_loop(struct low_frame *f, uint32_t pc, uint32_t target)
 {
 	struct low *l = f->p->l;
-	struct low_frame callee = { .p = f->p, .depth = f->depth + 1 };
-	LLVMBasicBlockRef ask = low_block(f->p, "ask"), round = low_block(f->p, "round");
-	LLVMBasicBlockRef back = low_block(f->p, "back"), done = low_block(f->p, "done");
-	LLVMValueRef error = loop_error(f), n, i = low_alloca(f->p, low_int(l, 8), 8, "i"), at;
+	LLVMValueRef error = loop_error(f), n, args[2];
+	struct low_rounds r;
 	int err;
 
-	if (callee.depth >= GPUBPF_MAX_FRAMES)
-		return too_deep(f, pc);
 	n = LLVMBuildSelect(l->b, LLVMBuildIsNull(l->b, error, ""), low_get(f, GPUBPF_R1), low_const(l, 0), "");
-	LLVMBuildStore(l->b, low_const(l, 0), i);
-	LLVMBuildBr(l->b, ask);
-	LLVMPositionBuilderAtEnd(l->b, ask);
-	at = LLVMBuildLoad2(l->b, low_int(l, 8), i, "");
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, at, n, ""), round, done);
-	LLVMPositionBuilderAtEnd(l->b, round);
-	begin_frame(f, &callee, back);
-	low_set(&callee, GPUBPF_R1, at);
-	low_set(&callee, GPUBPF_R2, low_get(f, GPUBPF_R3));
-	LLVMBuildStore(l->b, LLVMBuildAdd(l->b, at, low_const(l, 1), ""), i);
-	err = expand(&callee, target);
-	LLVMPositionBuilderAtEnd(l->b, back);
-	LLVMBuildCondBr(l->b, LLVMBuildIsNull(l->b, low_get(&callee, GPUBPF_R0), ""), ask, done);
-	LLVMPositionBuilderAtEnd(l->b, done);
-	low_set(f, GPUBPF_R0, LLVMBuildAdd(l->b, error, LLVMBuildLoad2(l->b, low_int(l, 8), i, ""), ""));
+	args[1] = low_get(f, GPUBPF_R3);
+	err = low_rounds_begin(f, pc, &r);
+	if (err < 0)
+		return err;
+	args[0] = LLVMBuildLoad2(l->b, low_int(l, 8), r.i, "");
+	err = low_rounds_end(&r, target, LLVMBuildICmp(l->b, LLVMIntULT, args[0], n, ""), args, 2);
+	low_set(f, GPUBPF_R0, LLVMBuildAdd(l->b, error, low_get(f, GPUBPF_R0), ""));
 	return err;
 }
 

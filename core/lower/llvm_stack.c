@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stack. A program's frames are one row of bytes, frame 0 first; bytes that one access (at any of
+ * The stack. A program's frames are one row of bytes, frame 0 first, those of keys last; bytes that one access (at any of
  * the offsets it may have) touches together belong together, and each run of bytes that belong together
  * becomes an array of its own. So a key that a helper reads, a spilled register and a table with a
  * variable index do not keep each other out of registers. Needs facts; accesses that may lie in any frame
@@ -41,7 +41,7 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 	int64_t first = (int64_t)a->off_min + GPUBPF_STACK_SIZE,
 		end = (int64_t)a->off_max + GPUBPF_STACK_SIZE + a->size_max;
 	bool mixed = a->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL);
-	uint32_t frames = cut->p->stack.frames;
+	uint32_t frames = cut->p->stack.frames, called = frames - cut->p->prog->facts->keys;
 
 	if (!(a->spaces & GPUBPF_SPACE_STACK) || a->size_max == 0)
 		return;
@@ -55,7 +55,7 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 	if (a->frame != GPUBPF_ANY_FRAME)
 		tie(cut, a->frame * GPUBPF_STACK_SIZE + first, a->frame * GPUBPF_STACK_SIZE + end);
 	else if (own)
-		for (uint32_t i = 0; i < frames; i++)
+		for (uint32_t i = 0; i < called; i++)
 			tie(cut, i * GPUBPF_STACK_SIZE + first, i * GPUBPF_STACK_SIZE + end);
 	else
 		tie(cut, first, (frames - 1) * GPUBPF_STACK_SIZE + end);
@@ -72,6 +72,8 @@ static void note_insn(struct cut *cut, uint32_t pc)
 	note_access(cut, pc, &f->mem, base == GPUBPF_R10);
 	for (int i = 0; f->call && i < 5; i++)
 		note_access(cut, pc, &f->call->arg[i], false);
+	if (f->call)
+		note_access(cut, pc, &f->call->key, false);
 }
 
 /* Arrays for the runs of tied bytes; each begins at a multiple of 8 of the frame, so that what is
@@ -100,7 +102,7 @@ static void cut_segments(struct cut *cut)
 
 int low_stack_cut(struct low_prog *p)
 {
-	uint32_t frames = p->prog->facts->frames ? p->prog->facts->frames : 1;
+	uint32_t frames = (p->prog->facts->frames ? p->prog->facts->frames : 1) + p->prog->facts->keys;
 	struct cut cut = { .p = p, .bytes = frames * GPUBPF_STACK_SIZE };
 	struct low *l = p->l;
 

@@ -389,7 +389,6 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 		uint32_t first, last;
 		const char *remedy;
 	} instead[] = {
-		{ 164, 164, "look the keys up in a bounded loop" },
 		{ 177, 177, "print three numbers at most with each bpf_printk()" },
 	};
 	int err = refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,

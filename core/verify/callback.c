@@ -2,7 +2,7 @@
 /*
  * Sub-programs, callbacks, and returns. A sub-program is walked at each call with what its caller passes.
  * A helper that calls back is a loop: either it is done (0 more calls), or the callback runs and the same
- * question is asked again. The walk ends when a round leaves the caller's state inside an earlier one;
+ * question is asked again, unless the callback returned 1. The walk ends when a round leaves the caller's state inside an earlier one;
  * numbers that differ from round to round and on which nothing depends are forgotten to get there.
  */
 #include "verify.h"
@@ -35,7 +35,26 @@ static void helper_returns(struct state *s)
 	f->rounds = 0;
 }
 
-static void callback_args(const struct gpubpf_helper *h, int map, const struct frame *caller, struct frame *f)
+/* Where the key lies that the current frame hands on (core/facts.h). */
+static uint8_t key_frame(const struct verifier *v)
+{
+	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);
+}
+
+static void note_key(struct verifier *v, int map)
+{
+	uint32_t size = v->unit->maps[map].key_size;
+	const struct gpubpf_access a = {
+		.spaces = GPUBPF_SPACE_STACK, .align = 8, .frame = key_frame(v), .write = true, .map = GPUBPF_NO_MAP,
+		.off_min = -GPUBPF_STACK_SIZE, .off_max = -GPUBPF_STACK_SIZE, .size_min = size, .size_max = size,
+	};
+
+	access_merge(&v->facts->insn[v->pc].call->key, &a);
+	if (v->facts->keys < v->cur->nframes)
+		v->facts->keys = v->cur->nframes;
+}
+
+static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, const struct frame *caller, struct frame *f)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH) {
 		for (int r = GPUBPF_R1; r <= GPUBPF_R3; r++) {
@@ -44,6 +63,7 @@ static void callback_args(const struct gpubpf_helper *h, int map, const struct f
 		}
 		f->regs[GPUBPF_R1].type = R_MAP;
 		f->regs[GPUBPF_R2].type = R_KEY;
+		f->regs[GPUBPF_R2].frame = key;
 		f->regs[GPUBPF_R3].type = R_VALUE;
 		f->regs[GPUBPF_R4] = caller->regs[GPUBPF_R3];
 		return;
@@ -52,24 +72,43 @@ static void callback_args(const struct gpubpf_helper *h, int map, const struct f
 	f->regs[GPUBPF_R2] = caller->regs[GPUBPF_R3];
 }
 
+/* How often the helper may call back: once an element of the map, or as often as r1 says. */
+static uint64_t most_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
+{
+	const struct bounds *n = &cur_regs(v)[GPUBPF_R1].s.w64;
+
+	if (h->op == GPUBPF_OP_FOR_EACH)
+		return v->unit->maps[map].max_entries;
+	mark_reg(v, &cur_regs(v)[GPUBPF_R1]);
+	if (n->umin > GPUBPF_LOOP_MAX)
+		return 0;
+	return n->umax < GPUBPF_LOOP_MAX ? n->umax : GPUBPF_LOOP_MAX;
+}
+
+/* After so many rounds there is no other. The kernel's maps may grow under a walk, ours have so many elements. */
+static uint64_t last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
+{
+	if (h->op == GPUBPF_OP_FOR_EACH)
+		return v->opts.any_ctx ? UINT64_MAX : v->unit->maps[map].max_entries;
+	return cur_regs(v)[GPUBPF_R1].s.w64.umax;
+}
+
 int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target)
 {
 	struct frame *caller = cur_frame(v), *f;
+	uint8_t key = key_frame(v);
 	struct state *done;
 
-	if (h->arg[0] == GPUBPF_ARG_MAP) {
-		rounds_begin(v, v->unit->maps[map].max_entries);
-	} else { /* how often */
-		mark_reg(v, &caller->regs[GPUBPF_R1]);
-		rounds_begin(v, caller->regs[GPUBPF_R1].s.w64.umin > GPUBPF_LOOP_MAX ? 0 : caller->regs[GPUBPF_R1].s.w64.umax);
-		if (caller->rounds >= caller->regs[GPUBPF_R1].s.w64.umax) {
-			helper_returns(v->cur);
-			v->pc++;
-			return 0;
-		}
+	rounds_begin(v, most_rounds(v, h, map));
+	if (caller->rounds >= last_round(v, h, map)) {
+		helper_returns(v->cur);
+		v->pc++;
+		return 0;
 	}
 	if (v->cur->nframes == GPUBPF_MAX_FRAMES)
 		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
+	if (h->op == GPUBPF_OP_FOR_EACH)
+		note_key(v, map);
 	done = state_copy(v, v->cur);
 	if (!done)
 		return -1;
@@ -81,7 +120,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 		return -1;
 	f->called_back = true;
 	f->nrefs = v->cur->nrefs;
-	callback_args(h, map, caller, f);
+	callback_args(h, map, key, caller, f);
 	v->pc = target;
 	return 0;
 }
@@ -126,16 +165,23 @@ static int callback_return(struct verifier *v)
 	const struct frame *f = cur_frame(v);
 	const struct reg *r0 = &f->regs[GPUBPF_R0];
 	uint32_t call = f->callsite;
+	bool last;
 
 	if (read_reg(v, GPUBPF_R0) < 0)
 		return -1;
 	if (r0->type != R_SCALAR || r0->s.w64.umax > 1)
 		return refuse(v, GPUBPF_E_RETURN_VALUE, "a callback returns something other than 0 or 1");
 	mark_reg(v, r0);
+	last = r0->s.w64.umin == 1;
 	if (v->cur->nrefs != f->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or gives back its caller's");
 	round_end(v);
 	frame_pop(v, v->cur);
+	if (last) { /* the helper returns */
+		helper_returns(v->cur);
+		v->pc = call + 1;
+		return 0;
+	}
 	cur_frame(v)->rounds++;
 	widen_state(v, v->cur, call);
 	v->pc = call;

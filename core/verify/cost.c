@@ -75,7 +75,6 @@ void rounds_begin(struct verifier *v, uint64_t most)
 
 	if (!number || cur_frame(v)->rounds)
 		return;
-	most = most < GPUBPF_LOOP_MAX ? most : GPUBPF_LOOP_MAX;
 	v->cur->tally.calls[number - 1]++;
 	if (most > v->calling[number - 1].rounds)
 		v->calling[number - 1].rounds = most;

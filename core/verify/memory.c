@@ -62,9 +62,14 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	return 0;
 }
 
-static uint8_t region_space(const struct reg *p)
+/* Keys are handed on in private memory, on the bottom of a frame of theirs (core/facts.h). */
+static void key_access(const struct reg *p, struct gpubpf_access *a)
 {
-	return p->type == R_RECORD || p->type == R_KEY ? GPUBPF_SPACE_RECORD : GPUBPF_SPACE_MAP_VALUE;
+	a->spaces = GPUBPF_SPACE_STACK;
+	a->map = GPUBPF_NO_MAP;
+	a->frame = p->frame;
+	a->off_min -= GPUBPF_STACK_SIZE;
+	a->off_max -= GPUBPF_STACK_SIZE;
 }
 
 /* [p + off, p + off + size) lies in the object that p points into. `who` names the access. */
@@ -89,9 +94,11 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 	if (lo < 0 || hi + (int64_t)size > room)
 		return refuse(v, code, "%s of %llu bytes at offset %lld to %lld leaves %s of %u bytes", who,
 			      (unsigned long long)size, (long long)lo, (long long)hi, type_name(p), room);
-	*a = (struct gpubpf_access){ .spaces = region_space(p), .align = a->align, .write = write, .map = p->map,
-				     .off_min = (int32_t)lo, .off_max = (int32_t)hi, .size_min = (uint32_t)size,
-				     .size_max = (uint32_t)size };
+	*a = (struct gpubpf_access){ .spaces = p->type == R_RECORD ? GPUBPF_SPACE_RECORD : GPUBPF_SPACE_MAP_VALUE,
+				     .align = a->align, .write = write, .map = p->map, .off_min = (int32_t)lo,
+				     .off_max = (int32_t)hi, .size_min = (uint32_t)size, .size_max = (uint32_t)size };
+	if (p->type == R_KEY)
+		key_access(p, a);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ struct simt {
 	uint8_t *control;       /* [n]: level of being there */
 	uint8_t *branch;        /* [n]: JCOND: level of the condition, where both ways are possible */
 	uint8_t *result;        /* [functions]: of r0 */
-	uint8_t slot[GPUBPF_MAX_FRAMES][MAX_SLOTS];
+	uint8_t slot[GPUBPF_STACK_ROWS][MAX_SLOTS];
 	uint32_t *join;         /* [n]: where all paths from here meet; UINT32_MAX: at the exit */
 	uint32_t *order, *work, *mark, stamp;
 	uint8_t *seen;

@@ -196,7 +196,7 @@ static uint8_t *slots_of(struct simt *s, const struct gpubpf_access *a, int *fir
 	*last = (GPUBPF_STACK_SIZE + a->off_max + (int)a->size_max - 1) / 8;
 	if (*last > MAX_SLOTS - 1)
 		*last = MAX_SLOTS - 1;
-	*frames = a->frame == GPUBPF_ANY_FRAME ? GPUBPF_MAX_FRAMES : 1;
+	*frames = a->frame == GPUBPF_ANY_FRAME ? GPUBPF_STACK_ROWS : 1;
 	return s->slot[a->frame == GPUBPF_ANY_FRAME ? 0 : a->frame];
 }
 
@@ -307,6 +307,8 @@ static uint8_t call_level(struct simt *s, uint32_t pc, uint8_t control)
 		if (c->arg[i].write && (c->arg[i].spaces & GPUBPF_SPACE_STACK))
 			stack_lower(s, &c->arg[i], least(level, control));
 	}
+	if (c->key.spaces)
+		stack_lower(s, &c->key, VARYING);
 	return writes ? VARYING : level;
 }
 

@@ -112,7 +112,7 @@ static void codec_access(struct job_codec *j, struct gpubpf_access *a)
 	gpubpf_codec_u32(c, &a->size_max);
 	gpubpf_codec_check(c, map_index_ok(j, a->map));
 	gpubpf_codec_check(c, a->align == 1 || a->align == 2 || a->align == 4 || a->align == 8);
-	gpubpf_codec_check(c, a->frame < GPUBPF_MAX_FRAMES || a->frame == GPUBPF_ANY_FRAME);
+	gpubpf_codec_check(c, a->frame < GPUBPF_STACK_ROWS || a->frame == GPUBPF_ANY_FRAME);
 }
 
 static void codec_call_facts(struct job_codec *j, struct gpubpf_insn_facts *f)
@@ -135,6 +135,7 @@ static void codec_call_facts(struct job_codec *j, struct gpubpf_insn_facts *f)
 	gpubpf_codec_s16(c, &call->map);
 	gpubpf_codec_bool(c, &call->element);
 	gpubpf_codec_u8(c, &call->konst_mask);
+	codec_access(j, &call->key);
 	gpubpf_codec_check(c, map_index_ok(j, call->map));
 }
 
@@ -178,6 +179,7 @@ static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
 	for (uint32_t i = 0; i < nmaps; i++)
 		gpubpf_codec_u32(c, &f->map_use[i]);
 	gpubpf_codec_u32(c, &f->frames);
+	gpubpf_codec_u32(c, &f->keys);
 	gpubpf_codec_u32(c, &f->stack);
 	gpubpf_codec_u64(c, &f->ctx_args);
 	gpubpf_codec_bool(c, &f->ctx_constants);
@@ -188,7 +190,7 @@ static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
 	gpubpf_codec_bool(c, &f->clock);
 	gpubpf_codec_bool(c, &f->pid);
 	gpubpf_codec_bool(c, &f->allocations);
-	gpubpf_codec_check(c, f->frames <= GPUBPF_MAX_FRAMES);
+	gpubpf_codec_check(c, f->frames <= GPUBPF_MAX_FRAMES && f->keys < GPUBPF_MAX_FRAMES);
 }
 
 static void codec_funcs(struct gpubpf_codec *c, struct gpubpf_prog *prog)

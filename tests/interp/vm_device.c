@@ -21,6 +21,12 @@ static inline void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
 	vm->status = GPUBPF_VM_HELPER;
 }
 
+static inline int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds)
+{
+	(void)vm, (void)rounds;
+	return 0;
+}
+
 static inline void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
 	vm->reg[insn->dst] = (u64)insn->imm64;

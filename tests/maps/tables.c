@@ -40,7 +40,7 @@ static void test_helper(const struct gpubpf_helper *helper)
 
 	for (size_t i = 0; (type = gpubpf_map_type_at(i)); i++)
 		found |= type->ops & GPUBPF_OP_BIT(helper->op);
-	if (helper->class == GPUBPF_CLASS_MAP)
+	if (helper->class == GPUBPF_CLASS_MAP || (helper->class == GPUBPF_CLASS_LOOP && on_map))
 		found &= gpubpf_op_row(helper->op)->function[0] != 0;
 	else
 		found &= !on_map || helper->class == GPUBPF_CLASS_KERNEL || helper->class == GPUBPF_CLASS_TAIL;

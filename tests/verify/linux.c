@@ -118,8 +118,8 @@ static int load_types(struct bpf_func_info *info, uint32_t n)
 	return fd;
 }
 
-static int load(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size,
-		uint32_t level)
+static int load(const struct linux_verifier *k, uint32_t type, const struct gpubpf_raw_insn *raw, uint32_t n, char *log,
+		uint32_t size, uint32_t level)
 {
 	struct gpubpf_raw_insn *insns = malloc(n * sizeof(*insns));
 	struct bpf_func_info info[MAX_FUNCTIONS] = {0};
@@ -140,7 +140,7 @@ static int load(const struct linux_verifier *k, const struct gpubpf_raw_insn *ra
 		i++;
 	}
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.prog_type = type;
 	attr.insns = (uintptr_t)insns;
 	attr.insn_cnt = n;
 	attr.license = (uintptr_t)"GPL";
@@ -158,6 +158,18 @@ static int load(const struct linux_verifier *k, const struct gpubpf_raw_insn *ra
 	if (nfuncs && types >= 0)
 		close(types);
 	free(insns);
+	return fd;
+}
+
+int linux_load(const struct linux_verifier *k, uint32_t type, const struct gpubpf_raw_insn *raw, uint32_t n)
+{
+	return load(k, type, raw, n, NULL, 0, 0);
+}
+
+static int judge(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size, uint32_t level)
+{
+	int fd = load(k, BPF_PROG_TYPE_KPROBE, raw, n, log, size, level);
+
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -166,13 +178,13 @@ static int load(const struct linux_verifier *k, const struct gpubpf_raw_insn *ra
 
 int linux_judge(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
 {
-	return load(k, raw, n, log, size, log ? LOG_WALK : 0);
+	return judge(k, raw, n, log, size, log ? LOG_WALK : 0);
 }
 
 int linux_walk(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked)
 {
 	char log[4096] = "";
-	int err = load(k, raw, n, log, sizeof(log), LOG_STATS);
+	int err = judge(k, raw, n, log, sizeof(log), LOG_STATS);
 	const char *line = strstr(log, "processed ");
 
 	*walked = 0;
