@@ -4,18 +4,10 @@
  * by the Linux kernel (BPF_PROG_TEST_RUN, where bpf(2) is allowed), and both have seen as many elements and the same ones.
  * Then threads put keys in and take them out while others go through: what stays is seen once, under its own value.
  */
-#include <errno.h>
-#include <linux/bpf.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "core/interp/interp.h"
-#include "fixture.h"
-#include "tests/tap.h"
-#include "tests/verify/asm.h"
-#include "tests/verify/linux.h"
+#include "both.h"
 
 #define ROUNDS 400
 #define ROOM 24
@@ -23,7 +15,7 @@
 #define WORDS 3           /* of keys, of 4 bytes */
 #define MAX_CPUS 256
 
-enum { TRACE, MAP, MAPS };
+enum { TRACE, MAP };
 
 /* what a program is told, and what it tells */
 struct trace {
@@ -47,14 +39,6 @@ static const char text[] =
 static const char more_words[] =
 	"r5 *= 31\n r0 = *(u32 *)(r2 +4)\n r5 += r0\n r5 *= 31\n r0 = *(u32 *)(r2 +8)\n r5 += r0\n";
 
-struct both {
-	struct fixture f;
-	struct assembly a;
-	struct gpubpf_insn insns[ASM_MAX];
-	struct linux_verifier kernel;
-	int prog, cpus;       /* of the kernel; prog < 0: it cannot be asked */
-};
-
 static const struct {
 	uint32_t type, room, words;
 	bool copies;
@@ -68,87 +52,16 @@ static const struct {
 	{ BPF_MAP_TYPE_HASH, ROOM, 1, false },
 };
 
-static int bpf(int cmd, union bpf_attr *attr)
-{
-	int fd = (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-
-	return fd < 0 ? -errno : fd;
-}
-
-static int kernel_element(int cmd, int map, const void *key, const void *value)
-{
-	union bpf_attr attr = { .map_fd = (uint32_t)map, .key = (uintptr_t)key, .value = (uintptr_t)value };
-
-	return bpf(cmd, &attr);
-}
-
-static bool assemble(struct assembly *a, const struct fixture *f, uint32_t words)
-{
-	char lines[2048];
-	bool good = true;
-
-	a->maps = f->maps;
-	a->nmaps = f->unit.nmaps;
-	snprintf(lines, sizeof(lines), text, words > 1 ? more_words : "");
-	for (char *save, *line = strtok_r(lines, "\n", &save); line && good; line = strtok_r(NULL, "\n", &save))
-		good = asm_line(a, line);
-	return good && asm_finish(a);
-}
-
 static bool prepare(struct both *b, size_t kind)
 {
-	struct fixture *f = &b->f;
-	struct gpubpf_diag diag;
+	char program[2048];
 
 	memset(b, 0, sizeof(*b));
-	gpubpf_diag_init(&diag);
-	fixture_begin(f);
-	fixture_map(f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace), 1, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_WRITE);
-	fixture_map(f, kinds[kind].type, 4 * kinds[kind].words, 8, kinds[kind].room, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ);
-	if (fixture_ready(f) || !assemble(&b->a, f, kinds[kind].words))
-		return note("%s", b->a.error), false;
-	f->prog = (struct gpubpf_prog){ .name = "each", .site = GPUBPF_SITE_ENTRY, .insns = b->insns, .ninsns = b->a.n };
-	if (gpubpf_insn_decode(b->a.insns, b->a.n, b->insns, &diag) < 0 ||
-	    gpubpf_verify(&f->unit, &f->prog, &(struct gpubpf_verify_opts){ 0 }, &diag) < 0)
-		return note("%s", diag.what), false;
-	b->prog = linux_open(&b->kernel, f->maps, MAPS);
-	if (!b->prog)
-		b->prog = linux_load(&b->kernel, BPF_PROG_TYPE_SOCKET_FILTER, b->a.insns, b->a.n);
-	b->cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
-	return true;
-}
-
-static void finish(struct both *b)
-{
-	if (b->prog >= 0)
-		close(b->prog);
-	linux_close(&b->kernel);
-	gpubpf_facts_destroy(b->f.prog.facts);
-	fixture_end(&b->f);
-}
-
-static bool ours(struct both *b, struct trace *t)
-{
-	static const struct gpubpf_ctx ctx;
-	const struct gpubpf_interp_job job = { .unit = &b->f.unit, .prog = &b->f.prog, .ctx = &ctx, .arena = b->f.arena, .layout = &b->f.layout };
-	struct gpubpf_interp_result result;
-	struct gpubpf_diag diag;
-	uint32_t zero = 0;
-
-	gpubpf_diag_init(&diag);
-	if (gpubpf_map_update(&b->f.view[TRACE], &zero, t, 0) || gpubpf_interp_run(&job, &result, &diag))
-		return note("%s", diag.what), false;
-	return !gpubpf_map_lookup(&b->f.view[TRACE], &zero, t);
-}
-
-static bool kernels(struct both *b, struct trace *t)
-{
-	char packet[64] = { 0 };
-	union bpf_attr attr = { .test = { .prog_fd = (uint32_t)b->prog, .data_in = (uintptr_t)packet, .data_size_in = sizeof(packet) } };
-	uint32_t zero = 0;
-
-	return !kernel_element(BPF_MAP_UPDATE_ELEM, b->kernel.fds[TRACE], &zero, t) && !bpf(BPF_PROG_TEST_RUN, &attr) &&
-	       !kernel_element(BPF_MAP_LOOKUP_ELEM, b->kernel.fds[TRACE], &zero, t);
+	fixture_begin(&b->f);
+	fixture_map(&b->f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace), 1, BOTH_TOLD);
+	fixture_map(&b->f, kinds[kind].type, 4 * kinds[kind].words, 8, kinds[kind].room, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ);
+	snprintf(program, sizeof(program), text, kinds[kind].words > 1 ? more_words : "");
+	return both_begin(b, program);
 }
 
 /* The same on both; values of all CPUs are one. */
@@ -165,7 +78,7 @@ static bool change(struct both *b, size_t kind, uint64_t *seed)
 	for (uint32_t c = 1; c < MAX_CPUS; c++)
 		values[c] = values[0];
 	ra = erase ? gpubpf_map_delete(&b->f.view[MAP], key) : gpubpf_map_update(&b->f.view[MAP], key, values, 0);
-	rb = b->prog < 0 ? ra : kernel_element(erase ? BPF_MAP_DELETE_ELEM : BPF_MAP_UPDATE_ELEM, b->kernel.fds[MAP], key, erase ? NULL : values);
+	rb = b->prog < 0 ? ra : both_kernel(erase ? BPF_MAP_DELETE_ELEM : BPF_MAP_UPDATE_ELEM, b->kernel.fds[MAP], key, erase ? NULL : values);
 	return ra == rb;
 }
 
@@ -186,12 +99,12 @@ static bool walk(struct both *b, uint64_t *seed)
 	int64_t n = count(b), want = a.flags ? -EINVAL : n < (int64_t)a.most ? n : (int64_t)a.most;
 	uint64_t most = a.most;
 
-	if (!ours(b, &a) || a.result != want)
+	if (!both_run_ours(b, &a) || a.result != want)
 		return note("%lld elements, %lld wanted", (long long)a.result, (long long)want), false;
 	if (b->prog < 0)
 		return true;
 	/* which come first is their own business */
-	if (!kernels(b, &k) || k.result != a.result || ((int64_t)most >= n && k.sum != a.sum))
+	if (!both_run_kernels(b, &k) || k.result != a.result || ((int64_t)most >= n && k.sum != a.sum))
 		return note("the kernel has %lld, %llx, we %lld, %llx", (long long)k.result, (unsigned long long)k.sum, (long long)a.result,
 			    (unsigned long long)a.sum), false;
 	return true;
@@ -210,8 +123,8 @@ static void test_kind(size_t kind, uint64_t *seed)
 	if (b.prog < 0)
 		skip(name, "bpf(2) is not allowed");
 	else
-		ok(good, "%s: as the kernel's own, by %d CPUs", name, b.cpus);
-	finish(&b);
+		ok(good, "%s: as the kernel's own", name);
+	both_end(&b);
 }
 
 /* -- at once -- */
