@@ -163,6 +163,13 @@ static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 	return 0;
 }
 
+static bool hash_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key)
+{
+	uint32_t at = find(then, key);
+
+	return at && at == find(view, key) && gpubpf_load_u32(elem_at(view, at) + GPUBPF_HASH_GEN) == gpubpf_load_u32(elem_at(then, at) + GPUBPF_HASH_GEN);
+}
+
 static int hash_next(const struct gpubpf_map_view *view, const void *key, void *next)
 {
 	uint32_t at = next_live(view, key ? find(view, key) : 0);
@@ -212,6 +219,7 @@ const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.take = hash_take,
 	.next = hash_next,
 	.iterate = hash_iterate,
+	.stayed = hash_stayed,
 	.op[GPUBPF_OP_LOOKUP] = hash_lookup,
 	.op[GPUBPF_OP_UPDATE] = hash_update,
 	.op[GPUBPF_OP_DELETE] = hash_delete,

@@ -56,6 +56,8 @@ struct gpubpf_map_impl {
 	int (*take)(const struct gpubpf_map_view *view, const void *key, void *value);
 	int (*next)(const struct gpubpf_map_view *view, const void *key, void *next);
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
+	/* Is a key's element the one that it was in an earlier copy of the arena, never taken out since? May be absent: always. */
+	bool (*stayed)(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 	/* Values from index `first` on, up to n of them, one behind the other; how many. NULL, 0: they do not lie so. */
 	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
 	/* Where element 0 of an array lies, the others a stride apart; 0: none is one value there. May be absent. */

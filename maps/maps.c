@@ -223,6 +223,13 @@ int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uin
 	return was == old ? 0 : -EAGAIN;
 }
 
+bool gpubpf_map_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key)
+{
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
+
+	return !impl->stayed || impl->stayed(view, then, key);
+}
+
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
 {
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);

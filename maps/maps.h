@@ -95,6 +95,8 @@ int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uin
 			uint64_t value);
 /* The value, and then it is gone; one caller gets it. What others write to it in between is lost with it. */
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
+/* Is the key in a copy of the map that was made before, and has its element been there ever since? */
+bool gpubpf_map_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 /* All entries, each once, in no order that means anything; start with *cursor 0; value may be NULL. -ENOENT
  * after the last. Ends whatever an arena holds, which a loop of next_key does not on a corrupted one. */

@@ -424,7 +424,7 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
-/* Add up the values of all arenas, but what those of devices began with. -ENOENT if none has the key. */
+/* Add up the values of all arenas, but what those of devices began with, where that is still there. -ENOENT if none has the key. */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
@@ -434,7 +434,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	if (!one)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->narenas; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), begun = view;
 
 		if (gpubpf_map_lookup(&view, key, one) < 0)
 			continue;
@@ -442,8 +442,8 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 			memset(value, 0, size);
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
-		view.arena = s->arenas[i].begun;
-		if (view.arena && !gpubpf_map_lookup(&view, key, one))
+		begun.arena = s->arenas[i].begun;
+		if (begun.arena && gpubpf_map_stayed(&view, &begun, key) && !gpubpf_map_lookup(&begun, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
 	}
 	free(one);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of a hash table on two devices with memory of their own: what each began with is counted once, also when keys go and come back. */
+#include "fixture.h"
+
+enum { TOOL, FIRST, SECOND };
+
+static struct gpubpf_session *s;
+static struct gpubpf_map *sums;
+
+static uint64_t sum(uint64_t key)
+{
+	uint64_t value = ~0ull;
+
+	return gpubpf_map__lookup_elem(sums, &key, sizeof(key), &value, sizeof(value), 0) ? ~0ull : value;
+}
+
+/* What programs of a device do. */
+static struct gpubpf_map_view on(uint32_t arena)
+{
+	return gpubpf_arena_view(s, arena, (uint32_t)(sums - s->loaded->unit.maps));
+}
+
+static void add(uint32_t arena, uint64_t key, uint64_t n)
+{
+	struct gpubpf_map_view view = on(arena);
+	uint64_t value = 0;
+
+	gpubpf_map_lookup(&view, &key, &value);
+	value += n;
+	gpubpf_map_update(&view, &key, &value, 0);
+}
+
+static void take_out(uint32_t arena, uint64_t key)
+{
+	struct gpubpf_map_view view = on(arena);
+
+	gpubpf_map_delete(&view, &key);
+}
+
+static void put(uint64_t key, uint64_t value)
+{
+	gpubpf_map__update_elem(sums, &key, sizeof(key), &value, sizeof(value), 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct agent a;
+	uint64_t key = 5;
+
+	if (!ok(fixture(argc, argv), "a folder"))
+		return done();
+	s = start("/nonexistent");
+	sums = gpubpf_session__find_map_by_name(s, "by_key");
+	put(5, 100);
+	put(6, 1000);
+	agent_connect(&a, s);
+	agent_hello(&a);
+	for (uint32_t i = 0; i < 2; i++)
+		agent_device(&a, i, 0);
+	ok(s->narenas == 3 && sum(5) == 100 && sum(6) == 1000, "two devices begin with what was put in: %llu, %llu",
+	   (unsigned long long)sum(5), (unsigned long long)sum(6));
+	add(FIRST, 5, 7);
+	add(SECOND, 5, 8);
+	ok(sum(5) == 115, "what they add is added up: %llu", (unsigned long long)sum(5));
+	take_out(SECOND, 5);
+	ok(sum(5) == 107, "one deletes the key: %llu", (unsigned long long)sum(5));
+	add(SECOND, 5, 3);
+	ok(sum(5) == 110, "and makes it again: %llu", (unsigned long long)sum(5));
+	take_out(FIRST, 5);
+	take_out(FIRST, 6);
+	add(FIRST, 5, 20);
+	add(FIRST, 6, 30);
+	ok(sum(5) == 123 && sum(6) == 1030, "the other does so with two, whose elements change places: %llu, %llu", (unsigned long long)sum(5),
+	   (unsigned long long)sum(6));
+	gpubpf_map__delete_elem(sums, &key, sizeof(key), 0);
+	ok(sum(5) == 23, "the host deletes its own: %llu", (unsigned long long)sum(5));
+	put(5, 50);
+	ok(sum(5) == 73, "and puts in another: %llu", (unsigned long long)sum(5));
+	agent_close(&a);
+	gpubpf_session__free(s);
+	rmdir(dir);
+	return done();
+}
