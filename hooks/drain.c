@@ -13,6 +13,8 @@
 #include "core/wire/checks.h"
 
 #define BUSY_NS 1000000ull    /* between two looks */
+#define FLOOD_NS 20000ull     /* behind one that took so much: */
+#define FLOOD (16 << 20)      /* bytes */
 #define IDLE_NS 20000000ull
 #define ASLEEP_NS 250000000ull /* a kernel may run for ever and put something out only now and then */
 #define LATELY 200            /* looks that find nothing before they become seldom: at full speed a launch must not wait for one */
@@ -139,7 +141,7 @@ static bool look(struct gpubpf_hook_device *d, struct pace *p)
 		note_drained(n, gpubpf_now_ns() - from);
 	p->quiet = n || left ? 0 : p->quiet + 1;
 	p->idle = n > 0 ? 0 : p->idle + 1;
-	p->wait_ns = p->idle < LATELY ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	p->wait_ns = n >= FLOOD ? FLOOD_NS : p->idle < LATELY ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
 	if (p->quiet >= QUIET)
 		p->wait_ns = ASLEEP_NS;
 	atomic_store(&d->asleep, p->quiet >= QUIET);

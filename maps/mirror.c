@@ -277,60 +277,66 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
-/* Some copies. Lanes that found all full look again when the word has changed. */
-static int move(struct drain *d, u32 first, u32 end)
-{
-	u64 bytes = 0, freed = 0;
-	int err = 0;
-	u32 i;
-
-	for (i = first; !err && i < end; i++) {
-		bytes += span_bytes(d, &d->spans[i]);
-		err = pull_span(d, i, &d->spans[i]);
-	}
-	if (!err && bytes)
-		err = d->m->wait(d->m->arg, false);
-	if (!err)
-		err = settle_spans(d, first, end);
-	for (i = first; !err && i < end; i++)
-		err = publish(d, i, &freed);
-	if (err || !freed)
-		return err;
-	d->lefts[first] = atomic_fetch_add(&d->left, freed) + freed;
-	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[first], 8);
-}
+/* Some copies that a thread has taken on. */
+struct part {
+	u32 first, end;
+	u64 bytes;
+};
 
 static u64 at_once(const struct gpubpf_mirror *m)
 {
 	return m->at_once ? m->at_once : AT_ONCE;
 }
 
-static u32 some(const struct drain *d, u32 first)
+/* The next copies that nobody moves yet, whose records are under way when it returns. No part: there are none, or err. */
+static int begin_part(struct drain *d, struct part *part)
 {
-	u64 bytes = 0;
+	unsigned first = atomic_load(&d->next), end;
+	int err = 0;
 
-	while (first < d->l->copies && bytes < at_once(d->m))
-		bytes += span_bytes(d, &d->spans[first++]);
-	return first;
+	do {
+		part->bytes = 0;
+		for (end = first; end < d->l->copies && part->bytes < at_once(d->m); end++)
+			part->bytes += span_bytes(d, &d->spans[end]);
+	} while (!atomic_compare_exchange_strong(&d->next, &first, end));
+	part->first = first;
+	part->end = end;
+	for (u32 i = first; !err && i < end; i++)
+		err = pull_span(d, i, &d->spans[i]);
+	return err;
 }
 
-/* A thread's part: some copies, and again, as long as there are some. */
+/* Lanes that found all full look again when the word has changed. */
+static int end_part(struct drain *d, const struct part *part)
+{
+	u64 freed = 0;
+	int err = settle_spans(d, part->first, part->end);
+
+	for (u32 i = part->first; !err && i < part->end; i++)
+		err = publish(d, i, &freed);
+	if (err || !freed)
+		return err;
+	d->lefts[part->first] = atomic_fetch_add(&d->left, freed) + freed;
+	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[part->first], 8);
+}
+
+/* A thread's parts, as long as there are some: while it looks through one the next comes. */
 static void move_all(void *on)
 {
 	struct drain *d = on;
-	unsigned first = atomic_load(&d->next);
+	struct part now, next;
+	int err = begin_part(d, &now);
 
-	while (first < d->l->copies && !atomic_load(&d->err)) {
-		unsigned end = some(d, first);
-		int err;
-
-		if (!atomic_compare_exchange_strong(&d->next, &first, end))
-			continue;
-		err = move(d, first, end);
-		if (err)
-			atomic_store(&d->err, err);
-		first = atomic_load(&d->next);
+	for (; !err && now.first < now.end && !atomic_load(&d->err); now = next) {
+		if (now.bytes)
+			err = d->m->wait(d->m->arg, false);
+		if (!err)
+			err = begin_part(d, &next);
+		if (!err)
+			err = end_part(d, &now);
 	}
+	if (err)
+		atomic_store(&d->err, err);
 }
 
 static int drain_copies(struct drain *d)
