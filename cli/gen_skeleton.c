@@ -5,7 +5,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include <bpf/btf.h>
+
 #include "core/load/load.h"
+#include "gen_types.h"
 
 #define NAME_SIZE 64
 
@@ -16,12 +19,11 @@ static const char begin[] =
 	"#define @_GPUBPF_SKEL_H\n"
 	"\n"
 	"#include <errno.h>\n"
+	"#include <stdbool.h>\n"
 	"#include <stdlib.h>\n"
 	"#include <string.h>\n"
 	"#include <gpubpf/gpubpf.h>\n"
-	"\n"
-	"struct @ {\n"
-	"\tstruct gpubpf_session *session;\n";
+	"\n";
 
 static const char open_functions[] =
 	"static inline void @__detach(struct @ *obj)\n"
@@ -36,8 +38,10 @@ static const char open_functions[] =
 	"\n"
 	"static inline void @__destroy(struct @ *obj)\n"
 	"{\n"
-	"\tif (obj)\n"
+	"\tif (obj) {\n"
 	"\t\tgpubpf_session__free(obj->session);\n"
+	"\t\t@__free_data(obj);\n"
+	"\t}\n"
 	"\tfree(obj);\n"
 	"}\n"
 	"\n"
@@ -58,7 +62,7 @@ static const char open_functions[] =
 	"\tall.no_attach = true;\n"
 	"\tobj->session = gpubpf_session__new(&all);\n"
 	"\tdata = @__elf_bytes(&size);\n"
-	"\tif (obj->session && !gpubpf_session__add_object_mem(obj->session, \"@\", data, size))\n"
+	"\tif (obj->session && !gpubpf_session__add_object_mem(obj->session, \"@\", data, size) && !@__init_data(obj))\n"
 	"\t\treturn obj;\n"
 	"\t@__destroy(obj);\n"
 	"\terrno = ENOMEM;\n"
@@ -99,13 +103,15 @@ static const char open_functions[] =
 	"/* 0 or -errno; gpubpf_session__error(obj->session) says why. */\n"
 	"static inline int @__load(struct @ *obj)\n"
 	"{\n"
-	"\tint err = gpubpf_session__load(obj->session);\n"
+	"\tint err = @__give_data(obj);\n"
 	"\n"
+	"\tif (!err)\n"
+	"\t\terr = gpubpf_session__load(obj->session);\n"
 	"\tif (err < 0)\n"
 	"\t\treturn err;\n";
 
 static const char load_functions[] =
-	"\treturn 0;\n"
+	"\treturn @__read(obj);\n"
 	"}\n"
 	"\n"
 	"static inline struct @ *@__open_and_load(void)\n"
@@ -148,14 +154,6 @@ static const char *member_of(const struct gpubpf_map *map)
 	return dot ? dot + 1 : map->name;
 }
 
-static bool is_identifier(const char *name)
-{
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '_')
-			return false;
-	return name[0] && !isdigit((unsigned char)name[0]);
-}
-
 /* probe.bpf.o is called probe, and what no identifier may have is an underscore. */
 static void name_of(const char *path, char name[NAME_SIZE])
 {
@@ -192,18 +190,59 @@ static bool names_fit(const struct gpubpf_unit *unit)
 	const char *bad = NULL;
 
 	for (uint32_t i = 0; i < unit->nmaps && !bad; i++)
-		if (!unit->maps[i].prototype && (!is_identifier(member_of(&unit->maps[i])) || same_member(unit, i)))
+		if (!unit->maps[i].prototype && (!gen_is_identifier(member_of(&unit->maps[i])) || same_member(unit, i)))
 			bad = unit->maps[i].name;
 	for (uint32_t i = 0; i < unit->nprogs && !bad; i++)
-		if (!is_identifier(unit->progs[i].name) || same_program(unit, i))
+		if (!gen_is_identifier(unit->progs[i].name) || same_program(unit, i))
 			bad = unit->progs[i].name;
 	if (bad)
 		cli_error("gen skeleton: '%s' cannot be the name of a member of a struct, or there are two of it", bad);
 	return !bad;
 }
 
-static void put_members(const struct gpubpf_unit *unit)
+/* Global data whose variables are known. */
+static bool is_typed(const struct gpubpf_loaded *l, const struct gpubpf_map *map)
 {
+	const struct btf_type *t = map->global_data && l->objects[0].btf ? btf__type_by_id(l->objects[0].btf, map->btf_value) : NULL;
+
+	return t && btf_is_datasec(t) && map->init;
+}
+
+#define EACH_TYPED(l, map) \
+	for (const struct gpubpf_map *map = (l)->unit.maps; map < (l)->unit.maps + (l)->unit.nmaps; map++) \
+		if (is_typed(l, map))
+
+static void put_types(const struct gpubpf_loaded *l, const char *name)
+{
+	EACH_TYPED(l, map) {
+		printf("struct %s__%s {\n", name, member_of(map));
+		gen_variables(l->objects[0].btf, map->btf_value, map->value_size);
+		printf("};\n\n");
+	}
+}
+
+static void put_data_members(const struct gpubpf_loaded *l, const char *name)
+{
+	uint32_t n = 0;
+
+	EACH_TYPED(l, map) {
+		printf("\tstruct %s__%s *%s;\n", name, member_of(map), member_of(map));
+		n++;
+	}
+	if (n)
+		printf("\tstruct {\n");
+	EACH_TYPED(l, map)
+		printf("\t\tstruct %s__%s *%s;\n", name, member_of(map), member_of(map));
+	if (n)
+		printf("\t} own; /* their memory before load, and where the session has none that can be read as it is */\n");
+}
+
+static void put_members(const struct gpubpf_loaded *l, const char *name)
+{
+	const struct gpubpf_unit *unit = &l->unit;
+
+	printf("struct %s {\n\tstruct gpubpf_session *session;\n", name);
+	put_data_members(l, name);
 	if (unit->nmaps) {
 		printf("\tstruct {\n");
 		for (uint32_t i = 0; i < unit->nmaps; i++)
@@ -220,12 +259,77 @@ static void put_members(const struct gpubpf_unit *unit)
 	printf("\t} links;\n};\n\n");
 }
 
-static void put_bytes(const char *name, const uint8_t *data, size_t size)
+static void put_array(const char *name, const uint8_t *data, size_t size)
 {
-	put("static inline const void *@__elf_bytes(size_t *size)\n{\n\tstatic const unsigned char data[] = {", name);
+	printf("\tstatic const unsigned char %s[] = {", name);
 	for (size_t i = 0; i < size; i++)
 		printf("%s%u,", i % 24 ? "" : "\n\t\t", data[i]);
-	printf("\n\t};\n\n\t*size = sizeof(data);\n\treturn data;\n}\n\n");
+	printf("\n\t};\n");
+}
+
+static void put_bytes(const char *name, const uint8_t *data, size_t size)
+{
+	put("static inline const void *@__elf_bytes(size_t *size)\n{\n", name);
+	put_array("data", data, size);
+	printf("\n\t*size = sizeof(data);\n\treturn data;\n}\n\n");
+}
+
+static bool is_zero(const struct gpubpf_map *map)
+{
+	const uint8_t *bytes = map->init;
+
+	return !bytes[0] && !memcmp(bytes, bytes + 1, map->value_size - 1);
+}
+
+/* Global data as the object has it, for who wants other values. */
+static void put_init_data(const struct gpubpf_loaded *l, const char *name)
+{
+	put("static inline int @__init_data(struct @ *obj)\n{\n", name);
+	EACH_TYPED(l, map)
+		if (!is_zero(map))
+			put_array(member_of(map), map->init, map->value_size);
+	printf("\n\t(void)obj;\n");
+	EACH_TYPED(l, map) {
+		const char *m = member_of(map);
+
+		printf("\tobj->own.%s = obj->%s = (struct %s__%s *)calloc(1, sizeof(*obj->%s));\n\tif (!obj->%s)\n\t\treturn -ENOMEM;\n", m, m,
+		       name, m, m, m);
+		if (!is_zero(map))
+			printf("\tmemcpy(obj->%s, %s, sizeof(%s));\n", m, m, m);
+	}
+	printf("\treturn 0;\n}\n\n");
+}
+
+static void put_give_data(const struct gpubpf_loaded *l, const char *name)
+{
+	put("static inline int @__give_data(struct @ *obj)\n{\n\tint err = 0;\n\n\t(void)obj;\n", name);
+	EACH_TYPED(l, map)
+		printf("\tif (!err)\n\t\terr = gpubpf_session__set_initial_value(obj->session, \"%s\", \".%s\", obj->own.%s, %u);\n", name,
+		       member_of(map), member_of(map), map->value_size);
+	printf("\treturn err;\n}\n\n");
+}
+
+static void put_free_data(const struct gpubpf_loaded *l, const char *name)
+{
+	put("static inline void @__free_data(struct @ *obj)\n{\n\t(void)obj;\n", name);
+	EACH_TYPED(l, map)
+		printf("\tfree(obj->own.%s);\n", member_of(map));
+	printf("}\n\n");
+}
+
+static void put_read(const struct gpubpf_loaded *l, const char *name)
+{
+	put("/* Have obj->bss and the like show what programs have written. 0, or -errno as gpubpf_map__lookup_elem(). */\n"
+	    "static inline int @__read(struct @ *obj)\n{\n\tconst void *at = NULL;\n\tunsigned int key = 0;\n\tsize_t stride;\n\tint err = 0;\n\n"
+	    "\t(void)obj, (void)at, (void)key, (void)stride;\n", name);
+	EACH_TYPED(l, map) {
+		const char *m = member_of(map);
+
+		printf("\tif (!gpubpf_map__memory(obj->maps.%s, &at, &stride))\n\t\tobj->%s = (struct %s__%s *)(size_t)at;\n\telse if (!err)\n"
+		       "\t\terr = gpubpf_map__lookup_elem(obj->maps.%s, &key, sizeof(key), obj->%s = obj->own.%s, %u, 0);\n",
+		       m, m, name, m, m, m, m, map->value_size);
+	}
+	printf("\treturn err;\n}\n\n");
 }
 
 static void put_load(const struct gpubpf_unit *unit, const char *name)
@@ -252,8 +356,13 @@ static void put_attach(const struct gpubpf_unit *unit)
 static void put_header(const struct gpubpf_loaded *l, const char *name)
 {
 	put(begin, name);
-	put_members(&l->unit);
+	put_types(l, name);
+	put_members(l, name);
 	put_bytes(name, l->objects[0].image, l->objects[0].size);
+	put_init_data(l, name);
+	put_give_data(l, name);
+	put_free_data(l, name);
+	put_read(l, name);
 	put(open_functions, name);
 	put_load(&l->unit, name);
 	put(load_functions, name);
@@ -271,7 +380,7 @@ static bool read_arguments(const struct cli_args *args, char name[NAME_SIZE])
 	name_of(args->rest[0], name);
 	if (args->nrest == 3)
 		snprintf(name, NAME_SIZE, "%s", args->rest[2]);
-	if (is_identifier(name) && strlen(args->rest[args->nrest - 1]) < NAME_SIZE)
+	if (gen_is_identifier(name) && strlen(args->rest[args->nrest - 1]) < NAME_SIZE)
 		return true;
 	cli_error("gen skeleton: '%s' is no name of C's with up to 63 characters; name NAME gives one", name);
 	return false;

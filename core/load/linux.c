@@ -84,6 +84,8 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 	}
 	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)GPUBPF_F_PLACE_MASK); /* a matter of GPUs */
 	bpf_map__set_pin_path(map, NULL);
+	if (other && other->global_data && other->init)
+		bpf_map__set_initial_value(map, other->init, other->value_size);
 }
 
 static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit,

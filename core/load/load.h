@@ -24,12 +24,20 @@ struct gpubpf_load_image {     /* an object that is in memory */
 	size_t size;
 };
 
+struct gpubpf_load_value {     /* what global data holds in place of what the file says */
+	char *object, *map;            /* the object as it is called, and the end of the map's name, ".rodata" */
+	void *data;
+	size_t size;
+};
+
 struct gpubpf_load_opts {
 	const char *const *paths;      /* objects, in order; programs of one kernel run in this order */
 	uint32_t npaths;
 	const struct gpubpf_load_image *images; /* [npaths]; NULL: all are read */
 	const struct gpubpf_attach *attach;
 	uint32_t nattach;
+	const struct gpubpf_load_value *values;
+	uint32_t nvalues;
 	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are ours */
 };
 

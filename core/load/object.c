@@ -135,6 +135,45 @@ static int open_object(struct gpubpf_loading *l, int btf_fd)
 	return gpubpf_log_refuse(l->diag, "the object cannot be opened", -errno);
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && !strcmp(name + n - m, end);
+}
+
+static struct bpf_map *find_data(const struct gpubpf_loading *l, const char *end)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, l->obj)
+		if (end[0] == '.' && bpf_map__is_internal(map) && ends_in(bpf_map__name(map), end))
+			return map;
+	return NULL;
+}
+
+static int set_value(struct gpubpf_loading *l, const struct gpubpf_load_value *value)
+{
+	struct bpf_map *map = find_data(l, value->map);
+
+	if (!map)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "it has no global data in %s", value->map);
+	if (bpf_map__value_size(map) != value->size || bpf_map__set_initial_value(map, value->data, value->size))
+		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%zu bytes are given for its %s, which has %u", value->size,
+				       value->map, bpf_map__value_size(map));
+	return 0;
+}
+
+static int set_values(struct gpubpf_loading *l)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->opts->nvalues && err >= 0; i++)
+		if (!strcmp(l->opts->values[i].object, l->path))
+			err = set_value(l, &l->opts->values[i]);
+	return err;
+}
+
 static int load_object(struct gpubpf_loading *l)
 {
 	int err = bpf_object__load(l->obj);
@@ -147,6 +186,8 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 {
 	int err = open_object(l, btf_fd);
 
+	if (err >= 0)
+		err = set_values(l);
 	if (err >= 0)
 		err = gpubpf_object_choose(l);
 	if (err >= 0)

@@ -150,6 +150,13 @@ static void free_loaded(struct gpubpf_session *s)
 	free(s->map_set);
 }
 
+static void free_value(struct gpubpf_load_value *value)
+{
+	free(value->object);
+	free(value->map);
+	free(value->data);
+}
+
 void gpubpf_session__free(struct gpubpf_session *s)
 {
 	if (!s)
@@ -172,10 +179,13 @@ void gpubpf_session__free(struct gpubpf_session *s)
 		free((char *)s->attach[i].prog);
 		free((char *)s->attach[i].pattern);
 	}
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		free_value(&s->values[i]);
 	for (uint32_t i = 0; i < s->nnotes; i++)
 		free(s->notes[i]);
 	gpubpf_placements_free(s);
 	free(s->images);
+	free(s->values);
 	free(s->paths);
 	free(s->attach);
 	free(s->notes);
@@ -271,11 +281,32 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 	return 0;
 }
 
+int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data, size_t size)
+{
+	struct gpubpf_load_value *grown, own = { .size = size };
+
+	if (s->state != GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EBUSY, "%s: global data has no initial value after loading", map);
+	grown = realloc(s->values, (s->nvalues + 1) * sizeof(*grown));
+	if (grown)
+		s->values = grown;
+	own.object = strdup(object);
+	own.map = strdup(map);
+	own.data = malloc(size + 1);
+	if (!grown || !own.object || !own.map || !own.data) {
+		free_value(&own);
+		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", map);
+	}
+	memcpy(own.data, data, size);
+	s->values[s->nvalues++] = own;
+	return 0;
+}
+
 static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_opts opts = {
 		.paths = (const char *const *)s->paths, .npaths = s->npaths, .images = s->images,
-		.attach = s->attach, .nattach = s->nattach, .all_gpu = s->opts.all_gpu,
+		.attach = s->attach, .nattach = s->nattach, .values = s->values, .nvalues = s->nvalues, .all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();
 	int err = s->npaths ? gpubpf_load(&opts, &s->loaded, diag) : 0;

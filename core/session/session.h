@@ -170,6 +170,8 @@ struct gpubpf_session {
 
 	char **paths;
 	struct gpubpf_load_image *images;  /* [npaths], data owned; NULL: read from the path */
+	struct gpubpf_load_value *values;  /* all owned */
+	uint32_t nvalues;
 	struct gpubpf_attach *attach;
 	struct gpubpf_placement_asked *places;
 	uint32_t npaths, nattach, nplaces;

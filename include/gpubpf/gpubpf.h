@@ -137,6 +137,11 @@ GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *
 /* The same of an object in memory, which is copied; diagnostics and reports call it `name`. -EBUSY after load. */
 GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data,
 					      size_t size);
+/* Give global data of an object, which is called as it was when it was added, other bytes than its file has: constants, as which
+ * its programs are proven, too. map: the end of its name, ".rodata", ".data" or ".bss"; size: all of it. The last one holds.
+ * Load refuses (-EINVAL) data that the object does not have, or of another size. -EBUSY after load, -ENOMEM. */
+GPUBPF_API int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
+						 size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
 /* Have a map, by its name or a glob, lie in "device", "pinned", "svm" or "managed" memory (gpubpf-map(8)), whatever its

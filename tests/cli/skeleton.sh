@@ -19,8 +19,21 @@ run $cc -x c++ -std=c++11 -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T
 if grep -q 'cc1plus\|not found' "$T/err"; then skip "a program in C++" "no compiler"; else
 	is 0 "one in C++ too"; LD_LIBRARY_PATH=$build run "$T/plain"; is 0 "and it loads"
 fi
+run "$GPUBPF" gen skeleton "$OBJ/globals.bpf.o"; is 0 "one with global data"; cp "$T/out" "$T/globals.skel.h"
+prints '^	struct globals__rodata \*rodata;$' "has it by its types"; [ "$(grep -c hidden "$T/out")" = 0 ]; ok $? "without what is the object's own"
+run $cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -I "$T" -I "$source/include" "$source/tests/cli/skeleton_globals.c" -o "$T/globals" -L "$build" -lgpubpf
+is 0 "a program that uses it is compiled without a warning"
+printf '#include "globals.skel.h"\nint main() { globals *obj = globals__open(); obj->rodata->step = 3; return globals__load(obj) || obj->rodata->step != 3; }\n' > "$T/plain.cc"
+run $cc -x c++ -std=c++11 -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T/plain.cc" -o "$T/plain" -L "$build" -lgpubpf
+if grep -q 'cc1plus\|not found' "$T/err"; then skip "global data in C++" "no compiler"; else
+	is 0 "one in C++ too"; LD_LIBRARY_PATH=$build run "$T/plain"; is 0 "and its constant is set"
+fi
 use_device pocl
 mkdir -m 700 "$T/sockets"
 LD_LIBRARY_PATH=$build run "$T/tool" "$T/sockets" "$build/core/worker" "$build/hooks/libgpubpf-agent.so" "$LOOP" 3 0; is 0 "it runs"
 prints '^status 42 entries 3072 exits 0 rodata probe.rodata rings RINGBUF$' "programs count where they are attached, exactly"
+LD_LIBRARY_PATH=$build run "$T/globals" "$T/sockets" "$build/core/worker" "$build/hooks/libgpubpf-agent.so" "$LOOP" 3 0; is 0 "it runs"
+prints '^step 1 most 1 of 5 low -6 on 1 begun 5 odd 9$' "what the object has is there before load"
+prints '^loaded 7 1 1000$' "what was set is there after it"
+prints '^status 42 sum 2101 last 2 begun 1231 odd 33 9$' "and programs run with it, and leave what they write"
 finish

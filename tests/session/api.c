@@ -304,6 +304,36 @@ static void test_room(const char *object, const char *large, const char *crowd)
 	gpubpf_session__free(s);
 }
 
+static int load_with(const char *object, const char *map, size_t size, uint64_t *hits)
+{
+	static const uint64_t values[2] = { 99, 1 };
+	struct gpubpf_session *s = gpubpf_session__new(NULL);
+	uint32_t key = 0;
+	int err;
+
+	gpubpf_session__add_object(s, object);
+	err = gpubpf_session__set_initial_value(s, object, map, values, size);
+	if (!err)
+		err = gpubpf_session__load(s);
+	if (err)
+		printf("# %s\n", gpubpf_session__error(s));
+	else if (gpubpf_session__set_initial_value(s, object, map, values, size) == -EBUSY)
+		gpubpf_map__lookup_elem(gpubpf_session__find_map_by_name(s, "session.data"), &key, sizeof(key), hits, sizeof(*hits), 0);
+	gpubpf_session__free(s);
+	return err;
+}
+
+static void test_initial(const char *object)
+{
+	uint64_t hits = 0;
+
+	ok(!load_with(object, ".data", 8, &hits) && hits == 99, "global data begins with what is given before load, and not after: %llu",
+	   (unsigned long long)hits);
+	ok(load_with(object, ".data", 16, &hits) == -EINVAL, "other sizes are refused");
+	ok(load_with(object, ".rodata", 8, &hits) == -EINVAL && load_with(object, "data", 8, &hits) == -EINVAL,
+	   "as is data that the object does not have");
+}
+
 static void test_bad(void)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .route = "nowhere" };
@@ -332,6 +362,7 @@ int main(int argc, char **argv)
 	test_many(argc > 2 ? argv[2] : "");
 	test_sizes(object);
 	test_room(object, argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "");
+	test_initial(object);
 	test_bad();
 	return done();
 }
