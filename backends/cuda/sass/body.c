@@ -283,7 +283,7 @@ static void give_boards(struct sass_body *b)
 		enum sass_given given;
 		unsigned half;
 
-		if (sass_reads_given(insn, &given, &half) || !sass_is_slow(insn) || sass_boards_set(insn))
+		if (sass_reads_given(insn, &given, &half) || !sass_lacks_board(insn))
 			continue;
 		b->insns[i] = sass_with_board(insn, GIVEN_BOARD);
 		sass_await(b->insns, b->n, i, GIVEN_BOARD);

@@ -48,10 +48,7 @@ static struct sass_insn turned(const struct checked *c, uint32_t i, uint32_t to)
 
 static bool is_given_board(struct sass_insn was, struct sass_insn is)
 {
-	if (sass_write_board(was) != SASS_NO_SCOREBOARD || sass_read_board(was) != SASS_NO_SCOREBOARD)
-		return false;
-	is = sass_with(is, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
-	return same(was, sass_with(is, SASS_READ_AT, 3, SASS_NO_SCOREBOARD));
+	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_GIVEN_BOARD));
 }
 
 /* A branch of all lanes, with nothing else about it. */
@@ -247,7 +244,7 @@ unsigned sass_check_left_by_entry(const struct checked *c)
 static int check_left(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)
-		if (sass_is_slow(insn_at(c, i)) && !sass_boards_set(insn_at(c, i)))
+		if (sass_lacks_board(insn_at(c, i)))
 			return sass_check_wrong(c, i, "nobody can wait for what an entry's probe leaves");
 	if (c->exit != SASS_NONE && sass_check_left_by_entry(c) & ~sass_check_exit_waits(c))
 		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
@@ -327,9 +324,7 @@ static int check_in_flight(struct checked *c)
 		for (uint32_t i = 0; i < c->code->n; i++) {
 			enum sass_class class = sass_op_find(sass_opcode(insn_at(c, i)))->class;
 
-			if ((class == SASS_LOAD || class == SASS_STORE) && sass_may_meet(insn_at(c, i), top) &&
-			    sass_write_board(insn_at(c, i)) == SASS_NO_SCOREBOARD &&
-			    sass_read_board(insn_at(c, i)) == SASS_NO_SCOREBOARD)
+			if ((class == SASS_LOAD || class == SASS_STORE) && sass_may_meet(insn_at(c, i), top) && sass_lacks_board(insn_at(c, i)))
 				return sass_check_wrong(c, i, "nobody can wait for an access that meets a probe's registers");
 		}
 	}

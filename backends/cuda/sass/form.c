@@ -187,6 +187,14 @@ bool sass_is_slow(struct sass_insn insn)
 	return (class == SASS_SLOW && !none) || class == SASS_LOAD || class == SASS_STORE;
 }
 
+bool sass_lacks_board(struct sass_insn insn)
+{
+	bool loads = sass_op_find(sass_opcode(insn))->class == SASS_LOAD;
+
+	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
+	       (loads || sass_read_board(insn) == SASS_NO_SCOREBOARD);
+}
+
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)
 {
 	bool reads = sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;

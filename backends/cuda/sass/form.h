@@ -77,7 +77,10 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
 bool sass_is_divergence(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */
 bool sass_is_slow(struct sass_insn insn);
-/* One that is, and had no scoreboard, with that one: of a store it tells that its registers are read. */
+/* Slow work of which no scoreboard tells that it is done; of a load, that its result is there: one that nobody wants comes
+ * late all the same, and that its registers were read says nothing of it. */
+bool sass_lacks_board(struct sass_insn insn);
+/* One that does, with that one: of a store it tells that its registers are read. */
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board);
 
 #endif

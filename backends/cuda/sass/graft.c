@@ -158,17 +158,11 @@ static unsigned time_behind_predicate(const struct sass_probe *probe)
 	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
 }
 
-bool sass_has_no_board(struct sass_insn insn)
-{
-	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
-	       sass_read_board(insn) == SASS_NO_SCOREBOARD;
-}
-
 /* What the kernel does next may write the registers of an entry's probe that lie among its own, and the probe of its
  * exit those that it has too. */
 static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
-	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_has_no_board(insn))
+	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
 		return insn;
 	return sass_with_board(insn, SASS_GIVEN_BOARD);
 }
@@ -207,7 +201,7 @@ void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
 void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (sass_has_no_board(was[i]) && !sass_has_no_board(is[i]))
+		if (sass_lacks_board(was[i]) && !sass_lacks_board(is[i]))
 			sass_await(is, n, i, SASS_GIVEN_BOARD);
 }
 
@@ -346,10 +340,9 @@ static void give_boards(struct grafting *p)
 		struct sass_insn *insn = &p->out->insns[i];
 		enum sass_class class = sass_op_find(sass_opcode(*insn))->class;
 
-		if ((class != SASS_LOAD && class != SASS_STORE) || sass_write_board(*insn) != SASS_NO_SCOREBOARD ||
-		    sass_read_board(*insn) != SASS_NO_SCOREBOARD || !sass_may_meet(*insn, own_lane(p) + 1))
+		if ((class != SASS_LOAD && class != SASS_STORE) || !sass_lacks_board(*insn) || !sass_may_meet(*insn, own_lane(p) + 1))
 			continue;
-		*insn = sass_with(*insn, class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, SASS_GIVEN_BOARD);
+		*insn = sass_with_board(*insn, SASS_GIVEN_BOARD);
 		p->out->given++;
 	}
 }

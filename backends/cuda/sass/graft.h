@@ -40,8 +40,6 @@ void sass_grafted_finish(struct sass_grafted *grafted);
 #define SASS_GIVEN_BOARD 5
 #define SASS_ALL_BOARDS 0x3f
 
-/* Is it slow work of which no scoreboard tells that it is done? */
-bool sass_has_no_board(struct sass_insn insn);
 /* Of a probe's n instructions, those that were given one in `is`: what has to do with what they read or write waits for it. */
 void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
 /* An end of a probe's, of which so many instructions stand behind it, becomes a branch to what is behind those. */

@@ -21,7 +21,7 @@ static void put_first(const struct sass_arch *arch, const struct sass_probe *fir
 	for (uint32_t i = 0; i < first->n; i++) {
 		struct sass_insn insn = first->insns[i];
 
-		insn = sass_has_no_board(insn) ? sass_with_board(insn, SASS_GIVEN_BOARD) : insn;
+		insn = sass_lacks_board(insn) ? sass_with_board(insn, SASS_GIVEN_BOARD) : insn;
 		to[i] = sass_leave(arch, insn, first->n - i - 1);
 	}
 	sass_await_given(first->insns, to, first->n);

@@ -41,6 +41,17 @@ KERNEL loop(int *out, const int *in, int n, int m)
 	out[ME] = -sum;
 }
 
+/* loads whose results nobody wants, and of which nobody tells when they come */
+KERNEL unwanted(int *out, const int *in, int n, int m)
+{
+	const volatile int *again = in;
+	int v = in[ME & 1023] + again[n & 1023];
+
+	(void)again[v & 1023];
+	out[ME] = v * m;
+	(void)again[(v >> 4) & 1023];
+}
+
 /* lanes leave, the others meet again */
 KERNEL warps(int *out, const int *in, int n, int m)
 {

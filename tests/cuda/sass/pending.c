@@ -41,6 +41,14 @@ static struct sass_insn shuffle(unsigned to, unsigned from)
 	return sass_with(sass_with(sass_with(sass_with(shfl, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD), SASS_WRITE_AT, 3, to % 4 + 2);
 }
 
+/* LDG.E R4, [R2], which tells by those scoreboards that its result is there, and that R2 was read */
+static struct sass_insn load(unsigned result, unsigned was_read)
+{
+	struct sass_insn ldg = { 0x0000000402047981, 0x000ee2000c1e1900 };
+
+	return sass_with(sass_with(ldg, SASS_WRITE_AT, 3, result), SASS_READ_AT, 3, was_read);
+}
+
 /* Are all of them taken? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
@@ -82,5 +90,10 @@ int main(void)
 	ok(TAKEN(shuffle(8, 4), shuffle(4, 9)), "of one unit that is slow what comes later writes what was read before");
 	ok(!TAKEN(shuffle(8, 4), write(SASS_PT)), "others do not");
 	ok(!TAKEN(store(SASS_PT), shuffle(4, 9)) && !TAKEN(shuffle(8, 4), store(SASS_PT), shuffle(4, 9)), "nor does it, of what another unit reads too");
+	ok(sass_lacks_board(load(SASS_NO_SCOREBOARD, BOARD)) && !sass_lacks_board(load(BOARD, SASS_NO_SCOREBOARD)) && !sass_lacks_board(store(SASS_PT)),
+	   "that a load's registers were read does not tell when its result comes; of a store it tells all");
+	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
+	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
+	   !is_given_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
 	return done();
 }

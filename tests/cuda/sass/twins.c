@@ -786,8 +786,8 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 			skip(b->arch, "no libnvJitLink.so here");
 		else
 			ok(false, "%s: the probes are assembled: %s", b->arch, diag.what);
-	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 16,
-		      "%s %s: sixteen kernels are listed", b->arch, b->options)) {
+	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 17,
+		      "%s %s: seventeen kernels are listed", b->arch, b->options)) {
 		for (uint32_t i = 0; i < n; i++) {
 			if (!may_be_taken(b, &infos[i]))
 				continue;
