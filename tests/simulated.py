@@ -44,13 +44,15 @@ def once(command, timeout, env, cwd):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=out, stderr=errors, env=sleeping(env), cwd=cwd, start_new_session=True)
         until, lost = time.monotonic() + timeout, False
-        while ended(child) is None and time.monotonic() < until:
-            if not lost and said(errors):
-                until, lost = min(until, time.monotonic() + LOST), True
-        status = child.poll()
-        if status is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+        try:
+            while ended(child) is None and time.monotonic() < until:
+                if not lost and said(errors):
+                    until, lost = min(until, time.monotonic() + LOST), True
+        finally:
+            status = child.poll()
+            if status is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
         words = said(errors)
         for stream in (out, errors):
             stream.seek(0)
