@@ -11,6 +11,7 @@
 
 #include "core/diag.h"
 #include "core/facts.h"
+#include "core/placement.h"
 #include "core/prog.h"
 #include "maps/host.h"
 #include "maps/maps.h"
@@ -19,6 +20,8 @@
 
 struct fixture {
 	struct gpubpf_map maps[FIXTURE_MAPS];
+	uint32_t places[FIXTURE_MAPS];
+	void *apart[FIXTURE_MAPS];  /* memory of maps that lie elsewhere than in the arena; NULL: it lies there */
 	struct gpubpf_prog prog;
 	struct gpubpf_unit unit;
 	uint32_t use[FIXTURE_MAPS];
@@ -51,6 +54,40 @@ static uint32_t fixture_map(struct fixture *f, uint32_t type, uint32_t key_size,
 	return i;
 }
 
+/* $GPUBPF_TEST_PLACE, pinned or svm: all maps that can lie there do, each in memory of its own, and the host and kernels see each
+ * other's writes. False: there is no such memory. */
+__attribute__((unused))
+static bool fixture_places(struct fixture *f)
+{
+	const char *where = getenv("GPUBPF_TEST_PLACE");
+	int place = where ? gpubpf_placement_find(where) : GPUBPF_PLACE_DEVICE;
+
+	for (uint32_t i = 0; place > GPUBPF_PLACE_DEVICE && i < f->unit.nmaps; i++)
+		if (!(f->maps[i].type->flags & (GPUBPF_MAP_RING | GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS)))
+			f->places[i] = GPUBPF_LAYOUT_PLACED_IN(place) | GPUBPF_LAYOUT_LIVE;
+	f->opts.places = f->places;
+	return place >= GPUBPF_PLACE_DEVICE;
+}
+
+/* What operations take are offsets from the arena, modulo 2^64 (maps/elsewhere.h). */
+__attribute__((unused))
+static int fixture_move(struct fixture *f)
+{
+	for (uint32_t i = 0; i < f->unit.nmaps; i++) {
+		struct gpubpf_map_layout *l = &f->layout.maps[i];
+		uint64_t data = l->data - l->ctl;
+
+		if (!(l->flags & GPUBPF_LAYOUT_PLACED))
+			continue;
+		f->apart[i] = mmap(NULL, l->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (f->apart[i] == MAP_FAILED)
+			return -1;
+		l->ctl = (uintptr_t)f->apart[i] - (uintptr_t)f->arena;
+		l->data = l->ctl + data;
+	}
+	return 0;
+}
+
 /* 0 when the layout could be made and the arena is ready */
 __attribute__((unused))
 static int fixture_ready(struct fixture *f)
@@ -60,13 +97,15 @@ static int fixture_ready(struct fixture *f)
 	int err;
 
 	gpubpf_diag_init(&diag);
+	if (!fixture_places(f))
+		return -1;
 	err = gpubpf_layout_compute(&f->unit, &f->opts, &f->layout, &diag);
 	if (err < 0) {
 		printf("# %s: %s\n", diag.where, diag.what);
 		return err;
 	}
 	f->arena = mmap(NULL, f->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (f->arena == MAP_FAILED)
+	if (f->arena == MAP_FAILED || fixture_move(f))
 		return -1;
 	gpubpf_arena_init(f->arena, &f->unit, &f->layout);
 	for (i = 0; i < f->unit.nmaps; i++)
@@ -80,6 +119,9 @@ static void fixture_end(struct fixture *f)
 {
 	if (f->arena)
 		munmap(f->arena, f->layout.size);
+	for (uint32_t i = 0; i < f->unit.nmaps; i++)
+		if (f->apart[i])
+			munmap(f->apart[i], f->layout.maps[i].size);
 	gpubpf_layout_finish(&f->layout);
 }
 

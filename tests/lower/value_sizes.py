@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code for large values is no larger than for small ones: value_sizes.py GPUBPF CLANG INCLUDE VALUES.bpf.c (TAP).
+
+What bench/values measures, with values of 8 bytes to 64 KiB of a hash and an array: in PTX no lane needs local memory, in OpenCL C a
+private copy has 64 bytes at most, and there are about as many statements for each size. A copy of the whole value, in either, was a
+cliff of its time from some size on."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import ok, plan
+
+gpubpf, clang, include, source = sys.argv[1:5]
+SIZES = [8, 64, 72, 512, 4096, 16384, 65536]
+MORE = 1.25  # times as many statements as with the least values that are not copied; a copy of 64 bytes takes 1.18
+WORDS = 8    # of a private copy
+
+
+def dumped(path, target):
+    return subprocess.run([gpubpf, 'prog', 'dump', '-T', target, path], capture_output=True, text=True, check=True).stdout
+
+
+def shape(folder, table, work, size):
+    """Statements and local memory of PTX, and words of the largest private copy in OpenCL C."""
+    path = f'{folder}/values.bpf.o'
+    subprocess.run([clang, '-g', '-O2', '-target', 'bpf', '-mcpu=v3', f'-I{include}', f'-DTABLE=BPF_MAP_TYPE_{table}', f'-DVALUE={size}', f'-D{work}',
+                    '-c', source, '-o', path], check=True)
+    ptx = dumped(path, 'ptx')
+    copies = [int(n) for n in re.findall(r'\bulong t\d\[(\d+)\]', dumped(path, 'clc'))]
+    return ptx.count(';'), len(re.findall(r'\.local\b', ptx)), max(copies, default=0)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for table in 'HASH', 'ARRAY':
+        for work in 'LOOKUP', 'UPDATE':
+            shapes = {size: shape(folder, table, work, size) for size in SIZES}
+            for size, (statements, local, words) in shapes.items():
+                ok(not local and words <= WORDS and statements <= MORE * shapes[72][0],
+                   f'{table}, {work}, {size} bytes: {statements} statements, {local} uses of local memory, a copy of {words} words')
+plan()
