@@ -72,8 +72,8 @@ struct gpubpf_device_ops {
 	bool (*quiet)(struct gpubpf_device *device);
 	/* Fill a range with zeros. NULL: push them. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
-	/* arena_pull, arena_push and arena_zero may return before the copy is done: pulls are done in the order of
-	 * their calls, pushes and zeros in theirs. This waits for the pulls, and with `all` for the others too.
+	/* arena_pull, arena_push and arena_zero may return before the copy is done: pulls of a thread are done in the order
+	 * of their calls, pushes and zeros in theirs. This waits for the thread's pulls, and with `all` for all that there are.
 	 * NULL: each is done when it returns. */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);

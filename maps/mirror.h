@@ -17,8 +17,8 @@
 
 #include "layout.h"
 
-/* How bytes are copied; 0 or -errno. Pulls are done in their order and when wait() has returned, pushes and zeros in
- * theirs, when it was called for all. */
+/* How bytes are copied; 0 or -errno. Pulls of a thread are done in their order and when its wait() has returned, pushes and
+ * zeros in theirs, when it was called for all. */
 struct gpubpf_mirror {
 	void *arena;           /* the mirror */
 	u64 size;              /* of what the device has: segments behind it are left alone */

@@ -2,8 +2,8 @@
 /*
  * The arena in a CUDA device's memory. All copies go through the copy engines, by streams of their own, so that
  * they wait for no kernel and none for them: zeros are copied too, since the driver fills memory, and copies it
- * within a device, by kernels, which a persistent kernel of the application would keep waiting. What comes and what
- * goes has a stream each: the bus carries both at once.
+ * within a device, by kernels, which a persistent kernel of the application would keep waiting. What goes has a stream, and
+ * what comes some, by threads: the bus carries both at once.
  */
 #include "arena.h"
 
@@ -73,8 +73,10 @@ static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
 
 static CUresult make_streams(struct gpubpf_device *device)
 {
-	CUresult error = device->from ? 0 : device->cu->stream_create(&device->from, CU_STREAM_NON_BLOCKING);
+	CUresult error = 0;
 
+	for (unsigned i = 0; i < CUDA_PULLS && !error; i++)
+		error = device->from[i] ? 0 : device->cu->stream_create(&device->from[i], CU_STREAM_NON_BLOCKING);
 	return error || device->to ? error : device->cu->stream_create(&device->to, CU_STREAM_NON_BLOCKING);
 }
 
@@ -147,6 +149,17 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 	cuda_leave(device->cu, &mode);
 }
 
+/* The calling thread's own: it waits for what it has asked for, and not for what others have since. */
+static CUstream pulls(const struct gpubpf_device *device)
+{
+	static atomic_uint threads;
+	static _Thread_local unsigned number;
+
+	if (!number)
+		number = atomic_fetch_add(&threads, 1) % CUDA_PULLS + 1;
+	return device->from[number - 1];
+}
+
 /* To the mirror, each piece by itself: it is pinned as a whole or not. */
 static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t at, size_t size)
 {
@@ -157,7 +170,7 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 
 		n = n < size ? n : size;
 		pin(device, at, n);
-		error = device->cu->copy_from(device->host + at, device->arena + offset, n, device->from);
+		error = device->cu->copy_from(device->host + at, device->arena + offset, n, pulls(device));
 		offset += n;
 		at += n;
 		size -= n;
@@ -186,7 +199,7 @@ static CUresult pull(struct gpubpf_device *device, size_t offset, uintptr_t host
 	uintptr_t at = host - (uintptr_t)device->host;
 
 	if (outside(device, at, size))
-		return device->cu->copy_from((void *)host, device->arena + offset, size, device->from);
+		return device->cu->copy_from((void *)host, device->arena + offset, size, pulls(device));
 	return pull_pieces(device, offset, at, size);
 }
 
@@ -243,6 +256,15 @@ static CUresult wait_for(struct gpubpf_device *device, CUstream stream)
 	return stream ? device->cu->stream_synchronize(stream) : 0;
 }
 
+static CUresult wait_for_all(struct gpubpf_device *device)
+{
+	CUresult error = wait_for(device, device->to);
+
+	for (unsigned i = 0; i < CUDA_PULLS && !error; i++)
+		error = wait_for(device, device->from[i]);
+	return error;
+}
+
 int cuda_arena_wait(struct gpubpf_device *device, bool all)
 {
 	CUresult error;
@@ -250,9 +272,7 @@ int cuda_arena_wait(struct gpubpf_device *device, bool all)
 
 	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
-	error = wait_for(device, device->from);
-	if (!error && all)
-		error = wait_for(device, device->to);
+	error = all ? wait_for_all(device) : wait_for(device, pulls(device));
 	cuda_leave(device->cu, &mode);
 	return error ? -EIO : 0;
 }
@@ -276,8 +296,7 @@ void cuda_arena_detach(struct gpubpf_device *device)
 
 	if (!device->arena || cuda_device_enter(device, &mode) < 0)
 		return;
-	wait_for(device, device->from);
-	wait_for(device, device->to);
+	wait_for_all(device);
 	free_host(device);
 	if (device->mapped) {
 		cu->mem_unmap(device->arena, device->mapped);

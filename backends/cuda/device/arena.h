@@ -9,6 +9,8 @@
 #include "core/device.h"
 #include "driver.h"
 
+#define CUDA_PULLS 4             /* streams */
+
 struct gpubpf_device {
 	const struct cuda_driver *cu;
 	CUdevice device;
@@ -20,7 +22,7 @@ struct gpubpf_device {
 	CUdeviceptr arena;
 	size_t arena_size, mapped;
 	CUmemGenericAllocationHandle handle;
-	CUstream from, to;       /* the arena's copies, each way */
+	CUstream from[CUDA_PULLS], to; /* the arena's copies, each way: what different threads pull goes by different streams */
 	_Atomic(char *) zeros;   /* pinned */
 	atomic_bool *pinned;            /* pieces of the mirror, for copies without the driver's help; NULL: none */
 	CUstream stream;         /* for the clock and launches of our own; made with the first */

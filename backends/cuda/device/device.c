@@ -467,8 +467,9 @@ static void cuda_close(struct gpubpf_device *device)
 		if (device->clock_word)
 			device->cu->mem_free(device->clock_word);
 		device->cu->stream_destroy(device->stream);
-		if (device->from)
-			device->cu->stream_destroy(device->from);
+		for (unsigned i = 0; i < CUDA_PULLS; i++)
+			if (device->from[i])
+				device->cu->stream_destroy(device->from[i]);
 		if (device->to)
 			device->cu->stream_destroy(device->to);
 		cuda_leave(device->cu, &mode);
