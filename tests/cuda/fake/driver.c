@@ -107,6 +107,14 @@ FAKE_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	return 0;
 }
 
+/* FAKE_CUDA_SM: the device's architecture, as 90. */
+static int capability(void)
+{
+	const char *sm = getenv("FAKE_CUDA_SM");
+
+	return sm ? atoi(sm) : 90;
+}
+
 FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
 	static const bool has[] = { /* as a card on a bus: no atomics over it, no page tables of the host's */
@@ -118,7 +126,8 @@ FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice de
 		 attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? FAKE_SMS :
 		 attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 :
 		 attribute == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR ? FAKE_REGISTERS :
-		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability() / 10 :
+		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability() % 10 : 0;
 	return 0;
 }
 

@@ -17,6 +17,133 @@
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
+/* -- what counts, carried out -- */
+
+#define REGS 8
+#define WARP 32
+
+struct lane {
+	uint32_t r[REGS], index; /* index: in its warp */
+	bool p, ended;
+};
+
+struct block {
+	const struct sass_arch *arch;
+	uint32_t size, reserved, rank, extents[3]; /* size: as the special register has it */
+	uint32_t at, word;                         /* the one word that is stored, and where; 0: none yet */
+	uint32_t met;                              /* lanes that came to the barrier */
+	bool broken;                               /* something else was done */
+};
+
+static uint32_t reg(const struct lane *l, unsigned r)
+{
+	return r == SASS_RZ ? 0 : l->r[r % REGS];
+}
+
+static uint32_t special(const struct block *b, const struct lane *l, unsigned what)
+{
+	return what == 0x32 ? b->size : what == 0x39 ? (1u << l->index) - 1 : what == 0x88 ? b->rank : 0xdead;
+}
+
+static uint32_t launch_word(const struct block *b, uint32_t off)
+{
+	uint32_t extents = b->arch->sm >= 100 ? 0x360 : 0, reserved = b->arch->sm >= 100 ? 0x16c : 0x114;
+
+	return off >= extents && off < extents + 12 ? b->extents[(off - extents) / 4] : off == reserved ? b->reserved : 0xdead;
+}
+
+static void carry_out(struct block *b, struct lane *l, uint32_t active, struct sass_insn i)
+{
+	uint32_t a = reg(l, sass_field(i, 24, 8)), bb = reg(l, sass_field(i, 32, 8)), imm = sass_field(i, 32, 32), result = 0;
+	uint32_t address = a + (uint32_t)((int32_t)(sass_field(i, 40, 24) << 8) >> 8);
+
+	switch (sass_opcode(i)) {
+	case 0x919: result = special(b, l, sass_field(i, 72, 8)); break;
+	case 0xb82: result = launch_word(b, sass_field(i, 38, 16)); break;
+	case 0x806: result = active; break;
+	case 0x309: result = __builtin_popcount(bb); break;
+	case 0x210: result = bb - a; break;
+	case 0x224: result = a * bb; break;
+	case 0x824: result = a * imm + reg(l, sass_field(i, 64, 8)); break;
+	case 0x212: result = a & bb; break;
+	case 0x80c: l->p = a != imm; return;
+	case 0x20c: l->p = a != bb; return;
+	case 0x94d: l->ended = sass_field(i, 12, 4) == SASS_PT || l->p; return;
+	case 0xb1d: b->met++; return;
+	case 0x388:
+		b->broken |= b->at && b->at != address;
+		b->at = address;
+		b->word = bb;
+		return;
+	case 0x38c:
+		b->broken |= b->at != address;
+		result = b->word;
+		b->word += bb;
+		break;
+	default: b->broken = true; return;
+	}
+	l->r[sass_field(i, 16, 8) % REGS] = result;
+}
+
+/* All lanes of the set, instruction by instruction, as those of a warp that are together go. */
+static void go(struct block *b, struct lane lanes[WARP], uint32_t active, bool end)
+{
+	struct sass_insn insns[SASS_COUNT_MOST];
+	uint32_t n = (end ? sass_count_end : sass_count_begin)(b->arch, 0, insns);
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t there = 0;
+
+		for (uint32_t i = 0; i < WARP; i++)
+			there |= (active >> i & 1 && !lanes[i].ended) ? 1u << i : 0;
+		for (uint32_t i = 0; i < WARP; i++)
+			if (there >> i & 1)
+				carry_out(b, &lanes[i], there, insns[k]);
+	}
+}
+
+/* Lanes leave in groups of any; of all groups the last has one lane that goes on, no other has. */
+static void count_block(const struct sass_arch *arch, uint32_t x, uint32_t y, uint32_t z)
+{
+	uint32_t reserved = arch->sm == 75 ? 0 : 1024, used = 16 + random_below(4000), n = x * y * z, left = n, on = 0, early = 0;
+	struct block b = { arch, (used + 127) / 128 * 128 + reserved, reserved, arch->sm >= 90 ? random_below(8) : 0, { x, y, z }, 0, 0, 0, false };
+	uint32_t end = (arch->sm >= 90 ? 0x400 : 0) + b.size - reserved;
+	struct lane lanes[WARP * WARP] = { 0 };
+	bool gone[WARP * WARP] = { false };
+
+	for (uint32_t i = 0; i < n; i++)
+		lanes[i].index = i % WARP;
+	for (uint32_t w = 0; w * WARP < n; w++)
+		go(&b, lanes + w * WARP, n - w * WARP >= WARP ? UINT32_MAX : (1u << (n - w * WARP)) - 1, false);
+	ok(!b.broken && b.at == (b.rank << 24) + end - 16 && b.word == n && b.met == n,
+	   "sm_%u: %u lanes of %u x %u x %u begin with the word behind the block's memory", arch->sm, n, x, y, z);
+	while (left) {
+		uint32_t w = random_below((n + WARP - 1) / WARP), group = random_below(1 << 16) << 16 | random_below(1 << 16), active = 0;
+
+		for (uint32_t i = 0; i < WARP && w * WARP + i < n; i++)
+			active |= group >> i & 1 && !gone[w * WARP + i] ? 1u << i : 0;
+		left -= __builtin_popcount(active);
+		go(&b, lanes + w * WARP, active, true);
+		for (uint32_t i = 0; i < WARP; i++)
+			if (active >> i & 1) {
+				gone[w * WARP + i] = true;
+				on += !lanes[w * WARP + i].ended;
+				early += !lanes[w * WARP + i].ended && left;
+			}
+	}
+	ok(!b.broken && on == 1 && !early, "one of the last that leave goes on");
+}
+
+static void count_blocks(uint32_t sm)
+{
+	static const uint32_t extents[][3] = { { 1, 1, 1 }, { 33, 1, 1 }, { 12, 8, 1 }, { 4, 5, 7 }, { 1024, 1, 1 } };
+
+	for (size_t i = 0; i < sizeof(extents) / sizeof(*extents); i++)
+		count_block(sass_arch_find(sm), extents[i][0], extents[i][1], extents[i][2]);
+}
+
+/* -- faults -- */
+
 struct twin {
 	struct sass_cubin app, made;
 	const struct sass_kernel *kernel;
@@ -173,6 +300,7 @@ int main(int argc, char **argv)
 		skip(argv[3], "no libnvJitLink.so here");
 	else
 		ok(!status, "twins are made");
+	count_blocks(strtoul(argv[3] + strlen("sm_"), NULL, 10));
 	app = read_file(argv[2], &size);
 	dir = opendir(folder);
 	while (dir && app && (entry = readdir(dir))) {
