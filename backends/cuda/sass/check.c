@@ -455,10 +455,13 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 	return true;
 }
 
-/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. */
+/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. So does that of all accesses:
+ * compilers load into the register of an address that the load before it reads too. */
 static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
-	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
+	bool in_order = sass_op_find(sass_opcode(insn))->class == SASS_SLOW || unit_of(insn) == ACCESSES;
+
+	return in_order && read->by[reg] == unit_of(insn) && !read->mixed[reg];
 }
 
 static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)

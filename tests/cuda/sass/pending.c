@@ -49,6 +49,14 @@ static struct sass_insn load(unsigned result, unsigned was_read)
 	return sass_with(sass_with(ldg, SASS_WRITE_AT, 3, result), SASS_READ_AT, 3, was_read);
 }
 
+/* LDG.E.64 to, [from], which tells when it has read */
+static struct sass_insn load_of(unsigned to, unsigned from)
+{
+	struct sass_insn ldg = { 0x0000000004047381, 0x000ea8001e1b0b00 };
+
+	return sass_with(sass_with(sass_with(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
+}
+
 /* Are all of them taken? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
@@ -95,5 +103,8 @@ int main(void)
 	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
 	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
 	   !is_given_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
+	ok(TAKEN(load_of(8, 4), load_of(4, 4)), "of accesses what comes later writes what was read before");
+	ok(!TAKEN(load_of(8, 4), write(SASS_PT)) && !TAKEN(shuffle(8, 4), load_of(4, 12)), "no other unit does, nor what another has read");
+	ok(!TAKEN(load_of(8, 4), shuffle(16, 4), load_of(4, 12)), "nor what another reads as well");
 	return done();
 }
