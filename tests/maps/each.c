@@ -129,10 +129,11 @@ static void test_kind(size_t kind, uint64_t *seed)
 
 /* -- at once -- */
 
+#define LONG 32           /* words of keys: they take a while to read */
 #define STAY 64
 #define GO 64             /* keys of each writer's own */
 #define WRITERS 2
-#define WALKS 60000
+#define WALKS 20000
 
 struct table {
 	struct fixture f;
@@ -141,7 +142,7 @@ struct table {
 
 static void make_key(uint32_t *key, uint32_t i)
 {
-	for (uint32_t w = 0; w < WORDS; w++)
+	for (uint32_t w = 0; w < LONG; w++)
 		key[w] = i * (w + 1);
 }
 
@@ -154,7 +155,7 @@ static void *write_keys(void *arg)
 {
 	const struct writer *w = arg;
 	uint64_t seed = w->first * 77 + 1, value;
-	uint32_t key[WORDS];
+	uint32_t key[LONG];
 
 	while (!atomic_load(&w->t->end)) {
 		uint32_t i = w->first + (uint32_t)(random_next(&seed) % GO);
@@ -173,11 +174,11 @@ static void *write_keys(void *arg)
 static uint32_t faults(struct table *t)
 {
 	const struct gpubpf_map_layout *l = &t->f.layout.maps[0];
-	uint32_t key[WORDS], times[STAY] = { 0 }, wrong = 0;
+	uint32_t key[LONG], times[STAY] = { 0 }, wrong = 0;
 	uint64_t at = 0, value;
 
 	while ((value = gpubpf_hash_each(&t->f.env, GPUBPF_LAYOUT_PASS(l), &at, (u8 *)key)) != 0) {
-		for (uint32_t w = 1; w < WORDS; w++)
+		for (uint32_t w = 1; w < LONG; w++)
 			wrong += key[w] != key[0] * (w + 1);
 		if (key[0] >= STAY)
 			continue;
@@ -194,7 +195,7 @@ static void test_at_once(void)
 	static struct table t;
 	struct writer writers[WRITERS];
 	pthread_t threads[WRITERS];
-	uint32_t key[WORDS], wrong = 0;
+	uint32_t key[LONG], wrong = 0;
 	bool good;
 
 	fixture_begin(&t.f);
