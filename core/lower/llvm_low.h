@@ -25,6 +25,7 @@ struct low_shared {
 /* one module */
 #define LOW_MAX_SUMS 8   /* of a job: each takes two registers of a lane */
 #define LOW_MAX_VALUES 4 /* of an array: each has a sum */
+#define LOW_MAX_KEYS 2   /* of a job: each takes two registers at each place where lanes come by again */
 
 struct low {
 	const struct gpubpf_lower_job *job;
@@ -40,8 +41,8 @@ struct low {
 	struct low_shared *shared;
 	struct low_sum {        /* kept in registers */
 		uint32_t map, off, width;
-	} sums[LOW_MAX_SUMS];
-	uint32_t nsums;
+	} sums[LOW_MAX_SUMS], keys[LOW_MAX_KEYS]; /* off of the latter: 0 */
+	uint32_t nsums, nkeys;
 };
 
 /* a run of bytes of the stack that accesses hold together: an array of its own */
@@ -156,6 +157,9 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
+/* The same of an array of more values than have a sum each; `function` of the library adds what is not kept any more. Where the builder
+ * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. */
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function);
 
 /* llvm_later.c */
 /* Add the instruction's constant v at the address, beside what else is added there, if that can be. */

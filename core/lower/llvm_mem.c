@@ -261,14 +261,15 @@ static bool is_near(struct low_frame *f, uint32_t pc)
 	return l->size <= UINT32_MAX && l->copy_stride <= UINT32_MAX / (l->copies ? l->copies : 1);
 }
 
-/* The library's add without fetch that suits what lanes have in common. */
-static const char *add_function(struct low_frame *f, uint32_t pc)
+/* The library's add without fetch that suits what lanes have in common. other: not to the address of the instruction's own access. */
+static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 {
 	bool wide = f->p->prog->insns[pc].width == 8;
+	bool same = !other && !f->p->l->job->checked && (f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_SAME_ADDRESS);
 
-	if (is_near(f, pc) && !(f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_SAME_ADDRESS))
+	if (is_near(f, pc) && !same)
 		return wide ? "gpubpf_atomic_add_near_u64" : "gpubpf_atomic_add_near_u32";
-	if (!f->p->l->job->checked && (f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_SAME_ADDRESS))
+	if (same)
 		return wide ? "gpubpf_atomic_add_same_u64" : "gpubpf_atomic_add_same_u32";
 	return wide ? "gpubpf_atomic_add_warp_u64" : "gpubpf_atomic_add_warp_u32";
 }
@@ -290,7 +291,7 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 
 		add[0] = address;
 		add[1] = LLVMBuildSub(l->b, v, old, "");
-		low_call(l, add_function(f, pc), add, 2);
+		low_call(l, add_function(f, pc, false), add, 2);
 	} else {
 		store_bytes(l, address, v, insn->width, align, is_live(f, pc));
 	}
@@ -331,21 +332,27 @@ static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLV
 
 static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_insn *insn, LLVMValueRef address)
 {
-	LLVMValueRef args[3] = { address }, old;
+	LLVMValueRef args[3] = { address }, v = low_get(f, insn->src), old;
+	LLVMBasicBlockRef after = NULL;
 	char name[64];
 	unsigned n = 1;
 
-	if (insn->op == GPUBPF_ATOMIC_ADD &&
-	    (low_keep(f, pc, address, low_get(f, insn->src)) || low_add_later(f, pc, address, low_get(f, insn->src))))
+	if (insn->op == GPUBPF_ATOMIC_ADD && (low_keep(f, pc, address, v) || low_add_later(f, pc, address, v)))
 		return;
-	if (insn->op == GPUBPF_ATOMIC_ADD)
-		snprintf(name, sizeof(name), "%s", add_function(f, pc));
-	else
+	if (insn->op == GPUBPF_ATOMIC_ADD) {
+		after = low_keep_last(f, pc, address, v, add_function(f, pc, true));
+		snprintf(name, sizeof(name), "%s", add_function(f, pc, false));
+	} else {
 		snprintf(name, sizeof(name), "gpubpf_atomic_%s_u%u", atomics[insn->op].device, insn->width * 8);
+	}
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		args[n++] = low_get(f, GPUBPF_R0);
-	args[n++] = low_get(f, insn->src);
+	args[n++] = v;
 	old = low_call(f->p->l, name, args, n);
+	if (after) {
+		LLVMBuildBr(f->p->l->b, after);
+		LLVMPositionBuilderAtEnd(f->p->l->b, after);
+	}
 	if (old)
 		set_fetched(f, insn, old);
 }

@@ -5,6 +5,12 @@
  * adds v to %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, 0 at the function's top, and adds it to the
  * multiprocessor's summand at that offset wherever the function is left: what finds the summand is not done at each place.
  * Where the index is a constant of the place, as what an access does is, the assembler leaves the others' registers out.
+ *
+ * What goes to one of more values is kept for the last of them, by the place: %gpubpf_key<bytes>_<map> is that value's offset in the
+ * map, %gpubpf_kept<bytes>_<map> what was added to it, up to 32 bits. Another one takes its place, and then what was kept is added where
+ * it belongs.
+ * The injector declares both at each place, as those of the function where lanes may come by again (%gpubpf_keeps is 1), and adds what
+ * is kept wherever that is left; where it is 0, each add is done at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +42,7 @@ static uint32_t values_of(const struct low *l, uint32_t map)
 	const struct gpubpf_map *m = &unit->maps[map];
 
 	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) ||
-	    l->job->layouts[map].flags & GPUBPF_LAYOUT_LIVE)
-		return 0;
-	if (m->type->impl != &gpubpf_array_impl || m->max_entries > LOW_MAX_VALUES)
+	    l->job->layouts[map].flags & GPUBPF_LAYOUT_LIVE || m->type->impl != &gpubpf_array_impl)
 		return 0;
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
@@ -86,6 +90,89 @@ static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMVa
 						    LLVMInlineAsmDialectATT, false), args, at ? 2 : 1, "");
 }
 
+/* -- of many values, the last -- */
+
+/* Does the job have room for such a pair of registers? */
+static bool has_key(struct low *l, uint32_t map, uint32_t width)
+{
+	struct low_sum key = { map, 0, width };
+	uint32_t i = 0;
+
+	while (i < l->nkeys && memcmp(&l->keys[i], &key, sizeof(key)))
+		i++;
+	if (i == l->nkeys && i < LOW_MAX_KEYS)
+		l->keys[l->nkeys++] = key;
+	return i < LOW_MAX_KEYS;
+}
+
+/* A statement on a register of the place's that takes v, or, where there is none, gives what is in the register. */
+static LLVMValueRef on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
+{
+	LLVMTypeRef type = LLVMFunctionType(v ? LLVMVoidTypeInContext(l->ctx) : l->i32, &l->i32, v ? 1 : 0, false);
+	const char *constraints = v ? "r" : "=r";
+	char text[120];
+	size_t n = snprintf(text, sizeof(text), statement, name);
+
+	return LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+							   LLVMInlineAsmDialectATT, false), &v, v ? 1 : 0, "");
+}
+
+/* The values and their map, of which the address is one: they are added to, and the host does not look on. */
+static bool is_summed(struct low_frame *f, uint32_t pc)
+{
+	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
+	struct low *l = f->p->l;
+
+	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(f->p->site->site)->where == GPUBPF_WHERE_INSN &&
+	       a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);
+}
+
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function)
+{
+	uint32_t map = f->p->prog->facts->insn[pc].mem.map;
+	unsigned width = f->p->prog->insns[pc].width;
+	LLVMBasicBlockRef keeps, same, other, add, now, after;
+	LLVMValueRef first, at, is, key, sum, args[2];
+	struct low *l = f->p->l;
+	char keyed[40], kept[40];
+
+	if (!is_summed(f, pc) || l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
+		return NULL;
+	keeps = low_block(f->p, "keeps");
+	same = low_block(f->p, "same");
+	other = low_block(f->p, "other");
+	add = low_block(f->p, "add");
+	now = low_block(f->p, "now");
+	after = low_block(f->p, "after");
+	snprintf(keyed, sizeof(keyed), "%%gpubpf_key%u_%u", width, map);
+	snprintf(kept, sizeof(kept), "%%gpubpf_kept%u_%u", width, map);
+	is = LLVMBuildICmp(l->b, LLVMIntNE, on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL), low_const32(l, 0), "");
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), keeps, now);
+	LLVMPositionBuilderAtEnd(l->b, keeps);
+	first = low_first_value(f, map);
+	at = LLVMBuildTrunc(l->b, LLVMBuildSub(l->b, address, first, ""), l->i32, "");
+	key = on_register(l, "mov.b32 $0, %s;", keyed, NULL);
+	args[1] = LLVMBuildZExt(l->b, on_register(l, "mov.b32 $0, %s;", kept, NULL), low_int(l, 8), "");
+	sum = LLVMBuildAdd(l->b, args[1], v, "");
+	is = LLVMBuildICmp(l->b, LLVMIntULE, sum, low_const(l, UINT32_MAX), "");
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
+	LLVMPositionBuilderAtEnd(l->b, same);
+	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, sum, l->i32, ""));
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, other);
+	args[0] = LLVMBuildAdd(l->b, first, LLVMBuildZExt(l->b, key, low_int(l, 8), ""), "");
+	on_register(l, "mov.b32 %s, $0;", keyed, at);
+	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, v, l->i32, ""));
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, args[1], low_const(l, 0), ""), add, after);
+	LLVMPositionBuilderAtEnd(l->b, add);
+	low_call(l, function, args, 2);
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, now);
+	return after;
+}
+
+/* -- of a few, each -- */
+
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	struct low_sum sums[LOW_MAX_VALUES];
@@ -94,12 +181,12 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 	LLVMValueRef at = NULL;
 	uint32_t n;
 
-	if (!l->opts->keeps_sums || l->job->checked || gpubpf_place_kind(f->p->site->site)->where != GPUBPF_WHERE_INSN)
-		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
-	if (a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || a->off_min < 0 || a->off_min != a->off_max)
+	if (!is_summed(f, pc) || a->off_min < 0 || a->off_min != a->off_max)
 		return false;
 	n = values_of(l, a->map);
+	if (n > LOW_MAX_VALUES)
+		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min, f->p->prog->insns[pc].width };
 		if (!has_room(l, &sums[i]))

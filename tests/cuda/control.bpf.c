@@ -17,6 +17,7 @@ GPUBPF_ARRAY(captured, struct told, 1);
 GPUBPF_ARRAY(insns, struct told, 1);
 GPUBPF_ARRAY(lines, struct told, 1);
 GPUBPF_ARRAY(marks, struct told, 1);
+GPUBPF_ARRAY(keyed, __u64, 64);
 
 SEC("gpu/mem.shared/*")
 int narrow(struct gpubpf_ctx *ctx)
@@ -70,6 +71,14 @@ int capture(struct pt_regs *ctx)
 		__atomic_fetch_add(&t->bytes, PT_REGS_PARM2(ctx), __ATOMIC_RELAXED);
 		__atomic_fetch_add(&t->sum, PT_REGS_PARM1(ctx) + 11 * PT_REGS_PARM3(ctx) + PT_REGS_PARM4(ctx), __ATOMIC_RELAXED);
 	}
+	return 0;
+}
+
+/* bytes by where they lie: of places in loops what goes to the last value is kept */
+SEC("gpu/mem_before.all/*")
+int by_offset(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&keyed, ctx->mem.offset >> 5 & 63, ctx->mem.bytes);
 	return 0;
 }
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places-twins IMAGE DIR [OBJECT...]: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
+ * places-twins [-r RUNS] IMAGE DIR [OBJECT...]: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
  * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
  * A kernel whose comment says "at_once" has one twin in their place, with the probes of all kinds: DIR/KERNEL.at_once.ptx.
  * And the twins that the worker makes with the programs of the OBJECTs, one for each kind, with all that are of it:
  * DIR/KERNEL.KIND.worker;
+ * with RUNS each is made as often, and "KERNEL KIND PLACES MS" printed, of the quickest; at_once has the programs of all kinds then.
  * DIR/names: KERNEL KIND ID LINE NAME of each place that has a name. DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends/cuda/ptx/places.h"
 #include "backends/cuda/ptx/splice.h"
@@ -159,6 +161,7 @@ static void write_words(const char *dir)
 
 /* -- programs, by the worker -- */
 
+static int runs; /* 0: once */
 static struct gpubpf_worker *worker;
 static struct gpubpf_loaded *loaded;
 static struct gpubpf_layout layout;
@@ -200,33 +203,59 @@ static void open_programs(const char *const *objects, size_t n, const char *dir)
 	fclose(f);
 }
 
-static void by_worker(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, const char *dir)
+static double now_ms(void)
 {
-	static struct gpubpf_insertion insertions[MOST];
-	static uint32_t progs[MOST];
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+/* The twin with all programs that are of these kinds; as often as is asked, the least time of which is told. */
+static void by_worker(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
+		      const char *dir)
+{
+	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MOST];
+	static uint32_t progs[GPUBPF_NSITES][MOST];
 	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
 				      .kernel = "" };
-	struct gpubpf_site_desc site = { .site = kind, .progs = progs };
+	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { 0 };
 	struct gpubpf_lower_job job = { .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
 					.granules = gpubpf_layout_granules(&layout), .caps = &caps,
-					.sites = &site, .nsites = 1, .insertions = insertions };
-	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
-	const char *name = gpubpf_place_kind(kind)->name;
+					.sites = sites, .insertions = insertions };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = !runs };
 	struct gpubpf_twin_image twin;
 	struct gpubpf_diag diag;
+	double least = 0;
 
-	for (uint32_t i = 0; i < loaded->unit.nprogs && i < MOST; i++)
-		if (loaded->unit.progs[i].site == kind)
-			progs[site.nprogs++] = i;
-	if (!site.nprogs)
-		return;
-	snprintf(site.kernel, sizeof(site.kernel), "%s", kernel);
-	job.ninsertions = insert(m, kernel, kind, insertions);
+	for (uint32_t k = 0; k < n; k++) {
+		struct gpubpf_site_desc *site = &sites[job.nsites];
+		uint32_t begin = job.ninsertions;
+
+		*site = (struct gpubpf_site_desc){ .site = kinds[k], .progs = progs[job.nsites] };
+		snprintf(site->kernel, sizeof(site->kernel), "%s", kernel);
+		for (uint32_t i = 0; i < loaded->unit.nprogs && i < MOST; i++)
+			if (loaded->unit.progs[i].site == kinds[k])
+				progs[job.nsites][site->nprogs++] = i;
+		if (!site->nprogs)
+			continue;
+		for (job.ninsertions += insert(m, kernel, kinds[k], insertions + begin); begin < job.ninsertions; begin++)
+			insertions[begin].site = job.nsites;
+		job.nsites++;
+	}
 	gpubpf_diag_init(&diag);
-	if (gpubpf_worker_inject(worker, "ptx", &image, &job, &opts, &twin, &diag) < 0)
-		return;
-	write_text(dir, kernel, name, "worker", twin.piece[0].blob.data, twin.piece[0].blob.size, NULL);
-	gpubpf_twin_image_finish(&twin);
+	for (int i = 0; job.nsites && i < (runs ? runs : 1); i++) {
+		double from = now_ms();
+
+		if (gpubpf_worker_inject(worker, "ptx", &image, &job, &opts, &twin, &diag) < 0)
+			return;
+		least = !i || now_ms() - from < least ? now_ms() - from : least;
+		if (!i)
+			write_text(dir, kernel, name, "worker", twin.piece[0].blob.data, twin.piece[0].blob.size, NULL);
+		gpubpf_twin_image_finish(&twin);
+	}
+	if (runs && job.nsites)
+		printf("%s %s %u %.2f\n", kernel, name, job.ninsertions, least);
 }
 
 /* What inspect lists of places that have names: DIR/names. */
@@ -281,9 +310,14 @@ static void try_kernel(const struct ptx_module *m, const char *text, const char 
 	else
 		for (uint32_t i = 0; i < n; i++)
 			try_kinds(m, kernel, &asked[i], 1, gpubpf_place_kind(asked[i])->name, dir);
-	for (uint32_t kind = 1; loaded && kind < GPUBPF_NSITES; kind++)
+	for (uint32_t k = 1; loaded && k < GPUBPF_NSITES; k++) {
+		enum gpubpf_site kind = k;
+
 		if (says(text, kernel, gpubpf_place_kind(kind)->name))
-			by_worker(m, kernel, kind, dir);
+			by_worker(m, kernel, &kind, 1, gpubpf_place_kind(kind)->name, dir);
+	}
+	if (runs && says(text, kernel, "at_once"))
+		by_worker(m, kernel, asked, n, "at_once", dir);
 }
 
 int main(int argc, char **argv)
@@ -293,6 +327,11 @@ int main(int argc, char **argv)
 	size_t size;
 	char *text;
 
+	if (argc > 2 && !strcmp(argv[1], "-r")) {
+		runs = atoi(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 3)
 		return 2;
 	text = read_file(argv[1], &size);

@@ -27,9 +27,10 @@ SEEN['mem.capture'] = SEEN['mem']
 SEEN['atomic'] = SEEN['mem.all']
 PROGRAMS = {'mem': 'global', 'mem_before': 'by_access', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
             'branch': 'branches', 'block_begin': 'begun', 'block_end': 'ended', 'mem.shared': 'halves',
-            'mem.local': 'at_once', 'insn': 'insns', 'line': 'lines', 'mark': 'marks', 'mem.capture': 'captured'}
+            'mem.local': 'at_once', 'mem_before.all': 'keyed', 'insn': 'insns', 'line': 'lines', 'mark': 'marks', 'mem.capture': 'captured'}
 SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
 NAMED = 'insn', 'line', 'mark'
+KEEP = {'revisits': 8, 'shared': 0} # of a kernel's places in loops, those that keep what goes to one of many values
 KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
 MEETING = 'once', 'once_behind', 'sized' # kernels with one end, and no instruction by which lanes wait
 BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
@@ -129,7 +130,7 @@ def programs(name, kind, text, where):
     probed = ptx_run.run(text, name, twin, int(arena))
     data, copies, stride = next([int(v) for v in m.split()[1:]] for m in maps if m.split()[0] == PROGRAMS[kind])
     first = probed.arena - ptx_run.GLOBAL + data
-    width, n = {'mem.shared': (4, 2), 'mem_before': (8, 4)}.get(kind, (8, 3))
+    width, n = {'mem.shared': (4, 2), 'mem_before': (8, 4), 'mem_before.all': (8, 64)}.get(kind, (8, 3))
     copied = [probed.global_[at:at + width * n] for at in range(first, first + copies * stride, stride)]
     got = [sum(int.from_bytes(v[i:i + width], 'little') for v in copied) & (1 << 8 * width) - 1
            for i in range(0, n * width, width)]
@@ -143,7 +144,13 @@ def programs(name, kind, text, where):
             sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
     if kind == 'mem_before':
         sums = [sum(s['mem.bytes'] for s in seen if s['mem.access'] == access) for access in range(4)]
+    if kind == 'mem_before.all':
+        sums = [sum(s['mem.bytes'] for s in seen if s['mem.offset'] >> 5 & 63 == key) for key in range(64)]
     ok(got == sums[:n], f'{name}: gpu/{kind}/ by a program', f'{got} {sums}')
+    if kind == 'mem_before.all':
+        declared = len(re.findall(r'^\.reg \.b32 %gpubpf_key8_\d+_\d+;', twin, re.M))
+        ok(declared == KEEP.get(name, declared), f'{name}: gpu/{kind}/ {declared} of its places keep a sum')
+        return
     kept = not kind.startswith('block') and kind not in ('mem.local', 'barrier_exit') and '.func ends(' not in text
     ok(('%gpubpf_sum' in twin) == kept or not seen, f'{name}: gpu/{kind}/ its sums are{"" if kept else " not"} kept')
 

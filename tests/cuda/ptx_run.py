@@ -516,6 +516,10 @@ class Lane:
     def do_shr(self, insn):
         self.set(insn, insn.args[0], self.get(insn, insn.args[1], BITS[insn.type()]) >> self.get(insn, insn.args[2], 32))
 
+    def do_bfe(self, insn): # of unsigned types
+        value, at, bits = (self.get(insn, t, w) for t, w in zip(insn.args[1:], (BITS[insn.type()], 32, 32)))
+        self.set(insn, insn.args[0], value >> at & (1 << bits) - 1)
+
     def do_setp(self, insn):
         width, kind = BITS[insn.type()], insn.type()
         a, b = (self.get(insn, t, width) for t in insn.args[1:3])

@@ -133,7 +133,9 @@ static void put_probe(struct around *a)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
+	ptx_begin_keys(a->in, &a->text, a->at);
 	ptx_add_probe(a->in, &a->text, a->at->probe);
+	ptx_end_keys(a->in, &a->text, a->at);
 	put(a, "$gpubpf_over_%u:\n", label);
 	ptx_end_meeting(a->in, &a->text, meeting);
 	put(a, "}\n");

@@ -26,10 +26,12 @@ struct ptx_splice {
 	struct ptx_placed {          /* the places of the function that is being edited, and their probes; NULL: none */
 		struct ptx_place place;
 		const struct cuda_probe *probe;
+		uint32_t keeps;      /* number of what it keeps in the function, PTX_NONE: nothing */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
-	uint32_t nsums;
+	uint32_t nsums, nkeeps;
+	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS], nmaps; /* of what is kept */
 	bool keeps_result;       /* a probe of it reads what it returns */
 	bool reads_sm, reads_lane, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, NOBODY (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
@@ -59,10 +61,13 @@ void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meet
 /* The probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 
-/* sums.c: which sums the probes that are placed keep; where a function begins, and where it is left. */
-void ptx_note_sums(struct ptx_splice *in);
+/* sums.c: what the probes that are placed in a function keep; where it begins, and where it is left; around a probe. */
+void ptx_note_sums(struct ptx_splice *in, uint32_t function);
+bool ptx_keeps(const struct ptx_splice *in);
 void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text);
 void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text);
+void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
+void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
 /* leave.c: may the lanes of a block, instead of being counted, wait for each other where they leave? */
 bool ptx_may_meet(struct ptx_splice *in);
 /* Of the places where blocks end, is it one from which lanes jump to another one? */

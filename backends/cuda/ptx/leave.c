@@ -80,42 +80,51 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
 }
 
-/* %gpubpf_p is false in the first lane alone. Extents are constants of a launch, indices cost a slow read each: in a block of
- * one dimension one is read. */
-static void add_is_first(struct ptx_splice *in, struct ptx_text *text)
+/* Opens a block in which the first lane alone goes on, and the others to its end, $gpubpf_over_<label>: most by the index that
+ * kernels read anyway. Extents are constants of a launch, indices cost a slow read each: in a block of one dimension no other
+ * one is read. */
+static void begin_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
 {
 	uint32_t line = ++in->labels;
 
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
+	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%ntid.y;\nmov.u32 %%gpubpf_n, %%ntid.z;\n");
 	ptx_addf(text, &in->err, "mul.lo.u32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\nsetp.eq.u32 %%gpubpf_p, %%gpubpf_n, 1;\n");
-	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%tid.x;\n@%%gpubpf_p bra $gpubpf_line_%u;\n", line);
-	for (char axis = 'y'; axis <= 'z'; axis++)
-		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
-	ptx_addf(text, &in->err, "$gpubpf_line_%u:\nsetp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n", line);
+	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_line_%u;\nmov.u32 %%gpubpf_w, %%tid.y;\nmov.u32 %%gpubpf_n, %%tid.z;\n", line);
+	ptx_addf(text, &in->err, "or.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\nsetp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n");
+	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n$gpubpf_line_%u:\n", label, line);
+}
+
+static void end_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
+{
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
 }
 
 void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 {
+	uint32_t label = ++in->labels;
+
 	if (!in->counts_lanes)
 		return;
 	ptx_addf(text, &in->err, "\n");
-	add_is_first(in, text);
+	begin_first(in, text, label);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%ntid.x;\n");
 	for (char axis = 'y'; axis <= 'z'; axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
 			 axis);
-	ptx_addf(text, &in->err, "@!%%gpubpf_p st.shared.u32 [" LANES "], %%gpubpf_w;\nbar.sync 0;\n}\n");
+	ptx_addf(text, &in->err, "st.shared.u32 [" LANES "], %%gpubpf_w;\n");
+	end_first(in, text, label);
+	ptx_addf(text, &in->err, "bar.sync 0;\n");
 }
 
 void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t meeting = ptx_begin_meeting(in, text, probe), label = ++in->labels;
 
-	add_is_first(in, text);
-	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
+	begin_first(in, text, label);
 	ptx_add_probe(in, text, probe);
-	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+	end_first(in, text, label);
 	ptx_end_meeting(in, text, meeting);
 }
 
@@ -123,10 +132,9 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
 	ptx_addf(text, &in->err, "bar.sync 0;\n");
-	add_is_first(in, text);
-	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
+	begin_first(in, text, label);
 	ptx_add_probe(in, text, probe);
-	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+	end_first(in, text, label);
 }
 
 /* The lanes that come here together leave together: the lowest of them says so for all. */

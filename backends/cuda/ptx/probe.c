@@ -66,20 +66,20 @@ static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char
 	return number;
 }
 
-/* The injector declares the register. */
-static void note_sum(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe)
+/* The injector declares the registers whose names begin so. */
+static void note_kept(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
-	size_t prefix = sizeof(CUDA_SUM) - 1, size = t->len - prefix;
+	size_t prefix = strlen(begins), size = t->len - prefix;
 	const char *name = m->text + t->off + prefix;
 
-	if (t->len <= prefix || memcmp(m->text + t->off, CUDA_SUM, prefix) || size >= sizeof(probe->sums[0].name))
+	if (t->len <= prefix || memcmp(m->text + t->off, begins, prefix) || size >= sizeof(kept->name))
 		return;
-	for (uint32_t i = 0; i < probe->nsums; i++)
-		if (strlen(probe->sums[i].name) == size && !memcmp(probe->sums[i].name, name, size))
+	for (uint32_t i = 0; i < *n; i++)
+		if (strlen(kept[i].name) == size && !memcmp(kept[i].name, name, size))
 			return;
-	assert(probe->nsums < CUDA_MAX_SUMS);
-	memcpy(probe->sums[probe->nsums++].name, name, size);
+	assert(*n < most);
+	memcpy(kept[(*n)++].name, name, size);
 }
 
 static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
@@ -98,7 +98,8 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 {
 	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
-	note_sum(m, token, meant->probe);
+	note_kept(m, token, CUDA_SUM, meant->probe->sums, &meant->probe->nsums, CUDA_MAX_SUMS);
+	note_kept(m, token, CUDA_KEY, meant->probe->keys, &meant->probe->nkeys, CUDA_MAX_KEYS);
 	edit_special(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;

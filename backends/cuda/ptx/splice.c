@@ -196,7 +196,7 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 		n++;
 	}
 	ptx_edit_around(in, function, at + exits, n - exits);
-	if (has_probe(at, exits) || (exits && in->nsums)) {
+	if (has_probe(at, exits) || (exits && ptx_keeps(in))) {
 		edit_exit(in, function, at, exits);
 		return;
 	}
@@ -249,14 +249,14 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site] };
+		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE };
 		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			note_needs(in, in->placed[i].probe);
 	}
 	free(places);
-	ptx_note_sums(in);
+	ptx_note_sums(in, function);
 }
 
 /* At the top of a body: addresses of the variables that it uses, then the probe. */
@@ -310,7 +310,7 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 	const struct ptx_module *m = in->m;
 	struct ptx_text text = { 0 };
 
-	if (!has_probe(at, n) && !(n && in->nsums))
+	if (!has_probe(at, n) && !(n && ptx_keeps(in)))
 		return;
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)

@@ -27,6 +27,10 @@ struct gpubpf_lower_job;
 #define CUDA_MAX_SUMS 8
 #define CUDA_SUM "%gpubpf_sum" /* .b64, and of a map where the multiprocessor has its values */
 #define CUDA_AT "%gpubpf_at"
+#define CUDA_MAX_KEYS 2
+#define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
+#define CUDA_KEPT "%gpubpf_kept"
+#define CUDA_KEEPS "%gpubpf_keeps"
 #define CUDA_SM "%gpubpf_sm"            /* .b32, where probes at instructions ask for them: %smid and %laneid, */
 #define CUDA_LANE "%gpubpf_lane"        /* of which each look takes long, read at the function's top */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
@@ -45,9 +49,9 @@ struct cuda_probe {
 	bool at_insns;           /* it stands at single instructions; set before it is extracted */
 	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
-		char name[32];   /* "<bytes>_<map>_<offset>" */
-	} sums[CUDA_MAX_SUMS];
-	uint32_t nsums;
+		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
+	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS];
+	uint32_t nsums, nkeys;
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums that a function's probes keep in registers (core/lower/llvm_sums.c): 0 at its top, and added wherever it is left.
- * What lanes had kept that never leave, for a fault or a trap ended the kernel, is lost.
+ * What lanes had kept that never leave, for a fault or a trap ended the kernel, is lost. So is what places in loops keep, each for
+ * the last value to which its probe added.
  */
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "edit.h"
@@ -22,35 +25,91 @@ static void note(struct ptx_splice *in, const struct cuda_sum *sum)
 		in->sums[in->nsums++] = *sum;
 }
 
-void ptx_note_sums(struct ptx_splice *in)
-{
-	in->nsums = 0;
-	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
-			note(in, &in->placed[i].probe->sums[k]);
-}
+#define MOST_PLACES 8 /* that keep something, of a function */
 
 struct parts {
-	unsigned bytes, map, off;
+	unsigned bytes, map, off; /* off 0: of a key */
 };
 
 static struct parts parts_of(const struct cuda_sum *sum)
 {
-	struct parts p;
+	struct parts p = { 0 };
 
-	if (sscanf(sum->name, "%u_%u_%u", &p.bytes, &p.map, &p.off) != 3)
+	if (sscanf(sum->name, "%u_%u_%u", &p.bytes, &p.map, &p.off) < 2)
 		assert(!"core/lower/llvm_sums.c names it so");
 	return p;
 }
 
-/* Is it the first of its map's? */
-static bool is_first(const struct ptx_splice *in, uint32_t i)
+static void note_map(struct ptx_splice *in, const struct cuda_sum *sum)
 {
-	uint32_t k = 0;
+	uint32_t map = parts_of(sum).map, i = 0;
 
-	while (parts_of(&in->sums[k]).map != parts_of(&in->sums[i]).map)
-		k++;
-	return k == i;
+	while (i < in->nmaps && in->maps[i] != map)
+		i++;
+	if (i == in->nmaps)
+		in->maps[in->nmaps++] = map;
+}
+
+/* Of each node, less the first's number: in how many loops it is, more or less: what a branch back spans. NULL: there is no memory. */
+static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t last = function, *loops, within = 0;
+
+	PTX_FOR_EACH_NODE(m, function, node)
+		last = node;
+	loops = calloc(last - function + 2, sizeof(*loops));
+	if (!loops) {
+		in->err = -ENOMEM;
+		return NULL;
+	}
+	PTX_FOR_EACH_NODE(m, function, node) {
+		uint32_t label = PTX_NONE;
+
+		if (m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "bra"))
+			label = ptx_find_label(m, node, m->nodes[node].operands);
+		if (label < node && label > function) {
+			loops[label - function]++;
+			loops[node + 1 - function]--;
+		}
+	}
+	for (uint32_t i = 0; i <= last - function; i++)
+		loops[i] = within += loops[i];
+	return loops;
+}
+
+/* The first places where lanes may come by again keep what their probes add to one of many values. */
+static void note_keys(struct ptx_splice *in, uint32_t function)
+{
+	uint32_t *loops = NULL;
+
+	for (uint32_t i = 0; !in->err && i < in->nplaced && in->nkeeps < MOST_PLACES; i++) {
+		const struct cuda_probe *probe = in->placed[i].probe;
+
+		if (!probe || !probe->nkeys || (!loops && !(loops = find_loops(in, function))) ||
+		    !loops[in->placed[i].place.node - function])
+			continue;
+		in->placed[i].keeps = in->nkeeps++;
+		for (uint32_t k = 0; k < probe->nkeys; k++)
+			note_map(in, &probe->keys[k]);
+	}
+	free(loops);
+}
+
+void ptx_note_sums(struct ptx_splice *in, uint32_t function)
+{
+	in->nsums = in->nkeeps = in->nmaps = 0;
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
+			note(in, &in->placed[i].probe->sums[k]);
+	for (uint32_t i = 0; i < in->nsums; i++)
+		note_map(in, &in->sums[i]);
+	note_keys(in, function);
+}
+
+bool ptx_keeps(const struct ptx_splice *in)
+{
+	return in->nsums || in->nkeeps;
 }
 
 /* Where the multiprocessor's values of the map begin: gpubpf_array_address() (maps/array.h). It is known long before the
@@ -66,48 +125,114 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 	ptx_addf(text, &in->err, "add.s64 %" CUDA_AT "%u, %" CUDA_AT "%u, %%gpubpf_d;\n}", map, map);
 }
 
+/* In order, all that places keep: the next one behind `at`, and which of its probe's keys. */
+static const struct ptx_placed *next_key(const struct ptx_splice *in, const struct ptx_placed *at, uint32_t *key)
+{
+	const struct ptx_placed *end = in->placed + in->nplaced;
+
+	if (at && ++*key < at->probe->nkeys)
+		return at;
+	*key = 0;
+	for (at = at ? at + 1 : in->placed; at < end && at->keeps == PTX_NONE; at++)
+		;
+	return at < end ? at : NULL;
+}
+
 void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 {
+	const struct ptx_placed *at = NULL;
+	uint32_t key = 0;
+
+	for (uint32_t i = 0; i < in->nmaps; i++)
+		begin_map(in, text, in->maps[i]);
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		const char *name = in->sums[i].name;
 
-		if (is_first(in, i))
-			begin_map(in, text, parts_of(&in->sums[i]).map);
 		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s;\nmov.b64 %" CUDA_SUM "%s, 0;", name, name);
+	}
+	while (in->nkeeps && (at = next_key(in, at, &key))) {
+		const char *name = at->probe->keys[key].name;
+
+		ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%u;\nmov.b32 %" CUDA_KEY "%s_%u, 0;", name, at->keeps, name, at->keeps);
+		ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%u;\nmov.b32 %" CUDA_KEPT "%s_%u, 0;", name, at->keeps, name,
+			 at->keeps);
 	}
 }
 
-/* Adds gpubpf_d to the multiprocessor's summand. */
-static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, const struct cuda_sum *sum)
+/* The function's registers are the place's while its probe runs. */
+void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
-	struct parts p = parts_of(sum);
+	bool keeps = at->keeps != PTX_NONE;
 
-	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %" CUDA_AT "%u, %" PRIu64 ";\n", p.map, in->at.job->layouts[p.map].data + p.off);
+	if (at->probe->nkeys)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n", keeps);
+	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
+		const char *name = at->probe->keys[k].name;
+
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEY "%s;\n.reg .b32 %" CUDA_KEPT "%s;\n", name, name);
+		if (keeps)
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, %" CUDA_KEY "%s_%u;\nmov.b32 %" CUDA_KEPT "%s, %" CUDA_KEPT "%s_%u;\n",
+				 name, name, at->keeps, name, name, at->keeps);
+		else
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, 0;\nmov.b32 %" CUDA_KEPT "%s, 0;\n", name, name);
+	}
+}
+
+void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
+{
+	for (uint32_t k = 0; at->keeps != PTX_NONE && k < at->probe->nkeys; k++) {
+		const char *name = at->probe->keys[k].name;
+
+		ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s_%u, %" CUDA_KEY "%s;\nmov.b32 %" CUDA_KEPT "%s_%u, %" CUDA_KEPT "%s;\n", name,
+			 at->keeps, name, name, at->keeps, name);
+	}
+}
+
+/* Adds gpubpf_d to the multiprocessor's summand, gpubpf_k bytes behind the one at its offset. */
+static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct parts p)
+{
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_AT "%u;\n", p.map);
+	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %" PRIu64 ";\n", in->at.job->layouts[p.map].data + p.off);
 	if (p.bytes == 4)
 		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
 	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");
 }
 
-/* Lanes that leave together with the same sum add it once. */
-static void add_sum(struct ptx_splice *in, struct ptx_text *text, const struct cuda_sum *sum)
+/* Lanes that leave together with the same sum add it once. kept and key: its registers; key "": the value is the one at its offset. */
+static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts p, const char *kept, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
 
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\n");
-	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to;\nmov.b64 %%gpubpf_d, %" CUDA_SUM "%s;\n", sum->name);
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p, %%gpubpf_q;\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_k;\n");
+	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to;\n%s %%gpubpf_d, %s;\nmov.b32 %%gpubpf_k, %s;\n",
+		 key[0] ? "cvt.u64.u32" : "mov.b64", kept, key[0] ? key : "0");
 	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %%gpubpf_d, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
 	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
+	if (key[0])
+		ptx_addf(text, &in->err, "match.all.sync.b32 %%gpubpf_n|%%gpubpf_q, %%gpubpf_k, %%gpubpf_w;\n"
+			 "and.pred %%gpubpf_p, %%gpubpf_p, %%gpubpf_q;\n");
 	ptx_addf(text, &in->err, "@!%%gpubpf_p bra $gpubpf_over_%u;\n", each);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%lanemask_lt;\nand.b32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\n");
 	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_n, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
 	ptx_addf(text, &in->err, "popc.b32 %%gpubpf_n, %%gpubpf_w;\ncvt.u64.u32 %%gpubpf_to, %%gpubpf_n;\n");
 	ptx_addf(text, &in->err, "mul.lo.s64 %%gpubpf_d, %%gpubpf_d, %%gpubpf_to;\n$gpubpf_over_%u:\n", each);
-	add_to_summand(in, text, sum);
+	add_to_summand(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
 void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
 {
-	for (uint32_t i = 0; i < in->nsums; i++)
-		add_sum(in, text, &in->sums[i]);
+	const struct ptx_placed *at = NULL;
+	char kept[64], key[64] = "";
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < in->nsums; i++) {
+		snprintf(kept, sizeof(kept), "%" CUDA_SUM "%s", in->sums[i].name);
+		add_kept(in, text, parts_of(&in->sums[i]), kept, key);
+	}
+	while (in->nkeeps && (at = next_key(in, at, &k))) {
+		snprintf(kept, sizeof(kept), "%" CUDA_KEPT "%s_%u", at->probe->keys[k].name, at->keeps);
+		snprintf(key, sizeof(key), "%" CUDA_KEY "%s_%u", at->probe->keys[k].name, at->keeps);
+		add_kept(in, text, parts_of(&at->probe->keys[k]), kept, key);
+	}
 }
