@@ -247,8 +247,10 @@ static void by_worker(const struct ptx_module *m, const char *kernel, const enum
 	for (int i = 0; job.nsites && i < (runs ? runs : 1); i++) {
 		double from = now_ms();
 
-		if (gpubpf_worker_inject(worker, "ptx", &image, &job, &opts, &twin, &diag) < 0)
+		if (gpubpf_worker_inject(worker, "ptx", &image, &job, &opts, &twin, &diag) < 0) {
+			fprintf(stderr, "%s %s: %s\n", kernel, name, diag.what);
 			return;
+		}
 		least = !i || now_ms() - from < least ? now_ms() - from : least;
 		if (!i)
 			write_text(dir, kernel, name, "worker", twin.piece[0].blob.data, twin.piece[0].blob.size, NULL);

@@ -6,7 +6,7 @@ in the kernel, one by one and in their order. So are barriers, branches, and whe
 that many as the image's comments say, of a warp:
     // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS; instead of bytes the sum of barriers' ids, branches taken
 The names of its places of lines and marks, and of some instructions, stand in lines "//= KERNEL KIND ID LINE NAME".
-An IMAGE may be random:SEED (places_random.py).
+An IMAGE may be random:SEED (places_random.py), or many:N, of N accesses by two lanes, more than have copies of a program.
 And twins with the programs of the OBJECTs, as the worker makes them, whose maps have the sums over the same accesses."""
 import functools
 import os
@@ -151,7 +151,7 @@ def programs(name, kind, text, where):
         declared = len(re.findall(r'^\.reg \.b32 %gpubpf_key8_\d+_\d+;', twin, re.M))
         ok(declared == KEEP.get(name, declared), f'{name}: gpu/{kind}/ {declared} of its places keep a sum')
         return
-    kept = not kind.startswith('block') and kind not in ('mem.local', 'barrier_exit') and '.func ends(' not in text
+    kept = not kind.startswith('block') and kind not in ('mem.local', 'barrier_exit') and '.func ends(' not in text and not name.startswith('many')
     ok(('%gpubpf_sum' in twin) == kept or not seen, f'{name}: gpu/{kind}/ its sums are{"" if kept else " not"} kept')
 
 
@@ -209,9 +209,45 @@ def random_image(tool, objects, seed):
         image(tool, objects, path)
 
 
+def many_image(tool, objects, n):
+    accesses = '\n'.join(f'ld.global.u32 %r2, [%rd1+{4 * (i % 50)}];\nst.global.u16 [%rd1+{4 * (i % 60)}], %r1;' for i in range(n // 2))
+    text = f"""//
+// many mem.all {2 * n}:{6 * n}
+.version 7.4
+.target sm_80
+.address_size 64
+.visible .entry many(.param .u64 a)
+{{
+.reg .pred %p<2>;
+.reg .b32 %r<3>;
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a];
+mov.u32 %r1, %tid.x;
+setp.gt.u32 %p1, %r1, 1;
+@%p1 ret;
+mul.wide.u32 %rd2, %r1, 256;
+add.s64 %rd1, %rd1, %rd2;
+{accesses}
+ret;
+}}
+"""
+    with tempfile.TemporaryDirectory() as where:
+        path = f'{where}/many.ptx'
+        with open(path, 'w', encoding='ascii') as out:
+            out.write(text)
+        subprocess.run([tool, path, where, *objects], check=True)
+        programs('many', 'mem.all', text, where)
+        with open(f'{where}/many.mem.all.worker', encoding='ascii') as f:
+            calls = f.read().count('call gpubpf_shared_0,')
+        ok(calls == n, f'{n} places: one copy of the program, which is called', calls)
+        assemble('many', [f'{where}/many.mem.all.worker'], 'sm_80')
+
+
 first = sys.argv.index('--')
 for file in sys.argv[first + 1:]:
-    if file.startswith('random:'):
+    if file.startswith('many:'):
+        many_image(sys.argv[1], sys.argv[2:first], int(file.split(':')[1]))
+    elif file.startswith('random:'):
         random_image(sys.argv[1], sys.argv[2:first], file.split(':')[1])
     else:
         image(sys.argv[1], sys.argv[2:first], file)

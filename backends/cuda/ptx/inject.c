@@ -10,6 +10,7 @@
 #include "core/diag.h"
 #include "splice.h"
 #include "probe.h"
+#include "share.h"
 
 /* The probe of each site on the kernel that the job's first one names, as text for the function in which it stands. */
 static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,
@@ -63,17 +64,31 @@ static int publish(const struct cuda_twin *twin, struct gpubpf_twin_image *out)
 	return 0;
 }
 
-static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted,
+/* How probes are emitted: with sums that they keep, or without, as functions have to be. */
+struct way {
+	bool keeps_sums, other; /* other: the other way would do, too */
+};
+
+/* 1: it is to be asked again the other way. */
+static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct way way,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes));
+	bool many;
 	struct cuda_twin twin = { 0 };
 	char *prelude = NULL;
 	size_t prelude_size;
 	int err = probes ? extract_all(job, emitted, &app->m, probes, diag) : -ENOMEM;
 
+	many = !err && cuda_probes_are_many(job, probes);
+	if (!err && way.other && many == way.keeps_sums) {
+		probes_finish(probes, job->nsites);
+		return 1;
+	}
 	if (!err)
 		err = cuda_prelude_extract(emitted, "gpubpf_inline_", &prelude, &prelude_size);
+	if (many && !err)
+		err = cuda_share_probes(job, probes, &prelude, &prelude_size);
 	if (!err)
 		err = cuda_inject(&app->m, job, probes, prelude, prelude_size, cuda_ptx_version(emitted), &twin, diag);
 	if (!err)
@@ -153,27 +168,43 @@ static int keep_probes(const struct gpubpf_lower_job *job, const uint8_t *alike,
 	return err;
 }
 
+#define FEW_PLACES 256 /* of which copies are likely to be few enough */
+
+static int make_with(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
+		     struct way way, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	struct made own;
+	int err;
+
+	if (alike) {
+		err = keep_probes(job, alike, cpu, way.keeps_sums, diag);
+		return err ? err : inject(app, job, &kept.probes.m, way, out, diag);
+	}
+	err = make_probes(job, cpu, way.keeps_sums, &own, diag);
+	if (err < 0)
+		return err;
+	err = inject(app, job, &own.m, way, out, diag);
+	made_finish(&own);
+	return err;
+}
+
 static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
 		struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must be for none that is newer */
-	bool keeps_sums = !ends_within(&app->m);
-	struct made own;
 	char cpu[16] = "";
+	struct way way;
 	int err;
 
 	if (target != PTX_NONE)
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
-	if (alike) {
-		err = keep_probes(job, alike, cpu, keeps_sums, diag);
-		return err ? err : inject(app, job, &kept.probes.m, out, diag);
-	}
-	err = make_probes(job, cpu, keeps_sums, &own, diag);
-	if (err < 0)
+	way.other = !ends_within(&app->m);
+	way.keeps_sums = way.other && job->ninsertions <= FEW_PLACES;
+	err = make_with(app, job, alike, cpu, way, out, diag);
+	if (err <= 0)
 		return err;
-	err = inject(app, job, &own.m, out, diag);
-	made_finish(&own);
-	return err;
+	way = (struct way){ .keeps_sums = !way.keeps_sums };
+	return make_with(app, job, alike, cpu, way, out, diag);
 }
 
 int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
