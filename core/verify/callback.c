@@ -93,6 +93,17 @@ static uint64_t last_round(struct verifier *v, const struct gpubpf_helper *h, in
 	return cur_regs(v)[GPUBPF_R1].s.w64.umax;
 }
 
+/* How deep calls nest, and so how many frames there are, is known of the functions that a function names. */
+static bool is_named_here(const struct verifier *v, uint32_t target)
+{
+	const struct func_info *fn = &v->funcs[v->aux[v->pc].func];
+
+	for (uint32_t pc = fn->first; pc < fn->end; pc++)
+		if (v->insns[pc].kind == GPUBPF_INSN_IMM64 && v->insns[pc].op == GPUBPF_IMM_FUNC && v->insns[pc].target == target)
+			return true;
+	return false;
+}
+
 int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target)
 {
 	struct frame *caller = cur_frame(v), *f;
@@ -107,6 +118,8 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	}
 	if (v->cur->nframes == GPUBPF_MAX_FRAMES)
 		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
+	if (!v->opts.any_ctx && !is_named_here(v, target))
+		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls back the function at %u, which another function has handed on", target);
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		note_key(v, map);
 	done = state_copy(v, v->cur);

@@ -161,8 +161,9 @@ static uint16_t live_regs(const struct verifier *v, const struct state *s, uint3
 
 static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
 {
+	/* rounds are bounded: behind an earlier state with more of them done fewer were walked */
 	if (old->callsite != now->callsite || old->func != now->func || old->called_back != now->called_back ||
-	    (c->mode == EXACT && old->rounds != now->rounds))
+	    old->rounds > now->rounds || (c->mode == EXACT && old->rounds != now->rounds))
 		return false;
 	for (int r = 0; r < GPUBPF_R10; r++)
 		if ((live >> r & 1) && !reg_covers(c, &old->regs[r], &now->regs[r]))
