@@ -33,14 +33,17 @@ static LLVMValueRef later_function(struct low *l, LLVMTypeRef *type)
 
 bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
-	const struct gpubpf_insn_facts *facts = &f->p->prog->facts->insn[pc];
+	const struct gpubpf_insn_facts *facts;
 	LLVMTypeRef type, ignored;
 	LLVMValueRef fn, args[NARGS];
 	struct low *l = f->p->l;
 
 	/* the loop of add_beside() parts lanes: where they leave nobody minds */
-	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT || !(facts->flags & GPUBPF_FACT_SAME_ADDRESS) ||
-	    facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE || facts->mem.map < 0 || f->p->prog->insns[pc].width != 8 ||
+	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
+		return false;
+	facts = &f->p->prog->facts->insn[pc];
+	if (!(facts->flags & GPUBPF_FACT_SAME_ADDRESS) || facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE || facts->mem.map < 0 ||
+	    f->p->prog->insns[pc].width != 8 ||
 	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_BESIDE))
 		return false;
 	fn = later_function(l, &type);

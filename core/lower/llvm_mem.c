@@ -251,11 +251,14 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 /* Are the values that lanes may name, of one map, in less than 4 GiB? */
 static bool is_near(struct low_frame *f, uint32_t pc)
 {
-	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
 	const struct gpubpf_lower_job *job = f->p->l->job;
 	const struct gpubpf_map_layout *l;
+	const struct gpubpf_access *a;
 
-	if (job->checked || a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || job->unit->maps[a->map].prototype)
+	if (job->checked)
+		return false;
+	a = &f->p->prog->facts->insn[pc].mem;
+	if (a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || job->unit->maps[a->map].prototype)
 		return false;
 	l = &job->layouts[a->map];
 	return l->size <= UINT32_MAX && l->copy_stride <= UINT32_MAX / (l->copies ? l->copies : 1);

@@ -120,23 +120,28 @@ static LLVMValueRef on_register(struct low *l, const char *statement, const char
 /* The values and their map, of which the address is one: they are added to, and the host does not look on. */
 static bool is_summed(struct low_frame *f, uint32_t pc)
 {
-	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
+	const struct gpubpf_access *a;
 	struct low *l = f->p->l;
 
-	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(f->p->site->site)->where == GPUBPF_WHERE_INSN &&
-	       a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);
+	if (!l->opts->keeps_sums || l->job->checked || gpubpf_place_kind(f->p->site->site)->where != GPUBPF_WHERE_INSN)
+		return false; /* nothing is known of what is checked */
+	a = &f->p->prog->facts->insn[pc].mem;
+	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);
 }
 
 LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function)
 {
-	uint32_t map = f->p->prog->facts->insn[pc].mem.map;
 	unsigned width = f->p->prog->insns[pc].width;
 	LLVMBasicBlockRef keeps, same, other, add, now, after;
 	LLVMValueRef first, at, is, key, sum, args[2];
 	struct low *l = f->p->l;
 	char keyed[40], kept[40];
+	uint32_t map;
 
-	if (!is_summed(f, pc) || l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
+	if (!is_summed(f, pc))
+		return NULL;
+	map = f->p->prog->facts->insn[pc].mem.map;
+	if (l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
 		return NULL;
 	keeps = low_block(f->p, "keeps");
 	same = low_block(f->p, "same");
@@ -181,8 +186,10 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 	LLVMValueRef at = NULL;
 	uint32_t n;
 
+	if (!is_summed(f, pc))
+		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
-	if (!is_summed(f, pc) || a->off_min < 0 || a->off_min != a->off_max)
+	if (a->off_min < 0 || a->off_min != a->off_max)
 		return false;
 	n = values_of(l, a->map);
 	if (n > LOW_MAX_VALUES)

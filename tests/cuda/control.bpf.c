@@ -18,6 +18,7 @@ GPUBPF_ARRAY(insns, struct told, 1);
 GPUBPF_ARRAY(lines, struct told, 1);
 GPUBPF_ARRAY(marks, struct told, 1);
 GPUBPF_ARRAY(keyed, __u64, 64);
+GPUBPF_ARRAY(less, __u64, 64);
 
 SEC("gpu/mem.shared/*")
 int narrow(struct gpubpf_ctx *ctx)
@@ -82,7 +83,14 @@ int by_offset(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-SEC("gpu/insn/*") int insn(struct gpubpf_ctx *ctx) { return tell(&insns, ctx); }
+/* what it takes away is never kept, since it is more than 32 bits */
+SEC("gpu/insn/*")
+int insn(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&less, ctx->place & 63, -1ull);
+	return tell(&insns, ctx);
+}
+
 SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return tell(&lines, ctx); }
 SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx) { return tell(&marks, ctx); }
 

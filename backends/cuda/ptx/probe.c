@@ -100,6 +100,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 
 	note_kept(m, token, CUDA_SUM, meant->probe->sums, &meant->probe->nsums, CUDA_MAX_SUMS);
 	note_kept(m, token, CUDA_KEY, meant->probe->keys, &meant->probe->nkeys, CUDA_MAX_KEYS);
+	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
 	edit_special(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;

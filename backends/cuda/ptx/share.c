@@ -12,7 +12,7 @@
 /* What may be a function: of parameters of the kernel and sums in its registers a function knows nothing. */
 static bool can_share(const struct cuda_probe *probe)
 {
-	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->nkeys;
+	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps;
 }
 
 static size_t text_of(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)

@@ -52,6 +52,7 @@ struct cuda_probe {
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
 	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS];
 	uint32_t nsums, nkeys;
+	bool asks_keeps;         /* CUDA_KEEPS; what follows from it may have come to nothing */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
 

@@ -164,7 +164,7 @@ void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct p
 {
 	bool keeps = at->keeps != PTX_NONE;
 
-	if (at->probe->nkeys)
+	if (at->probe->asks_keeps)
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n", keeps);
 	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
