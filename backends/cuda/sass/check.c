@@ -322,9 +322,9 @@ static int check_in_flight(struct checked *c)
 		if (!waits_for_all(c) || !settles(c))
 			return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
 		for (uint32_t i = 0; i < c->code->n; i++) {
-			enum sass_class class = sass_op_find(sass_opcode(insn_at(c, i)))->class;
+			struct sass_insn insn = insn_at(c, i);
 
-			if ((class == SASS_LOAD || class == SASS_STORE) && sass_may_meet(insn_at(c, i), top) && sass_lacks_board(insn_at(c, i)))
+			if (sass_is_access(insn) && sass_may_meet(insn, top) && sass_lacks_board(insn))
 				return sass_check_wrong(c, i, "nobody can wait for an access that meets a probe's registers");
 		}
 	}

@@ -6,9 +6,9 @@
 #include "check_work.h"
 
 #include "count.h"
+#include "live.h"
 
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-#define OP_SEL 0x207
 
 static bool alike(struct sass_insn a, struct sass_insn b)
 {
@@ -120,10 +120,12 @@ static bool says_barrier(const struct checked *c)
 	struct sass_item item;
 	size_t at = 0;
 
+	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* which says so elsewhere */
+		return sass_has_bar(c->code);
 	while (sass_item_next(info->data, info->size, &at, &item))
 		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)
 			return true;
-	return c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13 && c->code->barrier;
+	return false;
 }
 
 static int check_room(struct checked *c)

@@ -11,13 +11,10 @@
 
 #include "probe.h"
 
-struct sass_code;
-
 #define SASS_COUNT_BYTES 16        /* of shared memory, the word's alignment kept */
 #define SASS_COUNT_RANKED 90       /* from there on addresses begin with the block's number in its cluster, and what the system keeps lies */
 #define SASS_COUNT_SYSTEM 0x400    /* before the kernel's own: so much, which the section's size counts in */
 #define SASS_COUNT_MOST 20         /* instructions of either */
-#define SASS_COUNT_REGS 5          /* from `base` on, and predicate 0 */
 
 /* The code at the entry, and where lanes leave: how many instructions. Alone: for a lane by itself, whose bit is in a register. */
 uint32_t sass_count_begin(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MOST]);

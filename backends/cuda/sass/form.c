@@ -187,12 +187,22 @@ bool sass_is_slow(struct sass_insn insn)
 	return (class == SASS_SLOW && !none) || class == SASS_LOAD || class == SASS_STORE;
 }
 
+static bool is_load(struct sass_insn insn)
+{
+	unsigned operation = sass_opcode(insn) & 0x1ff;
+
+	return sass_op_find(sass_opcode(insn))->class == SASS_LOAD || operation == 0x184 || operation == 0x03b; /* LDS, LDSM */
+}
+
+bool sass_is_access(struct sass_insn insn)
+{
+	return is_load(insn) || sass_op_find(sass_opcode(insn))->class == SASS_STORE;
+}
+
 bool sass_lacks_board(struct sass_insn insn)
 {
-	bool loads = sass_op_find(sass_opcode(insn))->class == SASS_LOAD;
-
 	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
-	       (loads || sass_read_board(insn) == SASS_NO_SCOREBOARD);
+	       (is_load(insn) || sass_read_board(insn) == SASS_NO_SCOREBOARD);
 }
 
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)

@@ -77,6 +77,8 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
 bool sass_is_divergence(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */
 bool sass_is_slow(struct sass_insn insn);
+/* Of what compilers leave out the scoreboard where nobody wants it: loads, of shared memory too, and stores. */
+bool sass_is_access(struct sass_insn insn);
 /* Slow work of which no scoreboard tells that it is done; of a load, that its result is there: one that nobody wants comes
  * late all the same, and that its registers were read says nothing of it. */
 bool sass_lacks_board(struct sass_insn insn);

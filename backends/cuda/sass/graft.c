@@ -338,9 +338,8 @@ static void give_boards(struct grafting *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
-		enum sass_class class = sass_op_find(sass_opcode(*insn))->class;
 
-		if ((class != SASS_LOAD && class != SASS_STORE) || !sass_lacks_board(*insn) || !sass_may_meet(*insn, own_lane(p) + 1))
+		if (!sass_is_access(*insn) || !sass_lacks_board(*insn) || !sass_may_meet(*insn, own_lane(p) + 1))
 			continue;
 		*insn = sass_with_board(*insn, SASS_GIVEN_BOARD);
 		p->out->given++;

@@ -293,7 +293,7 @@ static int check_counting(const struct making *m, const struct sass_cubin *app, 
 {
 	if (!m->has_end)
 		return 0;
-	if (!code->barrier && app->head.e_ident[EI_ABIVERSION] < SASS_ABI_13)
+	if (!sass_has_bar(code) && app->head.e_ident[EI_ABIVERSION] < SASS_ABI_13)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "its lanes never wait for each other, and how CUDA 12's code says that they do is not known (gpu/block_end/)");
 	return sass_callees_ask_shared(app, k, code->by_pointer, diag);

@@ -119,6 +119,14 @@ unsigned sass_predicates_used(const struct sass_code *code)
 	return code->calls || code->by_pointer ? all : used & all;
 }
 
+bool sass_has_bar(const struct sass_code *code)
+{
+	for (uint32_t i = 0; i < code->n; i++)
+		if ((sass_opcode(sass_code_at(code, i)) & 0x1ff) == 0x11d)
+			return true;
+	return false;
+}
+
 bool sass_predicates_late(const struct sass_code *code)
 {
 	if (code->calls)

@@ -39,6 +39,8 @@ unsigned sass_barriers_used(const struct sass_code *code);
 unsigned sass_barrier_free(const struct sass_code *code);
 /* Predicates that the kernel may write, as bits. */
 unsigned sass_predicates_used(const struct sass_code *code);
+/* Whether it has a barrier of its own at which a block's lanes wait (BAR); code->barrier is also that of clusters, or of what it calls. */
+bool sass_has_bar(const struct sass_code *code);
 /* Whether something of the kernel, or of what it calls, may write a predicate late. */
 bool sass_predicates_late(const struct sass_code *code);
 

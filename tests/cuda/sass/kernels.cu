@@ -44,10 +44,13 @@ KERNEL loop(int *out, const int *in, int n, int m)
 /* loads whose results nobody wants, and of which nobody tells when they come */
 KERNEL unwanted(int *out, const int *in, int n, int m)
 {
+	__shared__ volatile int shared[256];
 	const volatile int *again = in;
 	int v = in[ME & 1023] + again[n & 1023];
 
 	(void)again[v & 1023];
+	shared[threadIdx.x] = v;
+	(void)shared[threadIdx.x * 32 & 255];
 	out[ME] = v * m;
 	(void)again[(v >> 4) & 1023];
 }

@@ -57,6 +57,12 @@ static struct sass_insn load_of(unsigned to, unsigned from)
 	return sass_with(sass_with(sass_with(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
+/* LDS R4, [R2], which tells that R2 was read alone */
+static struct sass_insn shared_load(unsigned was_read)
+{
+	return sass_with((struct sass_insn){ 0x0000000002047984, 0x000fe20000000800 }, SASS_READ_AT, 3, was_read);
+}
+
 /* Are all of them taken? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
@@ -100,6 +106,7 @@ int main(void)
 	ok(!TAKEN(store(SASS_PT), shuffle(4, 9)) && !TAKEN(shuffle(8, 4), store(SASS_PT), shuffle(4, 9)), "nor does it, of what another unit reads too");
 	ok(sass_lacks_board(load(SASS_NO_SCOREBOARD, BOARD)) && !sass_lacks_board(load(BOARD, SASS_NO_SCOREBOARD)) && !sass_lacks_board(store(SASS_PT)),
 	   "that a load's registers were read does not tell when its result comes; of a store it tells all");
+	ok(sass_is_access(shared_load(BOARD)) && sass_lacks_board(shared_load(BOARD)), "nor of one of shared memory");
 	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
 	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
 	   !is_given_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
