@@ -184,14 +184,29 @@ static bool same_program(const struct gpubpf_unit *unit, uint32_t prog)
 	return false;
 }
 
+/* A member that each skeleton has, beside which its global data stand. */
+static bool is_taken(const char *member)
+{
+	static const char *const taken[] = { "session", "own", "maps", "progs", "links" };
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		if (!strcmp(member, taken[i]))
+			return true;
+	return false;
+}
+
 /* Names come from the object, which is not trusted to be a compiler's. */
 static bool names_fit(const struct gpubpf_unit *unit)
 {
 	const char *bad = NULL;
 
-	for (uint32_t i = 0; i < unit->nmaps && !bad; i++)
-		if (!unit->maps[i].prototype && (!gen_is_identifier(member_of(&unit->maps[i])) || same_member(unit, i)))
-			bad = unit->maps[i].name;
+	for (uint32_t i = 0; i < unit->nmaps && !bad; i++) {
+		const struct gpubpf_map *map = &unit->maps[i];
+		const char *member = member_of(map);
+
+		if (!map->prototype && (!gen_is_identifier(member) || same_member(unit, i) || (map->global_data && is_taken(member))))
+			bad = map->name;
+	}
 	for (uint32_t i = 0; i < unit->nprogs && !bad; i++)
 		if (!gen_is_identifier(unit->progs[i].name) || same_program(unit, i))
 			bad = unit->progs[i].name;

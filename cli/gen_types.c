@@ -166,6 +166,8 @@ void gen_variables(const struct btf *btf, uint32_t section, uint32_t size)
 		bool typed;
 
 		var = btf__type_by_id(btf, at->type);
+		if (!var || !btf_is_var(var)) /* not of a compiler's making */
+			continue;
 		name = btf__name_by_offset(btf, var->name_off);
 		if (btf_var(var)->linkage == BTF_VAR_STATIC || !gen_is_identifier(name) || at->offset < end || at->size > size - at->offset)
 			continue;

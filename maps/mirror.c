@@ -320,7 +320,8 @@ static int end_part(struct drain *d, const struct part *part)
 	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[part->first], 8);
 }
 
-/* A thread's parts, as long as there are some: while it looks through one the next comes. */
+/* A thread's parts, as long as there are some: the next is asked for before it looks through one. (Where single records are pulled
+ * again, they come behind that next part.) */
 static void move_all(void *on)
 {
 	struct drain *d = on;

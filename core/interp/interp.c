@@ -131,7 +131,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
 	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
-	h->keys = job->prog->facts ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
+	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES; /* 0: unproven */
 	surround(h, job);
 }
 

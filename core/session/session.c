@@ -302,6 +302,14 @@ int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *obje
 	return 0;
 }
 
+static bool has_object(const struct gpubpf_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->npaths; i++)
+		if (!strcmp(s->paths[i], name))
+			return true;
+	return false;
+}
+
 static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_opts opts = {
@@ -309,8 +317,14 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 		.attach = s->attach, .nattach = s->nattach, .values = s->values, .nvalues = s->nvalues, .all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();
-	int err = s->npaths ? gpubpf_load(&opts, &s->loaded, diag) : 0;
+	int err = 0;
 
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		if (!has_object(s, s->values[i].object))
+			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%s: its %s was given a value, but no object was added by that name",
+					       s->values[i].object, s->values[i].map);
+	if (s->npaths)
+		err = gpubpf_load(&opts, &s->loaded, diag);
 	s->cost.load_ns = gpubpf_now_ns() - start;
 	return err;
 }

@@ -325,6 +325,7 @@ static int load_with(const char *object, const char *map, size_t size, uint64_t 
 
 static void test_initial(const char *object)
 {
+	struct gpubpf_session *s = gpubpf_session__new(NULL);
 	uint64_t hits = 0;
 
 	ok(!load_with(object, ".data", 8, &hits) && hits == 99, "global data begins with what is given before load, and not after: %llu",
@@ -332,6 +333,11 @@ static void test_initial(const char *object)
 	ok(load_with(object, ".data", 16, &hits) == -EINVAL, "other sizes are refused");
 	ok(load_with(object, ".rodata", 8, &hits) == -EINVAL && load_with(object, "data", 8, &hits) == -EINVAL,
 	   "as is data that the object does not have");
+	gpubpf_session__add_object(s, object);
+	gpubpf_session__set_initial_value(s, "other.bpf.o", ".data", &hits, sizeof(hits));
+	ok(gpubpf_session__load(s) == -EINVAL && strstr(gpubpf_session__error(s), "other.bpf.o"), "and data of an object that was not added: %s",
+	   gpubpf_session__error(s));
+	gpubpf_session__free(s);
 }
 
 static void test_bad(void)

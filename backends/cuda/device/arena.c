@@ -149,7 +149,7 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 	cuda_leave(device->cu, &mode);
 }
 
-/* The calling thread's own: it waits for what it has asked for, and not for what others have since. */
+/* By the calling thread's number: fewer wait for what others have asked for since than if all had one. */
 static CUstream pulls(const struct gpubpf_device *device)
 {
 	static atomic_uint threads;
@@ -256,12 +256,15 @@ static CUresult wait_for(struct gpubpf_device *device, CUstream stream)
 	return stream ? device->cu->stream_synchronize(stream) : 0;
 }
 
+/* For each, also behind one that failed: memory is given back next. */
 static CUresult wait_for_all(struct gpubpf_device *device)
 {
-	CUresult error = wait_for(device, device->to);
+	CUresult error = wait_for(device, device->to), other;
 
-	for (unsigned i = 0; i < CUDA_PULLS && !error; i++)
-		error = wait_for(device, device->from[i]);
+	for (unsigned i = 0; i < CUDA_PULLS; i++) {
+		other = wait_for(device, device->from[i]);
+		error = error ? error : other;
+	}
 	return error;
 }
 
