@@ -18,7 +18,9 @@
  *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
  *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
- *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_one(u32 lanes): one of them.
+ *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_one(u32 lanes): one of them;
+ *                     gpubpf_warp_sync(u32 lanes): what any of them did to memory before comes before what any
+ *                     of them does to it afterwards.
  *                     With GPUBPF_HAS_WAVE, of up to 64 lanes: gpubpf_wave_ballot(bool condition),
  *                     gpubpf_wave_peers(u64 key).
  *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes

@@ -97,6 +97,11 @@ GPUBPF_FN u32 gpubpf_warp_ballot(u32 lanes, u32 bit)
 	return set;
 }
 
+GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
+{
+	__asm__ volatile("bar.warp.sync %0;" : : "r"(lanes) : "memory");
+}
+
 GPUBPF_FN u32 gpubpf_warp_same(u64 key)
 {
 	u32 active = gpubpf_warp_active();

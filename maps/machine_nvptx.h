@@ -261,6 +261,11 @@ GPUBPF_FN u32 gpubpf_warp_ballot(u32 lanes, u32 bit)
 	return (u32)__nvvm_vote_ballot_sync(lanes, bit != 0);
 }
 
+GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
+{
+	__nvvm_bar_warp_sync(lanes);
+}
+
 GPUBPF_FN u32 gpubpf_warp_same(u64 key)
 {
 	u32 active = gpubpf_warp_active();

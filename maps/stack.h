@@ -11,6 +11,8 @@
  * A lane claims a cell with one compare-exchange of the first word: to put a value in the cell behind the newest, to
  * take one out the newest. Where a new value takes the oldest one's place, the word says that it moves until the second
  * one is written.
+ * The lanes of a warp that are there together with one stack (NVIDIA) claim as many cells by one, in their order: those of
+ * the first lanes whose cells can be claimed, and the others try again.
  * Every claim counts as a change, so a claim that succeeds found all as it had read it. The claimer alone then writes
  * or reads the cell. A cell's state is even when it is free and odd when a value is there, and counts up with each
  * change; nobody claims a cell to take whose value is still being written, or to put whose value is still being read.
@@ -56,6 +58,49 @@ GPUBPF_FN s64 gpubpf_stack_give_up(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
+/* the lanes that are here with this stack, with the word and the oldest as one of them read them; of this lane its number
+ * among them */
+struct gpubpf_stack_look {
+	u64 word;
+	u32 oldest, lanes, rank;
+};
+
+GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct gpubpf_stack_look *l)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 lanes = gpubpf_warp_with(map, map_flags), first = gpubpf_warp_first(lanes), lane = gpubpf_lane(), oldest = 0;
+	u64 word = 0;
+
+	if (lane == first) {
+		word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
+		oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
+	}
+	gpubpf_warp_sync(lanes); /* what the others read now, they read after the first one's word */
+	l->word = gpubpf_warp_from(lanes, word, first);
+	l->oldest = (u32)gpubpf_warp_from(lanes, oldest, first);
+	l->lanes = lanes;
+	l->rank = gpubpf_warp_count(lanes & ((1u << lane) - 1));
+#else
+	l->word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
+	l->oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
+	l->lanes = 1;
+	l->rank = 0;
+#endif
+}
+
+/* Of the lanes of a look how many can claim: those before the first that is not ready. */
+GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 ready)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 others = l->lanes & ~gpubpf_warp_ballot(l->lanes, ready);
+
+	gpubpf_warp_sync(l->lanes); /* what a lane has read of its cell, it has read before the claim of the first one */
+	return gpubpf_warp_count(others ? l->lanes & ((others & (0 - others)) - 1) : l->lanes);
+#else
+	return ready;
+#endif
+}
+
 /* Make of the word, as it was read, one with `count` values, and the oldest the next where it moves. Then the cell, if
  * it is not 0, is one that becomes the newest, and whose value nobody may take any more: its state changes. */
 GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell,
@@ -76,6 +121,20 @@ GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 	return 1;
 }
 
+/* By all lanes of a look together: `count` values from now on. */
+GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 count)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 first = gpubpf_warp_first(l->lanes), got = 0;
+
+	if (gpubpf_lane() == first)
+		got = gpubpf_stack_claim(map, l->word, count, l->oldest, 0, 0, 0, 0);
+	return (u32)gpubpf_warp_from(l->lanes, got, first);
+#else
+	return gpubpf_stack_claim(map, l->word, count, l->oldest, 0, 0, 0, 0);
+#endif
+}
+
 /*
  * What is done with a claimed cell ends with a change of its state, and with this, which is always true. It is read
  * from memory, so that no compiler can see it and move what is done out of the loop, where lanes that run in lock-step
@@ -87,34 +146,47 @@ GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
+/* A full stack's oldest value goes for this one. */
+GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const struct gpubpf_stack_look *l,
+				   GPUBPF_PRIVATE const u8 *value)
+{
+	u64 cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, l->oldest);
+	u32 state = gpubpf_load_acquire_u32(cell);
+
+	if (!(state & 1) || !gpubpf_stack_claim(env->arena + ctl, l->word, max_entries, l->oldest, 1, max_entries, cell, state))
+		return 0;
+	gpubpf_copy_in(cell + GPUBPF_STACK_VALUE, value, value_size);
+	return gpubpf_stack_done(env, cell, state + 2);
+}
+
 /* flags: BPF_ANY, or BPF_EXIST: where there is no room, in place of the oldest. 0, -E2BIG, -EINVAL, -EBUSY. */
 GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
-	u64 map = env->arena + ctl, word, cell;
-	u32 turns, count, oldest, full, state, done = 0;
+	u64 map = env->arena + ctl, cell;
+	struct gpubpf_stack_look l;
+	u32 turns, count, room, state, n, done = 0;
 	s64 ret = 0;
 
 	if (flags != GPUBPF_ANY && flags != GPUBPF_EXIST)
 		return -GPUBPF_EINVAL;
 	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
-		word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
-		count = (u32)word;
-		oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
-		if ((word & GPUBPF_STACK_MOVING) || count > max_entries || oldest >= max_entries)
+		gpubpf_stack_look(map, map_flags, &l);
+		count = (u32)l.word;
+		if ((l.word & GPUBPF_STACK_MOVING) || count > max_entries || l.oldest >= max_entries)
 			continue;
-		full = count == max_entries;
-		if (full && flags != GPUBPF_EXIST) {
-			done = 1;
-			ret = -GPUBPF_E2BIG;
+		room = max_entries - count;
+		if (room == 0) {
+			done = flags != GPUBPF_EXIST || gpubpf_stack_replace(env, GPUBPF_MAP_PASS, &l, value);
+			ret = flags != GPUBPF_EXIST ? -GPUBPF_E2BIG : 0;
 			continue;
 		}
-		cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, full ? oldest : oldest + count);
+		cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, l.oldest + count + (l.rank < room ? l.rank : 0));
 		state = gpubpf_load_acquire_u32(cell);
-		if ((state & 1) != full || !gpubpf_stack_claim(map, word, full ? count : count + 1, oldest, full,
-							       max_entries, full ? cell : 0, state))
+		n = gpubpf_stack_ready(&l, l.rank < room && !(state & 1));
+		if (!n || !gpubpf_stack_claim_together(map, &l, count + n) || l.rank >= n)
 			continue;
 		gpubpf_copy_in(cell + GPUBPF_STACK_VALUE, value, value_size);
-		done = gpubpf_stack_done(env, cell, full ? state + 2 : state + 1);
+		done = gpubpf_stack_done(env, cell, state + 1);
 	}
 	if (!done)
 		ret = gpubpf_stack_give_up(map);
@@ -150,21 +222,29 @@ GPUBPF_FN u32 gpubpf_stack_is_empty(u64 word)
 /* 0, -ENOENT, -EBUSY; the value is 0 then, as the kernel has it. */
 GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
-	u64 map = env->arena + ctl, word, cell;
-	u32 turns, oldest, state, done = 0;
+	u64 map = env->arena + ctl, cell;
+	struct gpubpf_stack_look l;
+	u32 turns, count, state, n, done = 0;
 	s64 ret = 0;
 
 	gpubpf_clear(value, value_size);
 	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
-		cell = gpubpf_stack_next(env, GPUBPF_MAP_PASS, &word, &oldest, &state);
-		if (cell == 0) {
-			done = gpubpf_stack_is_empty(word);
+		gpubpf_stack_look(map, map_flags, &l);
+		count = (u32)l.word;
+		if ((l.word & GPUBPF_STACK_MOVING) || count > max_entries || l.oldest >= max_entries)
+			continue;
+		if (count == 0) {
+			done = 1;
 			ret = -GPUBPF_ENOENT;
-		} else if (gpubpf_stack_claim(map, word, (u32)word - 1, oldest, 0, max_entries, 0, 0)) {
-			gpubpf_copy_out(value, cell + GPUBPF_STACK_VALUE, value_size);
-			ret = 0;
-			done = gpubpf_stack_done(env, cell, state + 1);
+			continue;
 		}
+		cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, l.oldest + count - 1 - (l.rank < count ? l.rank : 0));
+		state = gpubpf_load_acquire_u32(cell);
+		n = gpubpf_stack_ready(&l, l.rank < count && (state & 1));
+		if (!n || !gpubpf_stack_claim_together(map, &l, count - n) || l.rank >= n)
+			continue;
+		gpubpf_copy_out(value, cell + GPUBPF_STACK_VALUE, value_size);
+		done = gpubpf_stack_done(env, cell, state + 1);
 	}
 	return done ? ret : gpubpf_stack_give_up(map);
 }
