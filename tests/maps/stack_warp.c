@@ -69,6 +69,11 @@ static inline uint32_t gpubpf_warp_first(uint32_t mask)
 	return (uint32_t)__builtin_ctz(mask);
 }
 
+static inline uint32_t gpubpf_warp_one(uint32_t mask)
+{
+	return gpubpf_warp_first(mask);
+}
+
 static inline uint32_t gpubpf_warp_active(void)
 {
 	return meet();
@@ -258,6 +263,8 @@ static void *gives_back(void *arg)
 {
 	u64 cell = (u64)(uintptr_t)arg;
 
+	for (int i = 0; i < 10000 && (u32)gpubpf_load_u64(f.env.arena + f.layout.maps[0].ctl + GPUBPF_STACK_WORD) < 3; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	there_while_held = (u32)gpubpf_load_u64(f.env.arena + f.layout.maps[0].ctl + GPUBPF_STACK_WORD);
 	gpubpf_store_release_u32(cell, 2);
