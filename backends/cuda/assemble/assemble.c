@@ -99,6 +99,7 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	/* literals stay in the code: their constant bank would be the kernel's; older linkers do not know of it */
 	const char *options[] = { arch, "-Xptxas=--disable-optimizer-constants" };
 	void *handle = NULL;
+	char *text;
 	int err;
 
 	if (!link.create)
@@ -106,12 +107,15 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 				       "no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later)");
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "an assembler takes one piece of PTX");
+	text = strndup(pieces->piece[0].blob.data, pieces->piece[0].blob.size);
+	if (!text)
+		return -ENOMEM;
 	snprintf(arch, sizeof(arch), "-arch=%s", caps->arch);
 	err = link.create(&handle, 2, options);
 	if (err)
 		err = link.create(&handle, 1, options);
 	if (!err)
-		err = link.add(handle, INPUT_PTX, pieces->piece[0].blob.data, pieces->piece[0].blob.size, "probes");
+		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* it reads up to a NUL, whatever the size */
 	if (!err)
 		err = link.complete(handle);
 	if (err && handle)
@@ -120,5 +124,6 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		    fetch(handle, out);
 	if (handle)
 		link.destroy(&handle);
+	free(text);
 	return err;
 }

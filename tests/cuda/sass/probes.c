@@ -10,7 +10,8 @@
 int assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_blob *ptx, struct gpubpf_twin_image *made,
 	     struct gpubpf_diag *diag)
 {
-	struct gpubpf_twin_image text = { .piece[0] = { .kind = GPUBPF_IMAGE_PTX, .blob = *ptx }, .npieces = 1 };
+	uint32_t behind = 0xffffffff; /* the text goes with no NUL at its end */
+	struct gpubpf_twin_image text = { .piece[0] = { .kind = GPUBPF_IMAGE_PTX, .blob = *ptx }, .npieces = 1, .twins = &behind, .ntwins = 1 };
 	char path[512], log[4096] = "";
 	struct gpubpf_worker_opts how = { .path = path };
 	struct gpubpf_worker *worker;
