@@ -21,7 +21,8 @@ SPIRV_CAS(u32)
 SPIRV_CAS(u64)
 
 /* The address looks like the lane's own: of a compare-exchange whose address and operands are the same in all lanes,
- * code that Intel's CPU runtime (2026.22) makes of SPIR-V runs one for a vector of lanes, and the others never succeed. */
+ * code that Intel's CPU runtime (2026.22) makes of SPIR-V may run one for a vector of lanes, before the loop that it is in,
+ * and the others never succeed. */
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
 	{ \

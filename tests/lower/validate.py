@@ -45,6 +45,20 @@ def call(*args, **more):
     return subprocess.run(args, capture_output=True, text=True, errors='replace', timeout=300, **more)
 
 
+def own_address(text, pointer):
+	"""Does a pointer look like the lane's own: made of its LocalInvocationId among others?"""
+	made = dict(re.findall(r'^ *(%\w+) = (.*)', text, re.M))
+	seen, todo = set(), [pointer]
+	while todo:
+		of = todo.pop()
+		if of == '%__spirv_BuiltInLocalInvocationId':
+			return True
+		if of not in seen:
+			seen.add(of)
+			todo += re.findall(r'%\w+', made.get(of, ''))
+	return False
+
+
 def check_spirv(path):
     run = call(val, '--target-env', 'spv1.4', path)
     text = call(dis, '--no-header', path).stdout if dis else ''
