@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All lanes compare and exchange one word with the same operands: in SPIR-V the address is each lane's own (validate.py). */
+#include <gpubpf/probe.h>
+
+/* expect spirv 2 OpAtomicCompareExchange */
+
+__u64 taken;
+__u32 half;
+
+SEC("gpu/exit/*")
+int claim(void *ctx)
+{
+	return __sync_val_compare_and_swap(&taken, 0, 1) + __sync_val_compare_and_swap(&half, 0, 1);
+}
+
+char LICENSE[] SEC("license") = "GPL";
