@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "core/diag.h"
 
@@ -127,6 +128,43 @@ int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return refuse(diag, "no_new_privs", -errno);
 	return 0;
+}
+
+static const int denied[] = {
+	SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key),
+	SCMP_SYS(request_key), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+	SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load), SCMP_SYS(reboot), SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime), SCMP_SYS(sethostname), SCMP_SYS(acct),
+};
+
+static const int families[] = { AF_INET, AF_INET6, AF_PACKET };
+
+static int deny_all(scmp_filter_ctx ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]) && !err; i++)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), denied[i], 0);
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !err; i++)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+				       SCMP_A0(SCMP_CMP_EQ, families[i]));
+	return err ? err : seccomp_load(ctx);
+}
+
+int gpubpf_sandbox_outer(struct gpubpf_diag *diag)
+{
+	scmp_filter_ctx ctx;
+	int err = gpubpf_sandbox_limits(diag);
+
+	if (err < 0)
+		return err;
+	ctx = seccomp_init(SCMP_ACT_ALLOW);
+	err = ctx ? deny_all(ctx) : -ENOMEM;
+	if (ctx)
+		seccomp_release(ctx);
+	return err < 0 ? refuse(diag, "seccomp", err) : 0;
 }
 
 int gpubpf_sandbox_enter(unsigned allow, struct gpubpf_diag *diag)

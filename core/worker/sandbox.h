@@ -16,7 +16,10 @@ enum gpubpf_sandbox_allow {
 
 /* Limits, no_new_privs, and the seccomp filter. 0, or -errno and a diagnostic. */
 int gpubpf_sandbox_enter(unsigned allow, struct gpubpf_diag *diag);
-/* Limits and no_new_privs alone: for a vendor's compiler, whose needs nobody knows. */
+/* Limits and no_new_privs alone. */
 int gpubpf_sandbox_limits(struct gpubpf_diag *diag);
+/* These, and for a vendor's compiler, whose needs nobody knows, and what it starts, nothing of what none needs: privileges,
+ * the network, other processes' memory, the kernel's tracing, modules and mounts. */
+int gpubpf_sandbox_outer(struct gpubpf_diag *diag);
 
 #endif
