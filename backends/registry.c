@@ -26,6 +26,7 @@ static const char *const nvidia_closed[] = {
 /* In the order of preference where an image has a choice. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
+	  .code_beside = true,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) |
 		    GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |

@@ -108,10 +108,14 @@ const char *cli_env_place(void);
 const char *cli_env_threads(void);
 const char *cli_env_session(void);
 const char *cli_env_path(void);
+const char *cli_env_assembler(void); /* "" is no NULL: there is to be none */
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
 const char *cli_env_cache_dir(char *buf, size_t size);
+
+/* assembler.c: what the session is to know of the user's, malloc'd (core/session/session.h); NULL: there is none. */
+char *cli_assembler(void);
 
 /* values.c: the i-th value of an option that has a table of them, NULL past the end; and false with the reason told for
  * one that is not in it. */

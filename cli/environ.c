@@ -41,6 +41,11 @@ const char *cli_env_session(void)
 	return get("GPUBPF_SESSION");
 }
 
+const char *cli_env_assembler(void)
+{
+	return secure_getenv("GPUBPF_PTXAS");
+}
+
 static const char *folder(const char *name, const char *below, char *buf, size_t size)
 {
 	const char *value = get(name);

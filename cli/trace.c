@@ -272,6 +272,7 @@ static int open_session(struct child *c)
 		cli_error("cannot make a session: %s", strerror(errno));
 		return CLI_RUN_FAILED;
 	}
+	c->s->assembler = cli_assembler();
 	c->s->loaders = c->trace->loaders;
 	c->s->supervised = c->trace->loaders && cli_has(c->args, OPT_SUPERVISE);
 	status = add_objects(c);

@@ -129,6 +129,7 @@ const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)
 	static const char *const programs[GPUBPF_NWORKERS] = {
 		[GPUBPF_WORKER_COMPILE] = "gpubpf-compile", [GPUBPF_WORKER_CLREAD] = "gpubpf-clread",
 		[GPUBPF_WORKER_BUILD] = "gpubpf-build", [GPUBPF_WORKER_ASSEMBLE] = "gpubpf-assemble",
+		[GPUBPF_WORKER_PTXAS] = "gpubpf-ptxas",
 	};
 
 	return programs[kind];

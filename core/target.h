@@ -51,6 +51,7 @@ enum gpubpf_worker_kind {
 	GPUBPF_WORKER_CLREAD,      /* libclang */
 	GPUBPF_WORKER_BUILD,       /* a vendor's OpenCL compiler; runs no target */
 	GPUBPF_WORKER_ASSEMBLE,    /* NVIDIA's assembler; runs no target */
+	GPUBPF_WORKER_PTXAS,       /* the same as a program of the user's, for whole twins; runs no target */
 	GPUBPF_NWORKERS,
 };
 
@@ -80,6 +81,8 @@ struct gpubpf_target_info {
 	bool env_args;             /* its twins take the arena's address and the launch's number as arguments of their own */
 	const char *const *closed; /* globs of files whose code is changed on the user's word alone, NULL at the end; or NULL */
 	bool assembled;            /* inject is given the probes: what GPUBPF_WORKER_ASSEMBLE makes of what emit gives */
+	bool code_beside;          /* behind the text of its twins, after a NUL, may stand what GPUBPF_WORKER_PTXAS makes of it, by
+				    * the piece's options, "" not to */
 	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it has live */
 	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
 };

@@ -20,6 +20,7 @@
 #define MAX_CACHED 8192
 #define CACHE_ROWS 256
 #define STACK_LEAST (1u << 20)
+#define ASSEMBLER_MS 10000     /* for a twin: the runtime then gets its text, and the launch still waits for it */
 
 struct cached {
 	struct cached *next;
@@ -113,11 +114,13 @@ static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gp
 static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
 		       uint64_t memory, bool one_job)
 {
+	const uint32_t build_ms = gpubpf_session_build_ms(all->s);
 	const struct gpubpf_session_opts *o = &all->s->opts;
 	struct gpubpf_worker *worker;
 	char path[512];
 	struct gpubpf_worker_opts opts = {
-		.kind = kind, .path = o->worker_dir ? path : NULL, .timeout_ms = gpubpf_session_build_ms(all->s), .memory = memory,
+		.kind = kind, .path = o->worker_dir ? path : NULL, .memory = memory,
+		.timeout_ms = kind == GPUBPF_WORKER_PTXAS && build_ms > ASSEMBLER_MS ? ASSEMBLER_MS : build_ms,
 		.cache_dir = cache ? o->cache_dir : NULL, .one_job = one_job,
 	};
 	int err;
@@ -160,6 +163,8 @@ static int open_workers(struct gpubpf_makers *all, struct maker *maker, const st
 		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, builder_memory(caps), one_job);
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_ASSEMBLE, true, 0, false);
+	if (!err)
+		err = open_worker(all, set, GPUBPF_WORKER_PTXAS, true, 0, false);
 	return err;
 }
 

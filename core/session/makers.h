@@ -105,6 +105,7 @@ struct gpubpf_twin_req {
 /* the workers that one maker thread uses */
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
+	bool assembler_hangs;                          /* the session's: it is not tried again */
 	const char *stage;                             /* what is being done, for a user who waits; atomic */
 };
 

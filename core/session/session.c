@@ -202,6 +202,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	free((char *)s->opts.cache_dir);
 	free((char *)s->opts.backend);
 	free((char *)s->opts.route);
+	free(s->assembler);
 	free(s);
 }
 

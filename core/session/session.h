@@ -13,6 +13,7 @@
  *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
  *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
  *   twin_make.c         how one twin is made                 twin_sites.c       which programs stand where in it
+ *   twin_code.c         machine code behind its text
  *   twin_ahead.c        twins before they are asked for      makers.c           threads that make them, their cache
  *   named_places.c      programs at places with names        called_functions.c  what a kernel calls
  *   reader.c, event.c   rings: prints and records            rescue.c           maps of processes that were killed
@@ -175,6 +176,8 @@ struct gpubpf_session {
 	struct gpubpf_attach *attach;
 	struct gpubpf_placement_asked *places;
 	uint32_t npaths, nattach, nplaces;
+	char *assembler;                   /* of the user's, which makes machine code of twins' text: its path, and in a second line
+					    * which it is, as results depend on that; NULL: there is none, or it is not to be used */
 	struct gpubpf_loaded *loaded;
 	/* Conformance tool only: each program is one of one thread, whose memory and r0 are in the map of its number
 	 * (struct gpubpf_run); CHECKED: not proven, so each access is checked while it is made. */

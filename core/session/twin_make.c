@@ -175,6 +175,7 @@ static int build(struct gpubpf_making *m)
 	if (!builds(m)) {
 		m->built = m->pieces;
 		m->pieces = (struct gpubpf_twin_image){ 0 };
+		gpubpf_making_code(m);
 		return 0;
 	}
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);

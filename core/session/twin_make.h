@@ -36,6 +36,8 @@ struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
 /* twin_probes.c: the job's probes as machine code, of what the target emits. */
 int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			   struct gpubpf_twin_image *probes);
+/* twin_code.c: put machine code behind the text of what was built, if the user can have it made. */
+void gpubpf_making_code(struct gpubpf_making *m);
 /* The line of a compiler's log that tells most: the first error, else the last line. */
 void gpubpf_telling_line(const char *log, char *buf, size_t size);
 /* No twin of this kernel; the first reason stays. */

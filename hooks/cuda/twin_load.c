@@ -187,14 +187,34 @@ static void twin_unload(void *module)
 	free(m);
 }
 
+/* The driver takes it where its text would be the driver's to compile; older ones than its compiler may not. */
+static bool load_beside(struct module *m, const void *data, size_t size)
+{
+	void *code = malloc(size);
+	bool loaded = false;
+
+	if (code) {
+		memcpy(code, data, size);
+		loaded = !cuda_own.module_load(&m->module, code, 0, NULL, NULL);
+	}
+	free(code);
+	return loaded;
+}
+
 static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
 {
 	char log[160] = "";
 	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
 	void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
-	char *text = malloc(size + 1);
+	size_t code_size;
+	const void *code = cuda_twin_code(data, size, &code_size);
+	char *text;
 	CUresult error = 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 
+	size = strnlen(data, size);
+	if (code && load_beside(m, code, code_size))
+		return bind_to_module(m, data, size, why);
+	text = malloc(size + 1);
 	if (text) {
 		memcpy(text, data, size);
 		text[size] = 0;

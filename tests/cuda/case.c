@@ -133,7 +133,7 @@ void expect_line(const char *text, const char *key, char *value, size_t size)
 		snprintf(value, size, "%.*s", (int)strcspn(at + strlen(key), "\n"), at + strlen(key));
 }
 
-static const char *ptxas(void)
+const char *ptxas(void)
 {
 	static const char *const places[] = { "/usr/local/cuda/bin/ptxas", "/usr/local/bin/ptxas", "/usr/bin/ptxas" };
 	const char *named = getenv("GPUBPF_TEST_PTXAS");

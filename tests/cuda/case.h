@@ -29,7 +29,9 @@ void expect_line(const char *text, const char *key, char *value, size_t size);
 uint32_t count(const char *text, size_t size, const char *word);
 /* Do they differ in nothing but blanks and comments? */
 bool are_alike(const char *a, size_t a_size, const char *b, size_t b_size);
-/* Does ptxas (GPUBPF_TEST_PTXAS, or where it is found) take a PTX text for sm_<sm>? 1, 0; -1: it is not here. */
+/* GPUBPF_TEST_PTXAS, or where it is found; NULL: it is not here. */
+const char *ptxas(void);
+/* Does it take a PTX text for sm_<sm>? 1, 0; -1: it is not here. */
 int assembles(const char *text, size_t size, int sm);
 /* The object's first program, verified, at the entry and the exits of "kernel"; maps
  * as a session has them. Once a process. False, and a note, if it cannot be. */

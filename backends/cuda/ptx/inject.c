@@ -2,6 +2,7 @@
 /* The making of twins out of images and probes. */
 #include "inject.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,23 +44,42 @@ static void probes_finish(struct cuda_probe *probes, uint32_t n)
 	free(probes);
 }
 
-/* The twin's text with the names of its bindings in front. */
-static int publish(const struct cuda_twin *twin, struct gpubpf_twin_image *out)
+/* As an assembler has to be told: the device's own, or of PTX that is for no other that one; "": that is for the driver to say. */
+static void put_arch(FILE *f, const struct ptx_module *app, const char *device)
 {
-	size_t size = 0;
+	uint32_t target = cuda_ptx_target(app);
+	const char *name = target == PTX_NONE ? "" : ptx_token_text(app, target);
+	size_t len = target == PTX_NONE ? 0 : app->tokens[target].len;
+
+	if (!len || !device[0])
+		return;
+	if (isdigit((unsigned char)name[len - 1]))
+		fprintf(f, "-arch=%s", device);
+	else if (strlen(device) == len - 1 && !memcmp(name, device, len - 1)) /* sm_90a */
+		fprintf(f, "-arch=%.*s", (int)len, name);
+}
+
+/* The twin's text with the names of its bindings in front, as far as a driver reads it; what an assembler needs to be told
+ * behind it. */
+static int publish(const struct cuda_twin *twin, const struct ptx_module *app, const char *device, struct gpubpf_twin_image *out)
+{
+	size_t all = 0, size;
 	char *text = NULL;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = open_memstream(&text, &all);
 
 	if (!f)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < twin->nbindings; i++)
 		fprintf(f, "//gpubpf-bind %s\n", twin->bindings[i]);
-	fwrite(twin->text, 1, twin->size, f);
+	fwrite(twin->text, 1, strnlen(twin->text, twin->size), f);
+	size = ftell(f);
+	fputc(0, f);
+	put_arch(f, app, device);
 	if (fclose(f)) {
 		free(text);
 		return -ENOMEM;
 	}
-	out->piece[0] = (struct gpubpf_twin_piece){ GPUBPF_IMAGE_PTX, { text, size }, NULL };
+	out->piece[0] = (struct gpubpf_twin_piece){ GPUBPF_IMAGE_PTX, { text, size }, text + size + 1 };
 	out->npieces = 1;
 	return 0;
 }
@@ -92,7 +112,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	if (!err)
 		err = cuda_inject(&app->m, job, probes, prelude, prelude_size, cuda_ptx_version(emitted), &twin, diag);
 	if (!err)
-		err = publish(&twin, out);
+		err = publish(&twin, &app->m, job->caps->arch, out);
 	cuda_twin_finish(&twin);
 	free(prelude);
 	probes_finish(probes, job->nsites);

@@ -84,3 +84,13 @@ int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char
 		err = bind(twin, size, &table, address, arg);
 	return err || gpubpf_reader_done(&table) ? err : -EINVAL;
 }
+
+const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size)
+{
+	const char *end = memchr(twin, 0, size);
+
+	if (!end || end + 1 == (const char *)twin + size)
+		return NULL;
+	*code_size = (const char *)twin + size - (end + 1);
+	return end + 1;
+}

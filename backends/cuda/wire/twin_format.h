@@ -26,4 +26,7 @@ int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *ad
 /* Ask for each variable's address and store it. 0; -EINVAL: the twin is broken; what `address` returned, if not 0. */
 int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char *name, uint64_t *address), void *arg);
 
+/* Of a twin that is text, the machine code that stands behind it and a NUL; NULL: none does. */
+const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size);
+
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf-ptxas: starts NVIDIA's ptxas for the tool, in a process of its own, which it does not share with probes' assembler. */
+#include "core/worker/sandbox.h"
+#include "core/worker/serve.h"
+#include "core/worker/spawn.h"
+#include "ptxas.h"
+
+int main(void)
+{
+	static const struct gpubpf_serve_ops ops = { .build = cuda_ptxas, .sandbox = gpubpf_sandbox_outer };
+
+	return gpubpf_worker_serve(GPUBPF_WORKER_FD, &ops);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ptxas.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/diag.h"
+#include "core/wire/protocol.h"
+#include "core/wire/write_all.h"
+#include "core/worker/in_fork.h"
+
+#define NOT_STARTED 127 /* exit status, as of a shell */
+#define TEXT "/proc/self/fd/3"
+#define CODE "/proc/self/fd/4"
+
+/* a start of the program */
+struct start {
+	char path[PATH_MAX], option[64];
+	int text, code, log; /* memfds */
+};
+
+static int take_options(struct start *s, const char *options)
+{
+	const char *end = options ? strchr(options, '\n') : NULL, *option = end ? strchr(end + 1, '\n') : NULL;
+
+	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) || strncmp(option + 1, "-arch=", 6) ||
+	    strlen(option + 1) >= sizeof(s->option))
+		return -EINVAL;
+	memcpy(s->path, options, end - options);
+	strcpy(s->option, option + 1);
+	return 0;
+}
+
+/* In a copy of this process, which has the time that is left to it, as has what it becomes: alarm(2). */
+static int become(void *arg)
+{
+	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
+	struct start *s = arg;
+	char *argv[] = { s->path, s->option, "-o", CODE, TEXT, NULL };
+
+	/* 3 was the socket; of the rest nothing survives. The text's is the first that was opened, so not yet 4 when that is taken
+	 * for the code's. */
+	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 || dup2(s->code, 4) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &file) < 0)
+		return NOT_STARTED;
+	execv(s->path, argv);
+	return NOT_STARTED;
+}
+
+static bool is_code(const void *data, size_t size)
+{
+	return size > sizeof(Elf64_Ehdr) && !memcmp(data, ELFMAG, SELFMAG);
+}
+
+static void read_log(int fd, char *log, size_t size)
+{
+	ssize_t n = pread(fd, log, size - 1, 0);
+
+	log[n > 0 ? n : 0] = 0;
+}
+
+static int read_code(int fd, struct gpubpf_twin_image *out)
+{
+	struct gpubpf_blob blob;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size > GPUBPF_IMAGE_MAX)
+		return -EINVAL;
+	blob.size = st.st_size;
+	blob.data = malloc(blob.size + 1);
+	if (!blob.data)
+		return -ENOMEM;
+	if (pread(fd, blob.data, blob.size, 0) != st.st_size || !is_code(blob.data, blob.size)) {
+		free(blob.data);
+		return -EINVAL;
+	}
+	out->piece[0] = (struct gpubpf_twin_piece){ GPUBPF_IMAGE_CUBIN, blob, NULL };
+	out->npieces = 1;
+	return 0;
+}
+
+/* What it refuses it refuses again; what kills it, or that it is not there, may pass. */
+static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	int status, err = gpubpf_in_fork(become, s, &status);
+
+	if (err < 0)
+		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->path, strerror(-err));
+	read_log(s->log, log, log_size);
+	if (!WIFEXITED(status))
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s died of signal %d", s->path, WTERMSIG(status));
+	if (WEXITSTATUS(status) == NOT_STARTED)
+		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
+	if (WEXITSTATUS(status))
+		return 0;
+	err = read_code(s->code, out);
+	return err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s made no machine code", s->path) : 0;
+}
+
+static int open_memfds(struct start *s, const struct gpubpf_blob *text)
+{
+	s->text = memfd_create("gpubpf-twin.ptx", MFD_CLOEXEC);
+	s->code = memfd_create("gpubpf-twin.cubin", MFD_CLOEXEC);
+	s->log = memfd_create("gpubpf-twin.log", MFD_CLOEXEC);
+	if (s->text < 0 || s->code < 0 || s->log < 0)
+		return -errno;
+	return gpubpf_write_all(s->text, text->data, text->size);
+}
+
+static void close_memfds(const struct start *s)
+{
+	const int fds[] = { s->text, s->code, s->log };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
+	       char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	struct start s = { .text = -1, .code = -1, .log = -1 };
+	int err;
+
+	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX || take_options(&s, pieces->piece[0].options) < 0)
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas takes one piece of PTX, and needs to be named");
+	err = open_memfds(&s, &pieces->piece[0].blob);
+	if (err < 0)
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "the twin's text: %s", strerror(-err));
+	else
+		err = run(&s, out, log, log_size, diag);
+	close_memfds(&s);
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user's own ptxas, which compiles twins in PTX instead of the driver: $GPUBPF_PTXAS, else that of PATH or of the toolkit. */
+#include "cli.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/wire/reach.h"
+#include "core/worker/spawn.h"
+
+#define NAME "ptxas"
+#define TOOLKIT "/usr/local/cuda/bin"
+
+/* A folder of PATH that depends on where we are is no place to take programs from unasked. */
+static bool find(char file[PATH_MAX])
+{
+	const char *asked = cli_env_assembler();
+
+	if (!asked)
+		return (gpubpf_reach_find(NAME, cli_env_path(), file) && file[0] == '/') || gpubpf_reach_find(NAME, TOOLKIT, file);
+	if (asked[0] && (asked[0] != '/' || access(asked, X_OK) < 0))
+		cli_note("GPUBPF_PTXAS %s: is no program with its whole path; the driver compiles twins", asked);
+	else if (asked[0])
+		return snprintf(file, PATH_MAX, "%s", asked) < PATH_MAX;
+	return false;
+}
+
+char *cli_assembler(void)
+{
+	char file[PATH_MAX], which[PATH_MAX + 64], *both;
+
+	if (!find(file) || access(file, X_OK) < 0 || strchr(file, '\n'))
+		return NULL;
+	gpubpf_worker_identity(file, which, sizeof(which));
+	return asprintf(&both, "%s\n%s", file, which) < 0 ? NULL : both;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A twin's text with machine code behind it, where the user has an assembler (gpubpf_session's): what the runtime would
+ * compile in the application, one twin after the other, is compiled here beside others, and kept. The text stays, for when
+ * nothing comes of it here, or the runtime does not load that: what fails here costs time alone, and nothing is said.
+ */
+#include "twin_make.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/worker/job.h"
+#include "session.h"
+
+static void append(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *code)
+{
+	char *data = piece->blob.size + 1 + code->size > GPUBPF_IMAGE_MAX ? NULL :
+		     realloc(piece->blob.data, piece->blob.size + 1 + code->size);
+
+	if (!data)
+		return;
+	data[piece->blob.size] = 0;
+	memcpy(data + piece->blob.size + 1, code->data, code->size);
+	piece->blob.data = data;
+	piece->blob.size += 1 + code->size;
+}
+
+static int compile(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options, struct gpubpf_twin_image *code)
+{
+	char log[512], all[PATH_MAX + 256];
+	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
+	struct gpubpf_diag diag;
+
+	if ((size_t)snprintf(all, sizeof(all), "%s\n%s", m->s->assembler, options) >= sizeof(all))
+		return -ENAMETOOLONG;
+	gpubpf_diag_init(&diag);
+	text.piece[0].options = all;
+	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &m->req->caps, &text, code, log, sizeof(log), &diag);
+}
+
+void gpubpf_making_code(struct gpubpf_making *m)
+{
+	struct gpubpf_twin_piece *piece = &m->built.piece[0];
+	const char *options = piece->options;
+	struct gpubpf_twin_image code = { 0 };
+	int err;
+
+	if (!m->target->code_beside || m->built.npieces != 1)
+		return;
+	piece->options = NULL; /* they are not the runtime's */
+	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
+		return;
+	err = compile(m, piece, options, &code);
+	m->set->assembler_hangs = err == -ETIMEDOUT;
+	if (!err && code.npieces == 1)
+		append(piece, &code.piece[0].blob);
+	gpubpf_twin_image_finish(&code);
+}
