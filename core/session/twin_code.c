@@ -31,6 +31,7 @@ static void append(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *co
 static int compile(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options, struct gpubpf_twin_image *code)
 {
 	char log[512], all[PATH_MAX + 256];
+	const struct gpubpf_device_caps any = { 0 }; /* that it is for stands in the options: what is alike is made once for all */
 	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
 	struct gpubpf_diag diag;
 
@@ -38,7 +39,7 @@ static int compile(struct gpubpf_making *m, const struct gpubpf_twin_piece *piec
 		return -ENAMETOOLONG;
 	gpubpf_diag_init(&diag);
 	text.piece[0].options = all;
-	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &m->req->caps, &text, code, log, sizeof(log), &diag);
+	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &any, &text, code, log, sizeof(log), &diag);
 }
 
 void gpubpf_making_code(struct gpubpf_making *m)

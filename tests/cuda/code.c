@@ -214,6 +214,12 @@ static void by_others(struct gpubpf_worker *worker)
 		 "", "-arch=sm_90", "0123456789012345678901234567890", 31, &code, &diag) && code.npieces == 1 &&
 	   code.piece[0].blob.size == 97 && !memcmp(code.piece[0].blob.data, "\177ELF0123", 8), "what a program makes is taken as it is");
 	gpubpf_twin_image_finish(&code);
+	make(worker, script("reaches", "python3 -c 'import socket; socket.socket(socket.AF_INET)' 2>$(dirname \"$0\")/reached"), "", "-arch=sm_90",
+	     "//", 2, &code, &diag);
+	gpubpf_twin_image_finish(&code);
+	text = beside("reached", &size);
+	ok(strstr(text, "Operation not permitted"), "it has no network");
+	free(text);
 	text = beside("open", &size);
 	if (!ok(strstr(text, "gpubpf-twin.ptx") && strstr(text, "gpubpf-twin.cubin") && !strstr(text, "socket:") && !strstr(text, "gpubpf-job"),
 		"it has its text and its code open, and nothing of ours"))
