@@ -132,11 +132,8 @@ static int count_before(const struct sass_arch *arch, bool end, struct sass_prob
 static int join_end(struct making *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
-	int err;
+	int err = count_before(arch, false, &m->entry, SASS_JOIN_TOGETHER);
 
-	if (!m->has_end)
-		return 0;
-	err = count_before(arch, false, &m->entry, SASS_JOIN_TOGETHER);
 	if (!err)
 		err = count_before(arch, true, &m->end, SASS_JOIN_OTHERS);
 	if (err < 0)
@@ -158,9 +155,7 @@ static int read_probes(struct making *m, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; !err && i < m->job->nsites; i++)
 		if (!strcmp(m->job->sites[i].kernel, m->job->sites[0].kernel))
 			err = read_site(m, i, diag);
-	if (!err)
-		err = join_entry(m);
-	return err ? err : join_end(m);
+	return err ? err : join_entry(m);
 }
 
 /* The addresses that are the agent's to fill in go with the cubin. */
@@ -280,10 +275,12 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
-	m->has_end &= end;
-	m->has_entry |= m->has_begin | m->has_end;
+	err = end ? join_end(m) : 0; /* a kernel that nobody leaves has an entry, where nobody is counted */
+	m->has_entry |= m->has_begin | end;
 	m->has_exit |= m->has_end;
-	err = take_places(m, module, k, code, &at);
+	m->has_end &= end;
+	if (!err)
+		err = take_places(m, module, k, code, &at);
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 

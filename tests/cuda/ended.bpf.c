@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where blocks end, and nowhere else. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(ended, __u64, 1);
+
+SEC("gpu/block_end/*")
+int end(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&ended, 0, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
