@@ -349,6 +349,7 @@ struct pending_kind {
 	uint32_t at[256];
 	bool again[256];                   /* others before that one have not told either, */
 	bool mixed[256];                   /* by another operation */
+	bool loads[256];                   /* all of those are loads */
 	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* of operations that set it since it was waited for, the last of each; 0: none */
 };
 
@@ -366,6 +367,13 @@ static uint16_t unit_of(struct sass_insn insn)
 
 	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESSES :
 	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESSES : operation;
+}
+
+static bool is_plain_load(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation == 0x180 || operation == 0x181 || operation == 0x183 || operation == 0x184; /* LD, LDG, LDL, LDS */
 }
 
 /* Units that are slow work in order: what one of them did has been done when its later work has. */
@@ -433,6 +441,7 @@ static void note_operand(struct checked *c, struct pending *p, const struct sass
 	uint16_t by = x->written ? sass_opcode(insn) & 0x1ff : unit_of(insn);
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
+		kind->loads[r] = is_plain_load(insn) && (!kind->boards[r] || kind->loads[r]);
 		kind->again[r] = kind->boards[r];
 		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != by);
 		kind->boards[r] |= 1u << board;
@@ -455,13 +464,13 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 	return true;
 }
 
-/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. So does that of all accesses:
- * compilers load into the register of an address that the load before it reads too. */
+/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. Of accesses loads do, behind
+ * loads alone: compilers load into the register of an address that those before read too. */
 static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
-	bool in_order = sass_op_find(sass_opcode(insn))->class == SASS_SLOW || unit_of(insn) == ACCESSES;
-
-	return in_order && read->by[reg] == unit_of(insn) && !read->mixed[reg];
+	if (unit_of(insn) == ACCESSES)
+		return is_plain_load(insn) && read->loads[reg];
+	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
 }
 
 static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)

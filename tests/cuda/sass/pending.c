@@ -57,6 +57,14 @@ static struct sass_insn load_of(unsigned to, unsigned from)
 	return sass_with(sass_with(sass_with(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
+/* ATOMG.E.ADD R4, [from], R14, which tells when it has read */
+static struct sass_insn atomic_of(unsigned from)
+{
+	struct sass_insn atomg = { 0x0000000e040473a8, 0x000ea800001ee1c4 };
+
+	return sass_with(sass_with(atomg, 24, 8, from), SASS_READ_AT, 3, BOARD);
+}
+
 /* LDS R4, [R2], which tells that R2 was read alone */
 static struct sass_insn shared_load(unsigned was_read)
 {
@@ -110,7 +118,9 @@ int main(void)
 	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
 	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
 	   !is_given_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
-	ok(TAKEN(load_of(8, 4), load_of(4, 4)), "of accesses what comes later writes what was read before");
+	ok(TAKEN(load_of(8, 4), load_of(4, 4)) && TAKEN(load_of(8, 4), load_of(10, 4), load_of(4, 12)), "a load writes what loads before it read");
+	ok(!TAKEN(store(SASS_PT), load_of(4, 12)) && !TAKEN(store(SASS_PT), load_of(8, 4), load_of(4, 12)), "none that a store reads");
+	ok(!TAKEN(load_of(8, 4), atomic_of(12)), "nor does an atomic access");
 	ok(!TAKEN(load_of(8, 4), write(SASS_PT)) && !TAKEN(shuffle(8, 4), load_of(4, 12)), "no other unit does, nor what another has read");
 	ok(!TAKEN(load_of(8, 4), shuffle(16, 4), load_of(4, 12)), "nor what another reads as well");
 	return done();
