@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts EVERY FILE ARCH OBJECT: twins of FILE's kernels with OBJECT's program where blocks end, made by EVERY (sass-every), are
- * counted in by the checker as they are, and not with what counts a block's lanes made otherwise: the word, the meeting, who goes
- * on, who comes to it, and what the twin says of both. As TAP.
+ * counts EVERY FILE ARCH OBJECT...: twins of FILE's kernels with each OBJECT's programs where blocks end, made by EVERY (sass-every),
+ * are counted in by the checker as they are, and not with what counts a block's lanes made otherwise: the word, the meeting, who goes on,
+ * who comes to it, and what the twin says of both. As TAP.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -153,15 +153,31 @@ struct twin {
 	uint32_t n, first;         /* instructions; the first that was added */
 };
 
-static bool passes(const struct twin *t, bool counts)
+/* "": it passes */
+static const char *said(const struct twin *t, bool counts)
 {
 	const struct sass_has has = { .entry = true, .exit = true, .counts = counts };
 	const struct sass_twin twin = { .cubin = { t->bytes, t->size } };
 	const struct sass_arounds none = { 0 };
-	struct gpubpf_diag diag;
+	static struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(&t->app, t->kernel, &t->code, &twin, &has, &none, &diag);
+	return sass_check(&t->app, t->kernel, &t->code, &twin, &has, &none, &diag) ? diag.what : "";
+}
+
+static bool passes(const struct twin *t, bool counts)
+{
+	return !*said(t, counts);
+}
+
+static bool refused(const struct twin *t, bool counts, const char *why)
+{
+	const char *what = said(t, counts);
+	bool is = strstr(what, why);
+
+	if (!is)
+		note("%s, not: %s", *what ? what : "it passes", why);
+	return is;
 }
 
 static struct sass_insn get(const struct twin *t, uint32_t i)
@@ -169,15 +185,16 @@ static struct sass_insn get(const struct twin *t, uint32_t i)
 	return sass_read(t->text + (size_t)i * SASS_INSN);
 }
 
-static bool passes_with(const struct twin *t, uint32_t i, struct sass_insn insn)
+/* For that reason: another pass could find fault with it as well. */
+static bool refused_with(const struct twin *t, uint32_t i, struct sass_insn insn, const char *why)
 {
 	struct sass_insn was = get(t, i);
-	bool passed;
+	bool is;
 
 	memcpy(t->text + (size_t)i * SASS_INSN, &insn, sizeof(insn));
-	passed = passes(t, true);
+	is = refused(t, true, why);
 	memcpy(t->text + (size_t)i * SASS_INSN, &was, sizeof(was));
-	return passed;
+	return is;
 }
 
 static uint32_t find(const struct twin *t, uint32_t from, uint32_t opcode)
@@ -187,35 +204,70 @@ static uint32_t find(const struct twin *t, uint32_t from, uint32_t opcode)
 	return from;
 }
 
-/* What counts where lanes leave, of which there are two where a whole warp has code of its own. */
-static void change_end(const struct twin *t, uint32_t adds)
+/* What an exit's program waits for last, before its lanes are counted; SASS_NONE: there is none. */
+static uint32_t joint(const struct twin *t, uint32_t begin)
 {
-	struct sass_insn add = get(t, adds), end = get(t, adds + 2);
+	while (begin-- > t->first) {
+		struct sass_insn insn = get(t, begin);
 
-	ok(!passes_with(t, adds, sass_with(add, 40, 24, 0)), "a word that the kernel has is none to count in");
-	ok(!passes_with(t, adds, sass_with(add, 12, 4, 0)), "nor do some lanes alone count");
-	ok(!passes_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8))), "nor at another address");
-	ok(!passes_with(t, adds, sass_nop(0, 5)), "nor nobody");
-	ok(sass_opcode(end) == SASS_OP_EXIT && !passes_with(t, adds + 2, sass_nop(0, 5)), "all but the last end");
-	ok(!passes_with(t, adds + 2, sass_with(end, 15, 1, 1)), "and the last does not");
-	ok(!passes_with(t, t->first, sass_end_if(SASS_PT)), "nobody ends who was not counted");
-	ok(!passes_with(t, t->first, sass_bra(t->code.arch, ((int64_t)adds - t->first) * SASS_INSN)), "or goes past some of it");
+		if (sass_opcode(insn) == SASS_OP_NOP && sass_waits(insn) == SASS_ALL_BOARDS)
+			return begin;
+		if (sass_opcode(insn) != SASS_OP_NOP && sass_opcode(insn) != SASS_OP_BREAK && sass_opcode(insn) != SASS_OP_WARPSYNC_ALL)
+			break;
+	}
+	return SASS_NONE;
+}
+
+/* Instead of that one goes, or past some of what counts. */
+static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
+{
+	struct sass_insn past = sass_bra(t->code.arch, ((int64_t)adds - at) * SASS_INSN);
+	char leaves[80], goes[80];
+
+	snprintf(leaves, sizeof(leaves), "at 0x%x: lanes leave that are not counted", at * SASS_INSN);
+	snprintf(goes, sizeof(goes), "at 0x%x: lanes go past where they are counted", at * SASS_INSN);
+	ok(refused_with(t, at, sass_end_if(SASS_PT), leaves), "nobody ends who was not counted");
+	ok(refused_with(t, at, past, goes), "or goes past some of it");
+}
+
+/* What counts where lanes leave, of which there are two where a whole warp has code of its own. Whether there is something before it. */
+static bool change_end(const struct twin *t, uint32_t adds)
+{
+	struct sass_insn add = get(t, adds), end = get(t, adds + 2), insns[SASS_COUNT_MOST];
+	uint32_t before = 0, at;
+	char otherwise[80];
+
+	snprintf(otherwise, sizeof(otherwise), "at 0x%x: lanes that leave are counted in another way", adds * SASS_INSN);
+	ok(refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
+	ok(refused_with(t, adds, sass_with(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
+	ok(refused_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
+	ok(refused_with(t, adds, sass_nop(0, 5), "lanes that leave are not counted"), "nor nobody");
+	ok(sass_opcode(end) == SASS_OP_EXIT && refused_with(t, adds + 2, sass_nop(0, 5), otherwise), "all but the last end");
+	ok(refused_with(t, adds + 2, sass_with(end, 15, 1, 1), otherwise), "and the last does not");
+	sass_count_end(t->code.arch, 0, insns);
+	while (sass_opcode(insns[before]) != SASS_OP_ATOMS)
+		before++;
+	at = joint(t, adds - before);
+	if (at != SASS_NONE)
+		change_before(t, at, adds);
+	return at != SASS_NONE;
 }
 
 static void change_begin(const struct twin *t)
 {
+	static const char otherwise[] = "lanes are not counted where they begin", more[] = "a probe uses the block's shared memory";
 	uint32_t puts = find(t, t->first, SASS_OP_STS), meets = find(t, puts, SASS_OP_BAR);
 	struct sass_insn put = get(t, puts), meet = get(t, meets);
 
 	if (!ok(meets == puts + 1, "lanes meet behind the word's first value"))
 		return;
-	ok(!passes_with(t, puts, sass_with(put, 40, 24, 0)), "which is not where the kernel has some");
-	ok(!passes_with(t, puts, sass_with(put, 32, 8, SASS_RZ)), "nor of another number");
-	ok(!passes_with(t, meets, sass_nop(0, 5)), "they do meet");
-	ok(!passes_with(t, meets, sass_with(meet, 54, 4, 1)), "at no other barrier,");
-	ok(!passes_with(t, meets, sass_with(meet, 12, 4, 0)), "all of them,");
-	ok(!passes_with(t, meets, sass_with(meet, 77, 2, 1)), "and wait");
-	ok(!passes_with(t, meets + 3, put) && !passes_with(t, meets + 3, meet), "once");
+	ok(refused_with(t, puts, sass_with(put, 40, 24, 0), otherwise), "which is not where the kernel has some");
+	ok(refused_with(t, puts, sass_with(put, 32, 8, SASS_RZ), otherwise), "nor of another number");
+	ok(refused_with(t, meets, sass_nop(0, 5), otherwise), "they do meet");
+	ok(refused_with(t, meets, sass_with(meet, 54, 4, 1), otherwise), "at no other barrier,");
+	ok(refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
+	ok(refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
+	ok(refused_with(t, meets + 3, put, more) && refused_with(t, meets + 3, meet, more), "once");
 }
 
 static void change_said(struct twin *t)
@@ -230,7 +282,7 @@ static void change_said(struct twin *t)
 	if (!ok(section, "the twin has shared memory"))
 		return;
 	heads[section].sh_size -= SASS_COUNT_BYTES;
-	ok(!passes(t, true), "not of the kernel's");
+	ok(refused(t, true, "it says of more or less shared memory than it has"), "not of the kernel's");
 	heads[section].sh_size += SASS_COUNT_BYTES;
 	while (sass_item_next(info->data, info->size, &at, &item) && item.attr != SASS_ATTR_NUM_BARRIERS)
 		before = at;
@@ -238,9 +290,9 @@ static void change_said(struct twin *t)
 	if (!ok(item.attr == SASS_ATTR_NUM_BARRIERS, "it says of a barrier"))
 		return;
 	*attr = 0x46;
-	ok(!passes(t, true), "which it has to");
+	ok(refused(t, true, "it does not say that its lanes wait for each other"), "which it has to");
 	*attr = SASS_ATTR_NUM_BARRIERS;
-	ok(!passes(t, false), "where nobody is to be counted, nobody is");
+	ok(refused(t, false, "a probe uses the block's shared memory"), "where nobody is to be counted, nobody is");
 	ok(passes(t, true), "as it was it passes");
 }
 
@@ -262,6 +314,8 @@ static const char *open_twin(struct twin *t, const char *file, char *app, size_t
 	return NULL;
 }
 
+static bool seen_before;
+
 static void try_twin(const char *file, char *app, size_t size)
 {
 	const char *why;
@@ -276,34 +330,20 @@ static void try_twin(const char *file, char *app, size_t size)
 	change_begin(&t);
 	change_said(&t);
 	for (uint32_t adds = find(&t, t.first, SASS_OP_ATOMS); adds < t.n; adds = find(&t, adds + 1, SASS_OP_ATOMS))
-		change_end(&t, adds);
+		seen_before |= change_end(&t, adds);
 	sass_code_finish(&t.code);
 	sass_cubin_finish(&t.made);
 	sass_cubin_finish(&t.app);
 	free(t.bytes);
 }
 
-int main(int argc, char **argv)
+static void try_twins(const char *folder, char *app, size_t size)
 {
-	char folder[] = "/tmp/gpubpf-counts-XXXXXX", command[4096], path[300];
+	DIR *dir = opendir(folder);
 	struct dirent *entry;
-	size_t size;
-	char *app;
-	DIR *dir;
-	int status;
+	char path[300];
 
-	if (argc != 5 || !mkdtemp(folder))
-		return 2;
-	snprintf(command, sizeof(command), "'%s' '%s' %s '%s' 1 '%s' >&2", argv[1], argv[2], argv[3], argv[4], folder);
-	status = system(command);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		skip(argv[3], "no libnvJitLink.so here");
-	else
-		ok(!status, "twins are made");
-	count_blocks(strtoul(argv[3] + strlen("sm_"), NULL, 10));
-	app = read_file(argv[2], &size);
-	dir = opendir(folder);
-	while (dir && app && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		if (entry->d_name[0] != '.' && strncmp(entry->d_name, "probes", 6))
 			try_twin(path, app, size);
@@ -312,7 +352,40 @@ int main(int argc, char **argv)
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* False: there is no assembler. */
+static bool try_object(char **argv, const char *file, const char *object, char *app, size_t size)
+{
+	char folder[] = "/tmp/gpubpf-counts-XXXXXX", command[4096];
+	int status = -1;
+
+	if (mkdtemp(folder)) {
+		snprintf(command, sizeof(command), "'%s' '%s' %s '%s' 1 '%s' >&2", argv[1], file, argv[3], object, folder);
+		status = system(command);
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(argv[3], "no libnvJitLink.so here");
+	else
+		ok(!status, "twins are made");
+	try_twins(folder, app, size);
 	rmdir(folder);
+	return !status;
+}
+
+int main(int argc, char **argv)
+{
+	bool made = true;
+	size_t size;
+	char *app;
+
+	if (argc < 5)
+		return 2;
+	app = read_file(argv[2], &size);
+	for (int i = 4; i < argc; i++)
+		made &= try_object(argv, argv[2], argv[i], app, size);
+	count_blocks(strtoul(argv[3] + strlen("sm_"), NULL, 10));
+	ok(!made || seen_before, "some have programs at their exits");
 	free(app);
 	ran("sass", "block_end");
 	return done();
