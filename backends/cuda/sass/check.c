@@ -794,6 +794,8 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 		err = passes[i](&c);
 	if (!err)
 		err = check_texts(&c, app, kernel);
+	if (!err)
+		err = sass_check_asked(&c, kernel);
 	free(c.met);
 	free(c.placed);
 	free(c.stands);

@@ -5,6 +5,10 @@
  */
 #include "check_work.h"
 
+#include <errno.h>
+
+#include "callees.h"
+#include "core/diag.h"
 #include "count.h"
 #include "live.h"
 
@@ -150,4 +154,14 @@ int sass_check_counting(struct checked *c)
 	if (!err && c->counts)
 		err = check_begin(c);
 	return err || !c->counts ? err : check_exit(c);
+}
+
+int sass_check_asked(struct checked *c, const struct sass_kernel *kernel)
+{
+	struct gpubpf_diag why;
+	int err;
+
+	gpubpf_diag_init(&why);
+	err = c->counts ? sass_callees_ask_shared(c->app, kernel, c->code->by_pointer, &why) : 0;
+	return !err || err == -ENOMEM ? err : sass_check_wrong(c, 0, "what it calls asks how much shared memory there is");
 }

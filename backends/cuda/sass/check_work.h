@@ -61,6 +61,8 @@ int sass_check_rest(struct checked *c);
 
 /* -- pass: a block's lanes are counted where all come, in memory that nobody else has -- */
 int sass_check_counting(struct checked *c);
+/* And nobody whom the kernel calls asks how much memory that is. */
+int sass_check_asked(struct checked *c, const struct sass_kernel *kernel);
 
 /* -- pass: what an exit's probe finds in registers is what the entry's has left there, and would be the same -- */
 int sass_check_kept(struct checked *c);

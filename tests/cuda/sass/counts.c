@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts EVERY FILE ARCH OBJECT...: twins of FILE's kernels with each OBJECT's programs where blocks end, made by EVERY (sass-every),
- * are counted in by the checker as they are, and not with what counts a block's lanes made otherwise: the word, the meeting, who goes on,
- * who comes to it, and what the twin says of both. As TAP.
+ * counts EVERY FILE ARCH OBJECT...: twins of FILE's kernels (a cubin's, or a .cu's with functions in sections of their own) with each
+ * OBJECT's programs where blocks end, made by EVERY (sass-every), are counted in by the checker as they are, and not with what counts a
+ * block's lanes made otherwise: the word, the meeting, who goes on, who comes to it, and what the twin says of both. As TAP.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -296,6 +296,47 @@ static void change_said(struct twin *t)
 	ok(passes(t, true), "as it was it passes");
 }
 
+/* In the application's code and in the twin, which has it as it is. */
+static bool asks(const struct twin *t, uint8_t *own, uint8_t *copy, const char *why)
+{
+	const struct sass_insn insn = sass_special(0, SASS_SR_SHARED_SIZE, 0);
+	uint8_t was[SASS_INSN];
+	bool is;
+
+	memcpy(was, own, SASS_INSN);
+	if (memcmp(own, copy, SASS_INSN))
+		return false;
+	memcpy(own, &insn, SASS_INSN);
+	memcpy(copy, &insn, SASS_INSN);
+	is = refused(t, true, why);
+	memcpy(own, was, SASS_INSN);
+	memcpy(copy, was, SASS_INSN);
+	return is;
+}
+
+/* The first of the kernel's instructions that is in its place still, and of functions. Whether there are any. */
+static bool change_asked(const struct twin *t)
+{
+	bool any = false;
+	uint32_t i = t->code.begin;
+
+	while (i < t->first && memcmp(t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN, SASS_INSN))
+		i++;
+	ok(i < t->first && asks(t, (uint8_t *)t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN,
+				"it asks how much shared memory there is"), "a kernel is not told of the word");
+	for (uint32_t s = 1; s < t->made.nsections; s++) {
+		const struct sass_section *copy = &t->made.sections[s];
+		uint32_t own = sass_section_find(&t->app, copy->name);
+
+		if (!(copy->head.sh_flags & SHF_EXECINSTR) || s == t->made.kernels[0].text)
+			continue;
+		any = true;
+		ok(own && asks(t, (uint8_t *)t->app.sections[own].data, (uint8_t *)copy->data, "what it calls asks how much shared memory there is"),
+		   "nor is a function that it calls");
+	}
+	return any;
+}
+
 static const char *open_twin(struct twin *t, const char *file, char *app, size_t size)
 {
 	static struct gpubpf_diag diag;
@@ -314,7 +355,8 @@ static const char *open_twin(struct twin *t, const char *file, char *app, size_t
 	return NULL;
 }
 
-static bool seen_before;
+/* what there was of which not every twin has some */
+static bool seen_before, seen_called;
 
 static void try_twin(const char *file, char *app, size_t size)
 {
@@ -329,6 +371,7 @@ static void try_twin(const char *file, char *app, size_t size)
 	ok(passes(&t, true), "%s passes", t.app.symbols[t.kernel->symbol].name);
 	change_begin(&t);
 	change_said(&t);
+	seen_called |= change_asked(&t);
 	for (uint32_t adds = find(&t, t.first, SASS_OP_ATOMS); adds < t.n; adds = find(&t, adds + 1, SASS_OP_ATOMS))
 		seen_before |= change_end(&t, adds);
 	sass_code_finish(&t.code);
@@ -373,19 +416,49 @@ static bool try_object(char **argv, const char *file, const char *object, char *
 	return !status;
 }
 
+static bool is_source(const char *file)
+{
+	size_t n = strlen(file);
+
+	return n > 3 && !strcmp(file + n - 3, ".cu");
+}
+
+/* What the file has, or what its source is compiled to, which is then at path. NULL: no compiler. */
+static char *open_app(const char *file, const char *arch, char *path, size_t *size)
+{
+	char *app;
+	int fd;
+
+	if (!is_source(file))
+		return read_file(file, size);
+	app = compiled_cubin(file, arch, "-rdc=true -dlink", size);
+	fd = app ? mkstemp(path) : -1;
+	if (app && (fd < 0 || write(fd, app, *size) != (ssize_t)*size || close(fd)))
+		abort();
+	return app;
+}
+
 int main(int argc, char **argv)
 {
-	bool made = true;
+	char path[] = "/tmp/gpubpf-counts-XXXXXX";
+	bool compiled, made = true;
 	size_t size;
 	char *app;
 
 	if (argc < 5)
 		return 2;
-	app = read_file(argv[2], &size);
+	app = open_app(argv[2], argv[3], path, &size);
+	if (!app) {
+		skip(argv[3], "no nvcc here that links relocatable code; GPUBPF_TEST_NVCC names one");
+		return done();
+	}
+	compiled = is_source(argv[2]);
 	for (int i = 4; i < argc; i++)
-		made &= try_object(argv, argv[2], argv[i], app, size);
+		made &= try_object(argv, compiled ? path : argv[2], argv[i], app, size);
 	count_blocks(strtoul(argv[3] + strlen("sm_"), NULL, 10));
-	ok(!made || seen_before, "some have programs at their exits");
+	ok(!made || (compiled ? seen_called : seen_before), compiled ? "one calls functions" : "some have programs at their exits");
+	if (compiled)
+		unlink(path);
 	free(app);
 	ran("sass", "block_end");
 	return done();
