@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that asks how much shared memory its block has.
+// Kernels that ask how much shared memory their block has, the one itself, the other by a function; from sm_90 on a third asks for all
+// that there is, with what the system keeps.
+#define ME (blockIdx.x * blockDim.x + threadIdx.x)
+
 extern "C" __global__ void asks(unsigned *out)
 {
 	unsigned size;
 
 	asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(size));
-	out[blockIdx.x * blockDim.x + threadIdx.x] = size;
+	out[ME] = size;
+}
+
+__device__ __noinline__ unsigned size(void)
+{
+	unsigned size;
+
+	asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(size));
+	return size;
+}
+
+extern "C" __global__ void lets_ask(unsigned *out)
+{
+	out[ME] = size() + size();
+}
+
+extern "C" __global__ void asks_all(unsigned *out)
+{
+	unsigned size;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+	asm volatile("mov.u32 %0, %%aggr_smem_size;" : "=r"(size));
+#else
+	asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(size));
+#endif
+	out[ME] = size;
 }
 
 int main()
 {
 	asks<<<1, 32>>>(nullptr);
+	lets_ask<<<1, 32>>>(nullptr);
+	asks_all<<<1, 32>>>(nullptr);
 	return 0;
 }
