@@ -111,11 +111,19 @@ static int check_no_others(struct checked *c)
 	return 0;
 }
 
-static uint64_t shared_of(const struct sass_cubin *cubin, uint32_t text, uint64_t none)
+static const Elf64_Shdr *shared_of(const struct sass_cubin *cubin, uint32_t text)
 {
+	static const Elf64_Shdr none;
 	uint32_t section = sass_section_of(cubin, ".nv.shared.", text);
 
-	return section ? cubin->sections[section].head.sh_size : none;
+	return section ? &cubin->sections[section].head : &none;
+}
+
+/* The word is the last of so much, in none of what the kernel has, nor in what lies between that and what a launch adds. */
+static bool is_word_more(uint64_t was, uint64_t is, uint64_t align)
+{
+	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
+	       is - SASS_COUNT_BYTES - was < (align ? align : 1);
 }
 
 static bool says_barrier(const struct checked *c)
@@ -134,10 +142,10 @@ static bool says_barrier(const struct checked *c)
 
 static int check_room(struct checked *c)
 {
-	uint64_t system = c->counts && c->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0;
-	uint64_t was = shared_of(c->app, c->text, system), is = shared_of(&c->twin, c->twin.kernels[0].text, 0);
+	const Elf64_Shdr *was = shared_of(c->app, c->text), *is = shared_of(&c->twin, c->twin.kernels[0].text);
+	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_RANKED ? was->sh_size : SASS_COUNT_SYSTEM;
 
-	if (is != was + (c->counts ? SASS_COUNT_BYTES : 0))
+	if (c->counts ? !is_word_more(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
 		return sass_check_wrong(c, 0, "it says of more or less shared memory than it has");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
 		if (sass_asks_shared(sass_code_at(c->code, i)))

@@ -471,6 +471,14 @@ static int add_of_code(struct writer *w)
 	return err;
 }
 
+/* Where memory begins that a launch adds: a word in what is left before would be counted to that. */
+static uint64_t aligned(const Elf64_Shdr *head)
+{
+	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
+
+	return head->sh_size + (over ? head->sh_addralign - over : 0);
+}
+
 /* The word that lanes are counted in lies behind all that the block has; a kernel without shared memory gets some. */
 static void add_counted(struct writer *w)
 {
@@ -479,7 +487,7 @@ static void add_counted(struct writer *w)
 			    .sh_size = w->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0, .sh_addralign = SASS_COUNT_BYTES };
 	uint32_t at = own ? w->section[own] : add(w, renamed(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
-	w->sections[at].head.sh_size += SASS_COUNT_BYTES;
+	w->sections[at].head.sh_size = aligned(&w->sections[at].head) + SASS_COUNT_BYTES;
 }
 
 static int choose_sections(struct writer *w, uint32_t bank)

@@ -275,12 +275,16 @@ static void change_said(struct twin *t)
 	uint32_t section = sass_section_of(&t->made, ".nv.shared.", t->made.kernels[0].text);
 	Elf64_Shdr *heads = (Elf64_Shdr *)(t->bytes + t->made.head.e_shoff);
 	const struct sass_section *info = &t->made.sections[t->made.kernels[0].info];
+	uint32_t own = sass_section_of(&t->app, ".nv.shared.", t->kernel->text);
+	uint64_t had = t->app.sections[own].head.sh_size, align = t->app.sections[own].head.sh_addralign;
 	struct sass_item item = { 0 };
 	size_t at = 0, before = 0;
 	uint8_t *attr;
 
 	if (!ok(section, "the twin has shared memory"))
 		return;
+	ok(own ? heads[section].sh_size == (had + align - 1) / align * align + SASS_COUNT_BYTES : heads[section].sh_size % 0x400 == SASS_COUNT_BYTES,
+	   "the word lies behind it, aligned as it is");
 	heads[section].sh_size -= SASS_COUNT_BYTES;
 	ok(refused(t, true, "it says of more or less shared memory than it has"), "not of the kernel's");
 	heads[section].sh_size += SASS_COUNT_BYTES;
@@ -438,6 +442,29 @@ static char *open_app(const char *file, const char *arch, char *path, size_t *si
 	return app;
 }
 
+/* The same with shared memory whose size is no multiple of its alignment. */
+static bool try_aligned(char **argv, char *app, size_t size)
+{
+	char path[] = "/tmp/gpubpf-counts-XXXXXX";
+	int fd = mkstemp(path);
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+	bool made;
+
+	gpubpf_diag_init(&diag);
+	if (fd < 0 || sass_cubin_open(app, size, &c, &diag) < 0)
+		abort();
+	for (uint32_t i = 0; i < c.nsections; i++)
+		if (!strncmp(c.sections[i].name, ".nv.shared.", 11) && strncmp(c.sections[i].name, ".nv.shared.reserved.", 20))
+			((Elf64_Shdr *)(app + c.head.e_shoff))[i].sh_addralign = 1024;
+	sass_cubin_finish(&c);
+	if (write(fd, app, size) != (ssize_t)size || close(fd))
+		abort();
+	made = try_object(argv, path, argv[4], app, size);
+	unlink(path);
+	return made;
+}
+
 int main(int argc, char **argv)
 {
 	char path[] = "/tmp/gpubpf-counts-XXXXXX";
@@ -455,6 +482,8 @@ int main(int argc, char **argv)
 	compiled = is_source(argv[2]);
 	for (int i = 4; i < argc; i++)
 		made &= try_object(argv, compiled ? path : argv[2], argv[i], app, size);
+	if (!compiled)
+		made &= try_aligned(argv, app, size);
 	count_blocks(strtoul(argv[3] + strlen("sm_"), NULL, 10));
 	ok(!made || (compiled ? seen_called : seen_before), compiled ? "one calls functions" : "some have programs at their exits");
 	if (compiled)
