@@ -25,6 +25,19 @@ static bool mirror(atomic_int *has, int want, CUresult (*set)(CUfunction f, int 
 	return true;
 }
 
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* What the application set on the original, which for the twin may be too much: it has as much as the device lets it. */
+static int wanted(const struct cuda_twin_handle *t, int attribute)
+{
+	int value = atomic_load_explicit(&t->original->attribute[attribute], memory_order_relaxed);
+
+	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? smaller(value, t->shared_more) : value;
+}
+
 /* What the application set on the original holds for the twin. */
 static bool mirror_attributes(struct cuda_twin_handle *t)
 {
@@ -32,8 +45,7 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	int config = atomic_load_explicit(&f->cache_config, memory_order_relaxed);
 
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
-		if (!mirror(&t->attribute[i], atomic_load_explicit(&f->attribute[i], memory_order_relaxed),
-			    cuda_next.cuFuncSetAttribute, t->f, i))
+		if (!mirror(&t->attribute[i], wanted(t, i), cuda_next.cuFuncSetAttribute, t->f, i))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
 		if (cuda_next.cuFuncSetCacheConfig(t->f, config))
@@ -43,20 +55,22 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	return true;
 }
 
-/* Shared memory beyond 48 KiB that was allowed by a way that we did not see. */
+/* Shared memory beyond 48 KiB that was allowed by a way that we did not see, or that is beyond them with the twin's own alone. */
 static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	CUfunction original;
 	int allowed = 0;
 
-	if (c->shared <= PLAIN_SHARED ||
+	if (t->shared_more >= 0 && c->shared > (unsigned)t->shared_more)
+		return false;
+	if (c->shared + (uint64_t)t->shared <= PLAIN_SHARED ||
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
 	original = cuda_plain_function(t->original, t->context);
 	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
-	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], allowed, cuda_next.cuFuncSetAttribute, t->f,
-		      FUNC_DYNAMIC_SHARED);
+	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], t->shared_more >= 0 ? smaller(allowed, t->shared_more) : allowed,
+		      cuda_next.cuFuncSetAttribute, t->f, FUNC_DYNAMIC_SHARED);
 }
 
 struct fitting {

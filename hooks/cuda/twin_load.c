@@ -15,6 +15,7 @@
 #define KERNEL_WORD "gpubpf_kernel"
 #define LAUNCH_WORD "gpubpf_launch"
 #define PID_WORD "gpubpf_pid"
+#define FUNC_SHARED 1    /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
 #define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
 
@@ -286,6 +287,17 @@ static CUresult store_pid(struct cuda_twin_handle *t)
 	return t->pid ? cuda_copy_to(&cuda_own, t->pid, &pid, sizeof(pid)) : 0;
 }
 
+/* A twin that counts a block's lanes has more of its own than the kernel, and launches may add so much less. */
+static void find_shared(struct cuda_twin_handle *t, CUdevice device)
+{
+	int all;
+
+	t->shared_more = -1;
+	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
+	    !cuda_own.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all >= t->shared)
+		t->shared_more = all - t->shared;
+}
+
 /* In the module's context. */
 static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
@@ -310,6 +322,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 		error = cuda_own.device_attribute(&t->all_registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
 	if (!error)
 		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+	if (!error)
+		find_shared(t, device);
 	if (cuda_next.cuFuncGetAttribute && !error) {
 		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,
 					     cuda_plain_function(t->original, t->context));

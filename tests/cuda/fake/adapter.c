@@ -177,6 +177,12 @@ static void reasons(void)
 	ok(s.launches == 20 && s.probed == 20, "threads that have room for different numbers: %llu of %llu launches probed",
 	   (unsigned long long)s.probed, (unsigned long long)s.launches);
 	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "roomy", tool.path, &probed);
+	s = fake_sum(&tool, "counted");
+	ok(s.launches == 9 && s.probed == 7 && s.missed == 2 && strstr(tool.seen->last_note, "shared memory"),
+	   "where a launch leaves no room for the twin's own shared memory it is missed, and told; what was allowed beyond does no harm");
+	fake_stop(&tool);
 	says("nodes", "nodes of a graph", "in graphs probes read");
 	says("captured", "a stream that is captured", "in graphs probes read");
 	says("part", "a kernel in two streams", "in several streams");

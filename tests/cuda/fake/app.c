@@ -79,6 +79,7 @@ static const char text[] = HEADER
 	ENTRY(faulty, "//fake fault\n")
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
 	ENTRY(stubborn, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n")
+	ENTRY(counted, "//fake param\n//fake twin-shared 16\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
 	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n")
@@ -425,6 +426,26 @@ static void refused(void)
 	told("scale", 1, 64);
 }
 
+/* The most that the device has is allowed of a kernel whose twin has some of it itself. */
+static void roomy(void)
+{
+	static const int shared[] = { 0, 20000, 48 * 1024, 48 * 1024 - 8, 99 * 1024 - 16, 99 * 1024 - 8, 99 * 1024, 0 };
+	CUdeviceptr word;
+	CUmodule module;
+	CUfunction f;
+	void *params[] = { &word };
+
+	begin(0);
+	f = load(&module, "counted");
+	word = new_word();
+	GOOD(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 48 * 1024, NULL, params, NULL));
+	GOOD(cu.cuFuncSetAttribute(f, 8, 99 * 1024));
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+		GOOD(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, shared[i], NULL, params, NULL));
+	printf("word %u\n", *to_host(word));
+	told("counted", 7, 7 * 64);
+}
+
 static void broken_twin(void)
 {
 	CUdeviceptr word;
@@ -708,7 +729,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },

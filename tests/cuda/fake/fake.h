@@ -4,6 +4,7 @@
  * kernel does what its PTX says in comments, at the launch itself or when the graph that captured it runs:
  *   //fake regs N        before an entry: its registers (default 32), of which an SM has 65536
  *   //fake twin-frame N  in an entry: bytes of stack that its twin takes (default 0, as it does itself)
+ *   //fake twin-shared N in an entry: bytes of shared memory that its twin has (default 0, as it does itself)
  *   //fake param         adds the launch's threads to the u32 that its first parameter points to
  *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
  *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
@@ -79,6 +80,7 @@ enum {
 
 	FAKE_SMS = 4,
 	FAKE_REGISTERS = 65536,
+	FAKE_SHARED = 99 * 1024,  /* a block's at most, where the function's attribute allows it; an SM has a KiB more */
 	FAKE_MAX_THREADS = 2048,  /* an SM holds */
 };
 
@@ -181,6 +183,7 @@ CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context);
 /* module.c */
 CUresult fake_open(struct fake_image *image, const void *data);
 struct CUfunc_st *fake_function(CUfunction f);  /* of a CUfunction, or of a CUkernel in the current context */
+int fake_shared_more(const struct CUfunc_st *f); /* bytes that a launch may add */
 void fake_modules_die(CUcontext context);
 uint64_t fake_variable(CUmodule module, const char *name);
 

@@ -338,7 +338,7 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	if (!l->f || l->f->module->context != fake_current())
 		return false;
 	if (threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
-	    (shared > 48 * 1024 && (int)shared > l->f->attribute[8]))
+	    (int)shared > fake_shared_more(l->f))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
 	l->target = params && params[0] ? *(uint64_t *)params[0] : 0;

@@ -485,11 +485,21 @@ FAKE_EXPORT CUresult cuLinkDestroy(CUlinkState state)
 
 /* ---- what functions tell ---- */
 
-static int frame(const struct fake_entry *e)
+static int of_twin(const struct fake_entry *e, const char *what)
 {
-	const char *at = strstr(e->from, "//fake twin-frame ");
+	const char *at = strstr(e->from, what);
 
-	return at && at < e->to && !strncmp(e->name, "gpubpf_twin_", 12) ? atoi(at + 18) : 0;
+	return at && at < e->to && !strncmp(e->name, "gpubpf_twin_", 12) ? atoi(at + strlen(what)) : 0;
+}
+
+static int shared_of(const struct CUfunc_st *f)
+{
+	return f->entry->from ? of_twin(f->entry, "//fake twin-shared ") : 0;
+}
+
+int fake_shared_more(const struct CUfunc_st *f)
+{
+	return f->attribute[8] ? f->attribute[8] : 48 * 1024 - shared_of(f);
 }
 
 FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
@@ -497,14 +507,15 @@ FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 	f = fake_function(f);
 	if (!f || attribute < 0 || attribute >= 16)
 		return FAKE_INVALID_VALUE;
-	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? frame(f->entry) : f->attribute[attribute];
+	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") : attribute == 1 ? shared_of(f) :
+		 attribute == 8 ? fake_shared_more(f) : f->attribute[attribute];
 	return 0;
 }
 
 FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
 {
 	f = fake_function(f);
-	if (!f || attribute < 8 || attribute >= 16)
+	if (!f || attribute < 8 || attribute >= 16 || (attribute == 8 && (value < 0 || value > FAKE_SHARED - shared_of(f))))
 		return FAKE_INVALID_VALUE;
 	f->attribute[attribute] = value;
 	return 0;
@@ -575,5 +586,7 @@ FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CU
 	*blocks = FAKE_REGISTERS / (f->entry->regs * threads);
 	if (*blocks * threads > FAKE_MAX_THREADS)
 		*blocks = FAKE_MAX_THREADS / threads;
+	if (*blocks * (shared + shared_of(f)) > FAKE_SHARED + 1024)
+		*blocks = (FAKE_SHARED + 1024) / (shared + shared_of(f));
 	return 0;
 }
