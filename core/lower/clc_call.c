@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "callback.h"
 #include "clc.h"
 #include "core/diag.h"
 #include "core/param.h"
@@ -241,24 +242,12 @@ static bool any_direct(const struct call *call)
 	return any;
 }
 
-/* The one function that the helper calls back. */
-static int called_back(const struct call *call, uint32_t *target)
-{
-	uint64_t pc = call->facts->konst[1];
-
-	if (!(call->facts->konst_mask >> 1 & 1) || pc >= call->c->prog->ninsns)
-		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "calls back one of several functions: call the helper with one in each place");
-	*target = (uint32_t)pc;
-	return 0;
-}
-
 /* Helper 164 on call->map. */
 static int each(const struct call *call)
 {
 	char next[64];
 	uint32_t target = 0;
-	int err = called_back(call, &target);
+	int err = lower_callback(call->c->prog, call->pc, &target, call->c->diag);
 
 	snprintf(next, sizeof(next), "gpubpf_map%u_%s(env%s", (uint32_t)(call->map - call->c->job->unit->maps),
 		 gpubpf_op_row(call->helper->op)->function, call->map->prototype ? ", r1" : "");
@@ -342,7 +331,7 @@ static int end_thread(const struct call *call)
 static int loop(const struct call *call)
 {
 	uint32_t target = 0;
-	int err = called_back(call, &target);
+	int err = lower_callback(call->c->prog, call->pc, &target, call->c->diag);
 
 	return err < 0 ? err : clc_loop(call->c, target);
 }

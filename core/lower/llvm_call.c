@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "callback.h"
 #include "core/param.h"
 #include "llvm_low.h"
 #include "maps/impl.h"
@@ -446,18 +447,6 @@ static int map_args(struct call *c, LLVMValueRef *args)
 	return n;
 }
 
-/* The one function that the helper calls back. */
-static int called_back(const struct call *c, uint32_t *target)
-{
-	uint64_t pc = c->facts->konst[1];
-
-	if (!(c->facts->konst_mask >> 1 & 1) || pc >= c->f->p->prog->ninsns)
-		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-				       "calls back one of several functions: call the helper with one in each place");
-	*target = (uint32_t)pc;
-	return 0;
-}
-
 /* Where the key lies that is handed on: for the library, and *shown, for the program. */
 static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 {
@@ -476,7 +465,7 @@ static int each(struct call *c)
 	struct low_rounds r;
 	uint32_t target = 0;
 	char name[64];
-	int n, err = called_back(c, &target);
+	int n, err = lower_callback(c->f->p->prog, c->pc, &target, c->l->diag);
 
 	c->layout = &l->job->layouts[c->map];
 	n = err < 0 ? err : map_args(c, args);
@@ -579,7 +568,7 @@ static int any_map(struct call *c, unsigned reg)
 static int loop(const struct call *c)
 {
 	uint32_t target = 0;
-	int err = called_back(c, &target);
+	int err = lower_callback(c->f->p->prog, c->pc, &target, c->l->diag);
 
 	return err < 0 ? err : low_loop(c->f, c->pc, target);
 }

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# one_of_two.sh EMIT OBJECT: whichever language it is lowered to, what calls back one of two functions is refused in the same words. TAP.
+emit=$1 n=0 failed=0
+for target in ptx clc; do
+	n=$((n + 1))
+	said=$("$emit" "$target" - /dev/null "$2" 2>&1)
+	if [ $? = 2 ] && echo "$said" | grep -q 'instruction 10: calls back one of several functions' &&
+		echo "$said" | grep -q 'try: call the helper with one in each place'; then
+		echo "ok $n - $target"
+	else
+		echo "not ok $n - $target: $said" | tr '\n' ' '
+		echo
+		failed=1
+	fi
+done
+echo "1..$n"
+exit $failed
