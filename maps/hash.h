@@ -70,12 +70,9 @@
 #define GPUBPF_HASH_SMALL 65536u     /* entries */
 #define GPUBPF_HASH_STEPS 64u        /* of the hand, in one turn */
 
-/* turns of a loop that a lane waits for a lock that is held, and for one that is stuck */
-#define GPUBPF_HASH_PATIENCE (1u << 22)
-#define GPUBPF_HASH_HASTE (1u << 10)
-/* and what a turn counts for in which the hand found nothing: twice round, and a thousand more, are the end */
+/* what a turn counts for in which the hand found nothing: twice round, and GPUBPF_HASTE more, are the end */
 #define GPUBPF_HASH_BARREN(max_entries) \
-	(GPUBPF_HASH_PATIENCE / (GPUBPF_HASH_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
+	(GPUBPF_PATIENCE / (GPUBPF_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /* A power of two at or above n, 0 < n <= 2^31; of small tables the next one, so that fewer keys share a bucket. */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
@@ -209,8 +206,14 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 /* after so many turns, wait for the lock once more? */
 GPUBPF_FN u32 gpubpf_hash_waits(u64 bucket, u32 turns)
 {
-	return turns < GPUBPF_HASH_HASTE ||
-	       (turns < GPUBPF_HASH_PATIENCE && gpubpf_load_u32(bucket) <= GPUBPF_HASH_HELD);
+	u32 lock;
+
+	if (turns < GPUBPF_HASTE || turns >= GPUBPF_PATIENCE)
+		return turns < GPUBPF_HASTE;
+	lock = gpubpf_load_u32(bucket);
+	if (lock)
+		gpubpf_rest(turns);
+	return lock <= GPUBPF_HASH_HELD;
 }
 
 GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)

@@ -63,6 +63,21 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 #include "machine_host.h"
 #endif
 
+/* Turns of a loop that a lane waits for another, and where one was waited for in vain: then nothing is done, and it is told.
+ * A system takes threads off its CPUs, on a busy machine for a tenth of a second. */
+#ifndef GPUBPF_PATIENCE
+#define GPUBPF_PATIENCE (1u << 22)
+#define GPUBPF_HASTE (1u << 10)
+#endif
+
+/* One turn more: a machine whose lanes can leave their processor to others does that after some. */
+#ifndef GPUBPF_HAS_REST
+GPUBPF_FN void gpubpf_rest(u32 turns)
+{
+	(void)turns;
+}
+#endif
+
 /* a function that is seldom called, from many places */
 #ifndef GPUBPF_FN_APART
 #define GPUBPF_FN_APART GPUBPF_FN

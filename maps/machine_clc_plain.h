@@ -13,6 +13,11 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #endif
 
+#if defined(__x86_64__) || defined(GPUBPF_X86)
+#define GPUBPF_PATIENCE (1u << 26) /* about a second */
+#define GPUBPF_HASTE (1u << 14)
+#endif
+
 #include "machine_lane.h"
 
 /* Between volatile accesses and atomics the hardware's order is enough on x86. */

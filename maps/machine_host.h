@@ -8,6 +8,10 @@
 
 #define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() needs no calibration */
 
+#define GPUBPF_PATIENCE (1u << 22) /* with gpubpf_rest() about a second */
+#define GPUBPF_HASTE (1u << 10)
+#define GPUBPF_HAS_REST
+
 #include <stddef.h>
 #include <time.h>
 
@@ -18,6 +22,13 @@ struct gpubpf_host_thread {
 };
 
 extern __thread const struct gpubpf_host_thread *gpubpf_host_thread; /* maps/host.c */
+
+/* Who is waited for may have a lower priority, to which nobody comes who yields alone. */
+GPUBPF_FN void gpubpf_rest(u32 turns)
+{
+	if (turns >= 4096 && turns % 512 == 0)
+		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+}
 
 #define GPUBPF_HOST_OP(type, name, builtin) \
 	GPUBPF_FN type gpubpf_rmw_##name##_##type(u64 a, type v) \

@@ -3,6 +3,9 @@
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
+#define GPUBPF_PATIENCE (1u << 26) /* on a CPU about a second */
+#define GPUBPF_HASTE (1u << 14)
+
 #define SPIRV_SCOPE_CROSS_DEVICE 0 /* SPIR-V 3.27, 3.25 */
 #define SPIRV_SCOPE_DEVICE 1
 #define SPIRV_RELAXED 0

@@ -46,10 +46,8 @@
 
 #define GPUBPF_QUEUE_PLENTY 1024     /* where so many are left, nobody looks before adding */
 
-/* turns of a loop: until a claim is given up, and where others have done so; until a ticket is void; until nothing to claim
- * means that there is nothing, though others are in the middle of something */
-#define GPUBPF_QUEUE_PATIENCE (1u << 22)
-#define GPUBPF_QUEUE_HASTE (1u << 10)
+/* turns of a loop until a ticket is void; until nothing to claim means that there is nothing, though others are in the middle
+ * of something */
 #define GPUBPF_QUEUE_LATE 32
 #define GPUBPF_QUEUE_QUIET 64
 
@@ -84,8 +82,9 @@ GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 /* `holds`: a ticket, whose entry's looks come to an end by themselves, or a cell, which is lost with who gives up. */
 GPUBPF_FN u32 gpubpf_queue_goes_on(u64 map, u32 turns, u32 holds)
 {
-	return turns < GPUBPF_QUEUE_HASTE || (holds && turns < 2 * GPUBPF_QUEUE_PATIENCE) ||
-	       (turns < GPUBPF_QUEUE_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
+	gpubpf_rest(turns);
+	return turns < GPUBPF_HASTE || (holds && turns < 2 * GPUBPF_PATIENCE) ||
+	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
 }
 
 GPUBPF_FN s64 gpubpf_queue_give_up(u64 map)

@@ -36,10 +36,6 @@
 #define GPUBPF_STACK_MOVING (1ul << 32)
 #define GPUBPF_STACK_CHANGE (1ul << 33)
 
-/* turns of a loop that a lane waits, and where others have done so in vain */
-#define GPUBPF_STACK_PATIENCE (1u << 22)
-#define GPUBPF_STACK_HASTE (1u << 10)
-
 GPUBPF_FN u64 gpubpf_stack_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 cell)
 {
 	return env->arena + data + (cell < max_entries ? cell : cell - max_entries) * stride;
@@ -47,8 +43,9 @@ GPUBPF_FN u64 gpubpf_stack_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 cell)
 
 GPUBPF_FN u32 gpubpf_stack_waits(u64 map, u32 turns)
 {
-	return turns < GPUBPF_STACK_HASTE ||
-	       (turns < GPUBPF_STACK_PATIENCE && !gpubpf_load_u32(map + GPUBPF_STACK_STUCK));
+	gpubpf_rest(turns);
+	return turns < GPUBPF_HASTE ||
+	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_STACK_STUCK));
 }
 
 GPUBPF_FN s64 gpubpf_stack_give_up(u64 map)

@@ -3,8 +3,10 @@
  * flags, full maps. */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <pthread.h>
 
 #include "fixture.h"
+#include "maps/hash.h"
 #include "tests/tap.h"
 
 #define THREADS 6
@@ -143,6 +145,39 @@ static void test_run(uint32_t type, uint32_t use, uint32_t size, bool runs)
 	fixture_end(&f);
 }
 
+static void *let_go(void *lock)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	gpubpf_store_release_u32((u64)(uintptr_t)lock, 0);
+	return NULL;
+}
+
+/* Whoever holds a lock may be off the CPU for a while, and whoever is gone for ever. */
+static void test_held(void)
+{
+	static const uint32_t key = 7;
+	struct gpubpf_map_ctl *ctl;
+	struct fixture f;
+	pthread_t holder;
+	u64 lock;
+
+	if (!begin(&f, BPF_MAP_TYPE_HASH, 4, 16, GPUBPF_USE_WRITE))
+		return;
+	ctl = (void *)((char *)f.arena + f.layout.maps[0].ctl);
+	lock = gpubpf_hash_bucket_at(&f.env, f.layout.maps[0].ctl, gpubpf_hash_bucket((const u8 *)&key, 4, 16));
+	gpubpf_store_u32(lock, GPUBPF_HASH_HELD);
+	pthread_create(&holder, NULL, let_go, (void *)(uintptr_t)lock);
+	ok(!update(&f, &key, 1, 0) && holds(&f, &key, 1) && !ctl->lock_timeouts, "a lock that is held for 100 ms is waited for");
+	pthread_join(holder, NULL);
+	gpubpf_store_u32(lock, GPUBPF_HASH_HELD);
+	ok(gpubpf_host_delete(&f.env, &f.view[0], &key) == -EBUSY && ctl->lock_timeouts == 1 && holds(&f, &key, 1) &&
+	   gpubpf_load_u32(lock) == GPUBPF_HASH_STUCK, "one that is held for ever is not, and that is counted");
+	ok(!update(&f, &key, 2, 0) && holds(&f, &key, 2), "what needs no lock is done all the same");
+	gpubpf_store_release_u32(lock, 0);
+	ok(!gpubpf_host_delete(&f.env, &f.view[0], &key) && !holds(&f, &key, 2), "and all, when it has been let go");
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	static const uint32_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24 };
@@ -159,5 +194,6 @@ int main(void)
 	test_run(BPF_MAP_TYPE_HASH, GPUBPF_USE_WRITE, 8, false);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		test_keys(sizes[i]);
+	test_held();
 	return done();
 }

@@ -262,6 +262,8 @@ static void test_refused(void)
 struct work {
 	struct fixture *f;
 	uint64_t seed, wrong;
+	int err;        /* the last wrong operation's, or what a look-up found */
+	uint64_t value;
 	uint32_t *over;
 	bool writes;
 };
@@ -274,7 +276,10 @@ static void write_all(struct work *w)
 		int err = i & 1 ? gpubpf_map_delete(&w->f->view[0], &key) :
 				  gpubpf_map_update(&w->f->view[0], &key, &value, BPF_ANY);
 
-		w->wrong += err && err != -ENOENT;
+		if (err && err != -ENOENT) {
+			w->wrong++;
+			w->err = err;
+		}
 	}
 	__atomic_fetch_add(w->over, 1, __ATOMIC_RELEASE);
 }
@@ -285,8 +290,13 @@ static void read_all(struct work *w)
 		struct key key = { .length = 32, .data = { 10, 1 } };
 		uint64_t value = 0;
 
-		w->wrong += gpubpf_map_lookup(&w->f->view[0], &key, &value) != 0 || value >> 32 != 10 ||
-			    (uint32_t)value < 8 || (uint32_t)value > 32;
+		int err = gpubpf_map_lookup(&w->f->view[0], &key, &value);
+
+		if (err || value >> 32 != 10 || (uint32_t)value < 8 || (uint32_t)value > 32) {
+			w->wrong++;
+			w->err = err;
+			w->value = value;
+		}
 	}
 }
 
@@ -322,6 +332,9 @@ static void test_threads(uint64_t seed)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(thread[i], NULL);
 		wrong += w[i].wrong;
+		if (w[i].wrong)
+			note("%s %u: %llu wrong, error %d, value 0x%llx", w[i].writes ? "writer" : "reader", i,
+			     (unsigned long long)w[i].wrong, w[i].err, (unsigned long long)w[i].value);
 	}
 	ok(!wrong && gpubpf_map_drops(&f.view[0]) == 0, "readers beside writers: the prefix that stays, or a longer one");
 	fixture_end(&f);
