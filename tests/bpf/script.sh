@@ -14,18 +14,7 @@ use_device pocl
 bpftrace -e 'BEGIN { exit(); }' > "$T/out" 2>&1 || all_skipped "bpftrace does not run here: $(grep -m 1 ERROR "$T/out")"
 objcopy --redefine-sym host_step=step_one "$LOOP" "$T/app"
 bpftool gen skeleton "$OBJ/script.bpf.o" > "$T/script.skel.h" 2> "$T/err" && $cc -O1 -I"$T" "$src/script.c" -o "$T/loader" -lbpf 2> "$T/err" || all_skipped "no skeleton: $(grep -m 1 . "$T/err")"
-# A launch has 1024 threads, and is one call: of all numbers the thousands are launches. A value's bytes stand beside its number.
-counted() {
-	sed -E "s|$T/||g; s/^Attaching.*//; s/(perf_event +prog) [0-9]+/\1 N/; s/\"value\":\[\"0x[^]]*\]/\"value\":N/g; s/ +/ /g; /^$/d" | awk '{
-		line = ""; rest = $0
-		while (match(rest, /[0-9]+/)) {
-			n = substr(rest, RSTART, RLENGTH); before = substr(rest, RSTART - 1, 1)
-			if (n >= 1024 && length(n) < 12 && before !~ /[A-Za-z_x.]/) n = int(n / 1024) + n % 1024
-			line = line substr(rest, 1, RSTART - 1) n; rest = substr(rest, RSTART + RLENGTH)
-		}
-		print line rest
-	}'
-}
+. "$src/tool_words.sh"
 seed=${GPUBPF_TEST_SEED:-$(date +%s)} until=$(($(date +%s) + seconds))
 while [ "$n" = 0 ] || [ "$(date +%s)" -lt "$until" ]; do
 	"$src/script_random.py" "$src/tool_words.sh" "$src/tool_random.py" "$seed" 15 > "$T/steps"

@@ -73,7 +73,7 @@ def look():
                                f"t map update {at} key 2 0 0 0 value {r.randrange(99)} 0 0 0 0 0 0 0", f"t btf dump map {at}"]))
     else:
         key = r.randrange(5)
-        lines.append(r.choice([f"t map dump {at} | sort", f"t {j}map show {at}", f"t map lookup {at} key {key} 0 0 0",
+        lines.append(r.choice([f"t map dump {at} | in_order", f"t {j}map show {at}", f"t map lookup {at} key {key} 0 0 0",
                                f"t map update {at} key {key} 0 0 0 value 3 0 0 0 0 0 0 0 {r.choice(['any', 'noexist', 'exist'])}",
                                f"t map delete {at} key 4 0 0 0", f"t map getnext {at} key 200 0 0 0 > /dev/null"]))
 
