@@ -380,7 +380,7 @@ static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 	uint32_t at = p->around->list[from].place.at, stands = p->out->stands[at], start = p->out->n, given = 0;
 	const struct sass_access *access = access_of(p->around, from, to);
 	struct sass_insn own = p->out->insns[stands], was = sass_code_at(p->code, at);
-	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
+	unsigned waits = sass_waits(own) | p->left | (p->code->predicates_late ? ALL_BOARDS : 0);
 
 	for (uint32_t i = from; i < to; i++)
 		given |= p->around->list[i].body->given;

@@ -128,7 +128,7 @@ static unsigned left_at_entry(const struct checked *c)
 
 static int check_barriers(struct checked *c)
 {
-	unsigned used = sass_barriers_used(c->code) & ~left_at_entry(c);
+	unsigned used = c->code->barriers_used & ~left_at_entry(c);
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
@@ -331,7 +331,7 @@ static int check_in_flight(struct checked *c)
 	writes = writes_predicate(c, c->exit, end);
 	if (writes == end)
 		return 0;
-	if (low >= c->regs && sass_predicates_late(c->code) && !waits_for_all(c))
+	if (low >= c->regs && c->code->predicates_late && !waits_for_all(c))
 		return sass_check_wrong(c, c->exit, "a predicate may be written late");
 	if (time_until(c, writes) < SASS_PREDICATE_TIME)
 		return sass_check_wrong(c, writes, "a predicate of the kernel's may be on its way");

@@ -125,7 +125,7 @@ static int check_parting(struct stub *s, uint32_t i, struct sass_insn insn)
 	unsigned barrier = sass_field(insn, 16, 4);
 
 	if (s->meeting != SASS_NONE || s->kept != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
-	    sass_barriers_used(s->c->code) >> barrier & 1 || !does_same(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
+	    s->c->code->barriers_used >> barrier & 1 || !does_same(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
 	    !does_same(insn_at(s->c, behind - 1), sass_bsync(barrier)))
 		return sass_check_wrong(s->c, i, "lanes of a probe part who do not meet again");
 	s->meeting = behind - 1;
@@ -253,7 +253,7 @@ static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
 static int check_start(struct stub *s, uint32_t i, unsigned left)
 {
 	struct sass_insn first = insn_at(s->c, i);
-	unsigned waits = sass_waits(s->own) | left | (sass_predicates_late(s->c->code) ? ALL_BOARDS : 0);
+	unsigned waits = sass_waits(s->own) | left | (s->c->code->predicates_late ? ALL_BOARDS : 0);
 
 	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_waits(first))
 		return sass_check_wrong(s->c, i, "a probe does not wait for what is in flight");

@@ -186,7 +186,7 @@ static int step(struct walk *w, uint32_t i, struct sass_insn insn)
 static int check_stub(struct walk *w, uint32_t from, unsigned left)
 {
 	struct checked *c = w->c;
-	unsigned waits = sass_waits(w->own) | left | (sass_predicates_late(c->code) ? ALL_BOARDS : 0);
+	unsigned waits = sass_waits(w->own) | left | (c->code->predicates_late ? ALL_BOARDS : 0);
 	int err = 0;
 
 	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||

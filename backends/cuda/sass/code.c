@@ -438,6 +438,44 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	return err < 0 ? err : take_marks(&c->sections[k->info], code, diag);
 }
 
+static unsigned find_barriers_used(const struct sass_code *code)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = code->begin; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		switch (sass_opcode(insn) & 0x1ff) {
+		case 0x155: case 0x156: /* BMOV: from, to */
+			used |= 1u << sass_field(insn, 24, 4);
+			/* fall through */
+		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
+			used |= 1u << sass_field(insn, 16, 4);
+		}
+	}
+	return used;
+}
+
+static bool find_predicates_late(const struct sass_code *code)
+{
+	if (code->calls)
+		return true;
+	for (uint32_t i = 0; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		switch (sass_opcode(insn) & 0x1ff) {
+		case 0x02a: case 0x102: case 0x189: /* DSETP, FCHK, SHFL */
+		case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
+			if (sass_field(insn, 81, 3) == SASS_PT)
+				break;
+			/* fall through */
+		case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+			return true;
+		}
+	}
+	return false;
+}
+
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
 		   struct gpubpf_diag *diag)
 {
@@ -454,6 +492,8 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	if (!err) {
 		code->tail = find_tail(code);
 		code->late_entry = find_late_entry(code);
+		code->predicates_late = find_predicates_late(code);
+		code->barriers_used = find_barriers_used(code);
 	}
 	if (err < 0)
 		sass_code_finish(code);

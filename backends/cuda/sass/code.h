@@ -26,6 +26,8 @@ struct sass_code {
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
 	bool calls, by_pointer;    /* it calls functions of other sections (callees.h), by pointers */
 	bool barrier;              /* it waits for other threads of its block or cluster */
+	bool predicates_late;      /* something of it, or of what it calls, may write a predicate late */
+	unsigned barriers_used;    /* its convergence barriers, as bits */
 	uint32_t begin;            /* its first instruction, behind what all code for an architecture begins with */
 	bool entry_moves;          /* that can be carried out elsewhere, and nothing branches to it */
 	uint32_t late_entry;       /* another that can, with nothing but slow reads before it, which write no predicate; or that */

@@ -163,7 +163,7 @@ static void put_stub(struct putting *p, uint32_t at)
 {
 	uint32_t stands = p->out->stands[at];
 	struct sass_insn own = sass_code_at(p->code, at);
-	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
+	unsigned waits = sass_waits(own) | p->left | (p->code->predicates_late ? ALL_BOARDS : 0);
 	struct sass_constant k;
 
 	sass_constant_of(own, &k); /* known: sass_code_read() */

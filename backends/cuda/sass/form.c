@@ -87,7 +87,7 @@ static unsigned width(char kind, struct sass_insn insn)
 struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
 {
 	char kind = form->operands[i];
-	bool uniform = strchr(SASS_UNIFORM_KINDS, kind);
+	bool uniform = sass_is_uniform_kind(kind);
 	struct sass_operand o = { .at = sass_operand_at[i], .uniform = uniform, .written = i == 0 };
 
 	if (kind == '-' || (kind == 'y' && !sass_field(insn, 91, 1)))

@@ -43,7 +43,17 @@ struct sass_form {
 
 #define SASS_OPERANDS 4
 extern const uint8_t sass_operand_at[SASS_OPERANDS];
-#define SASS_UNIFORM_KINDS "uUvVwny" /* of operands */
+
+static inline bool sass_is_uniform_kind(char kind) /* of an operand */
+{
+	switch (kind) {
+	case 'u': case 'U': case 'v': case 'V': case 'w': case 'n': case 'y':
+		return true;
+	default:
+		return false;
+	}
+}
+
 extern const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS];
 
 /* NULL: probes have no such instruction */

@@ -71,7 +71,7 @@ static int choose_registers(struct grafting *p, uint32_t regs)
  * the probe nobody does any more. */
 static void choose_barriers(struct grafting *p)
 {
-	unsigned used = sass_barriers_used(p->code), n = 0;
+	unsigned used = p->code->barriers_used, n = 0;
 
 	for (int own = 0; own < 2; own++)
 		for (unsigned b = SASS_BARRIERS; b--;)
@@ -238,7 +238,7 @@ static unsigned left_by_others(const struct grafting *p)
 static unsigned put_waits(struct grafting *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->apart ? SASS_PREDICATE_TIME : time_to_predicate(p->exit);
-	bool late = p->exit->predicates && !p->apart && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
+	bool late = p->exit->predicates && !p->apart && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
 	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);

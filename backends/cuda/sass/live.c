@@ -75,30 +75,10 @@ bool sass_may_meet(struct sass_insn insn, uint32_t n)
 	return false;
 }
 
-unsigned sass_barriers_used(const struct sass_code *code)
-{
-	unsigned used = 0;
-
-	for (uint32_t i = code->begin; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x155: case 0x156: /* BMOV: from, to */
-			used |= 1u << sass_field(insn, 24, 4);
-			/* fall through */
-		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
-			used |= 1u << sass_field(insn, 16, 4);
-		}
-	}
-	return used;
-}
-
 unsigned sass_barrier_free(const struct sass_code *code)
 {
-	unsigned used = sass_barriers_used(code);
-
 	for (unsigned b = SASS_BARRIERS; b--;)
-		if (!(used >> b & 1))
+		if (!(code->barriers_used >> b & 1))
 			return b;
 	return SASS_BARRIERS;
 }
@@ -124,25 +104,5 @@ bool sass_has_bar(const struct sass_code *code)
 	for (uint32_t i = 0; i < code->n; i++)
 		if ((sass_opcode(sass_code_at(code, i)) & 0x1ff) == 0x11d)
 			return true;
-	return false;
-}
-
-bool sass_predicates_late(const struct sass_code *code)
-{
-	if (code->calls)
-		return true;
-	for (uint32_t i = 0; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x02a: case 0x102: case 0x189: /* DSETP, FCHK, SHFL */
-		case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
-			if (sass_field(insn, 81, 3) == SASS_PT)
-				break;
-			/* fall through */
-		case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
-			return true;
-		}
-	}
 	return false;
 }

@@ -33,15 +33,12 @@ int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, 
 /* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
  * the first n. */
 bool sass_may_meet(struct sass_insn insn, uint32_t n);
-/* Convergence barriers that the kernel uses, as bits; the highest that it does not, SASS_BARRIERS: it uses all. */
+/* The highest convergence barrier that the kernel does not use, SASS_BARRIERS: it uses all. */
 #define SASS_BARRIERS 16
-unsigned sass_barriers_used(const struct sass_code *code);
 unsigned sass_barrier_free(const struct sass_code *code);
 /* Predicates that the kernel may write, as bits. */
 unsigned sass_predicates_used(const struct sass_code *code);
 /* Whether it has a barrier of its own at which a block's lanes wait (BAR); code->barrier is also that of clusters, or of what it calls. */
 bool sass_has_bar(const struct sass_code *code);
-/* Whether something of the kernel, or of what it calls, may write a predicate late. */
-bool sass_predicates_late(const struct sass_code *code);
 
 #endif

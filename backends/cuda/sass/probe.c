@@ -176,7 +176,7 @@ static uint8_t mapped(const struct work *w, uint64_t uniform)
 static struct sass_insn map_fields(const struct work *w, const struct sass_form *form, struct sass_insn insn)
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
-		if (form->operands[i] != '-' && strchr(SASS_UNIFORM_KINDS, form->operands[i]))
+		if (sass_is_uniform_kind(form->operands[i]))
 			insn = sass_with(insn, sass_operand_at[i], 8, mapped(w, sass_field(insn, sass_operand_at[i], 6)));
 	return insn;
 }

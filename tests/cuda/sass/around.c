@@ -366,7 +366,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 {
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
-	struct run run = { .used = sass_barriers_used(code), .barrier = NO_BARRIER };
+	struct run run = { .used = code->barriers_used, .barrier = NO_BARRIER };
 	bool meant;
 
 	random_thread(&before);
