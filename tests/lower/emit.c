@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit [-kx] [-r N] TARGET CPU OUT OBJECT   the object's programs, verified, a site each
- * emit [-kx] TARGET CPU OUT -               programs as lines of hex on standard input, unproven
+ * emit [-kx] [-r N] TARGET CPU OUT OBJECT      the object's programs, verified, a site each
+ * emit [-kx] TARGET CPU OUT -                  programs as lines of hex on standard input, unproven
+ * emit [-kx] [TARGET CPU OUT]... OBJECT|-      the same for several; what is refused has its diagnostic in OUT.refused instead
  *
  * Writes what the target's worker emits and prints the milliseconds that verifying and emitting took: the least
  * and the median of N when asked, after one run that starts the worker; then the median of verifying alone. CPU "-": the target's default. -k: kernels
@@ -38,13 +39,16 @@ static struct gpubpf_device_caps caps = {
 	.clock = GPUBPF_CLOCK_KHR, .compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 
-static int refused(const struct gpubpf_diag *diag)
+/* Told on standard error, or in a file of that name. */
+static int refused(const struct gpubpf_diag *diag, const char *path)
 {
+	FILE *f = path ? fopen(path, "w") : stderr;
 	char text[4096];
 
 	gpubpf_diag_format(diag, text, sizeof(text));
-	fprintf(stderr, "%s\n", text);
-	return 2;
+	if (!f || fprintf(f, "%s\n", text) < 0 || (path && fclose(f)))
+		return 1;
+	return path ? 0 : 2;
 }
 
 static double now_ms(void)
@@ -175,7 +179,7 @@ static int write_file(const char *path, const struct gpubpf_blob *blob)
 	return 0;
 }
 
-static int run(struct job *j, const char *target, const struct gpubpf_target_opts *opts, int runs, const char *out)
+static int run(struct job *j, const char *target, const struct gpubpf_target_opts *opts, int runs, const char *out, const char *why)
 {
 	const struct gpubpf_target_info *info = gpubpf_target_find(target);
 	struct gpubpf_worker_opts worker_opts = { .kind = info ? info->worker : 0, .timeout_ms = 240000 };
@@ -202,15 +206,32 @@ static int run(struct job *j, const char *target, const struct gpubpf_target_opt
 			err = gpubpf_worker_emit(worker, target, &j->lower, opts, &blob, &diag);
 		ms[i ? i - 1 : 0] = now_ms() - start;
 	}
+	gpubpf_worker_cancel(worker); /* its process serves the next target */
 	gpubpf_worker_destroy(worker);
 	if (err < 0)
-		return refused(&diag);
+		return refused(&diag, why);
 	qsort(ms, runs ? runs : 1, sizeof(ms[0]), compare);
 	qsort(verified, runs ? runs : 1, sizeof(verified[0]), compare);
 	printf("%.2f %.2f %.3f\n", ms[0], ms[runs / 2], verified[runs / 2]);
 	err = write_file(out, &blob);
 	free(blob.data);
 	return err;
+}
+
+/* Each target, CPU and file of the words; the first status that is not 0. */
+static int run_each(struct job *j, char **words, int n, struct gpubpf_target_opts *opts, int runs)
+{
+	char why[4096];
+	int status = 0;
+
+	gpubpf_workers_keep(true);
+	for (int i = 0; i < n && !status; i += 3) {
+		opts->cpu = strcmp(words[i + 1], "-") ? words[i + 1] : NULL;
+		snprintf(why, sizeof(why), "%s.refused", words[i + 2]);
+		status = run(j, words[i], opts, runs, words[i + 2], n > 3 ? why : NULL);
+	}
+	gpubpf_workers_keep(false);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -227,19 +248,17 @@ int main(int argc, char **argv)
 		caps.bits |= opt == 'x' ? GPUBPF_CAP_X86 : 0;
 		runs = opt == 'r' ? atoi(optarg) : runs;
 	}
-	if (argc - optind != 4 || runs < 0 || runs >= MAX_RUNS)
+	if (argc - optind < 4 || (argc - optind) % 3 != 1 || runs < 0 || runs >= MAX_RUNS)
 		return 1;
-	argv += optind;
-	opts.cpu = strcmp(argv[1], "-") ? argv[1] : NULL;
 	gpubpf_diag_init(&diag);
-	if (!strcmp(argv[3], "-")) {
+	if (!strcmp(argv[argc - 1], "-")) {
 		read_raw(&job);
 	} else {
-		load_opts.paths = (const char *const *)&argv[3];
+		load_opts.paths = (const char *const *)&argv[argc - 1];
 		if (gpubpf_load(&load_opts, &loaded, &diag) < 0)
-			return refused(&diag);
+			return refused(&diag, NULL);
 		job.unit = &loaded->unit;
 	}
 	make_sites(&job, loaded == NULL);
-	return run(&job, argv[0], &opts, runs, argv[2]);
+	return run_each(&job, argv + optind, argc - optind - 1, &opts, runs);
 }
