@@ -22,6 +22,7 @@ class Prober:
         self.before = list(before)
         self.cache = tempfile.TemporaryDirectory()
         self.env["XDG_CACHE_HOME"] = self.cache.name
+        self.natives = {}
 
     tap, skip, plan = staticmethod(ok), staticmethod(skip), staticmethod(plan)
 
@@ -42,7 +43,13 @@ class Prober:
         return self.run(tool + ["--"] + self.before + command)
 
     def native(self, command):
-        """The measure of a probed run; a runtime that crashes by itself now and then gets three tries."""
+        """The measure of a probed run, which is run once; a runtime that crashes by itself now and then gets three tries."""
+        key = (*self.before, *command, *sorted(self.env.items()))
+        if key not in self.natives:
+            self.natives[key] = self.run_native(command)
+        return self.natives[key]
+
+    def run_native(self, command):
         for _ in range(3):
             native = self.run(self.before + command)
             if not isinstance(native[0], int) or 0 <= native[0] < 128:

@@ -10,6 +10,7 @@ ARCH = "gfx90a"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 HEADERS = "/usr/include/hip/hip_runtime.h"
 FLAGS = ["-O2", "-std=c++17", "-w", f"--offload-arch={ARCH}", "-mcode-object-version=4"]
+QUICK = ["-Xarch_host", "-O0"]  # the host's part, in which no probe is
 # of all programs: to read them, for the host and for the device, is most of what compiling one takes
 FIRST = ["hip/hip_runtime.h", "cstdint", "cstdio", "cstdlib", "map", "mutex", "string", "vector"]
 
@@ -19,7 +20,7 @@ def compilers():
     found = {}
     clang = shutil.which("clang++-19")
     if clang and shutil.which("ld.lld-19"):
-        found["clang-19"] = [clang, "-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={BITCODE}"]
+        found["clang-19"] = [clang, "-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={BITCODE}", *QUICK]
     if shutil.which("hipcc"):
         found["hipcc"] = [shutil.which("hipcc")]
     return found if os.path.exists(HEADERS) else {}
@@ -47,8 +48,8 @@ def with_headers(compiler, folder):
     os.mkdir(first + ".pch")
     with open(first, "w", encoding="ascii") as f:
         f.writelines(f"#include <{name}>\n" for name in FIRST)
-    for side in "host", "device":
-        p = subprocess.run(compiler + FLAGS + [f"--cuda-{side}-only", "-fsyntax-only", first] +
+    for side, more in ("host", ["-fpch-instantiate-templates"]), ("device", []):
+        p = subprocess.run(compiler + FLAGS + more + [f"--cuda-{side}-only", "-fsyntax-only", first] +
                            [word for cc1 in ("-emit-pch", "-o", f"{first}.pch/{side}") for word in ("-Xclang", cc1)],
                            capture_output=True, text=True, timeout=300, check=False)
         if p.returncode:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our HIP programs on a simulated AMD GPU, native and probed: run.py BUILD [NAME...] (TAP; see tests/probing.py)"""
 import concurrent.futures
+import functools
 import glob
 import hashlib
 import json
@@ -30,6 +31,7 @@ folder = tempfile.TemporaryDirectory()
 found[first] = hip.with_headers(found[first], folder.name)
 
 
+@functools.cache
 def make(name, compiler):
     """The program's path."""
     to = os.path.join(folder.name, f"{name}-{compiler}")
