@@ -158,33 +158,33 @@ static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool
 	return err;
 }
 
-/* the last that others may be alike: kernels of one image follow each other */
+/* The last that others may be alike, without sums that they keep and with: kernels of one image follow each other, and some ask for both. */
 static struct kept {
-	bool is, keeps_sums;
+	bool is;
 	uint8_t alike[GPUBPF_IMAGE_DIGEST];
 	char cpu[16];
 	struct made probes;
-} kept;
+} kept[2];
 
-static bool is_kept(const uint8_t *alike, const char *cpu, bool keeps_sums)
+static bool is_kept(const struct kept *k, const uint8_t *alike, const char *cpu)
 {
-	return kept.is && kept.keeps_sums == keeps_sums && !strcmp(kept.cpu, cpu) && !memcmp(kept.alike, alike, sizeof(kept.alike));
+	return k->is && !strcmp(k->cpu, cpu) && !memcmp(k->alike, alike, sizeof(k->alike));
 }
 
 static int keep_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool keeps_sums,
 		       struct gpubpf_diag *diag)
 {
+	struct kept *k = &kept[keeps_sums];
 	int err;
 
-	if (is_kept(alike, cpu, keeps_sums))
+	if (is_kept(k, alike, cpu))
 		return 0;
-	if (kept.is)
-		made_finish(&kept.probes);
-	err = make_probes(job, cpu, keeps_sums, &kept.probes, diag);
-	kept.is = !err;
-	kept.keeps_sums = keeps_sums;
-	memcpy(kept.alike, alike, sizeof(kept.alike));
-	strcpy(kept.cpu, cpu);
+	if (k->is)
+		made_finish(&k->probes);
+	err = make_probes(job, cpu, keeps_sums, &k->probes, diag);
+	k->is = !err;
+	memcpy(k->alike, alike, sizeof(k->alike));
+	strcpy(k->cpu, cpu);
 	return err;
 }
 
@@ -198,7 +198,7 @@ static int make_with(const struct cuda_opened *app, const struct gpubpf_lower_jo
 
 	if (alike) {
 		err = keep_probes(job, alike, cpu, way.keeps_sums, diag);
-		return err ? err : inject(app, job, &kept.probes.m, way, out, diag);
+		return err ? err : inject(app, job, &kept[way.keeps_sums].probes.m, way, out, diag);
 	}
 	err = make_probes(job, cpu, way.keeps_sums, &own, diag);
 	if (err < 0)
