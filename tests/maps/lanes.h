@@ -31,6 +31,11 @@ static inline uint32_t gpubpf_warp_ballot(uint32_t lanes, uint32_t bit)
 	return bit ? lanes : 0;
 }
 
+static inline void gpubpf_warp_sync(uint32_t lanes)
+{
+	(void)lanes;
+}
+
 static inline uint32_t gpubpf_warp_active(void)
 {
 	return LANES;
