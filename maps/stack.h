@@ -55,6 +55,12 @@ GPUBPF_FN s64 gpubpf_stack_give_up(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
+/* The word and the oldest as they were read: nothing moves, and they can be. */
+GPUBPF_FN u32 gpubpf_stack_is_still(u64 word, u32 oldest, u32 max_entries)
+{
+	return !(word & GPUBPF_STACK_MOVING) && (u32)word <= max_entries && oldest < max_entries;
+}
+
 /* the lanes that are here with this stack, with the word and the oldest as one of them read them; of this lane its number
  * among them */
 struct gpubpf_stack_look {
@@ -169,7 +175,7 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
 		gpubpf_stack_look(map, map_flags, &l);
 		count = (u32)l.word;
-		if ((l.word & GPUBPF_STACK_MOVING) || count > max_entries || l.oldest >= max_entries)
+		if (!gpubpf_stack_is_still(l.word, l.oldest, max_entries))
 			continue;
 		room = max_entries - count;
 		if (room == 0) {
@@ -203,7 +209,7 @@ GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 
 	*word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
 	*oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
 	count = (u32)*word;
-	if ((*word & GPUBPF_STACK_MOVING) || count == 0 || count > max_entries || *oldest >= max_entries)
+	if (count == 0 || !gpubpf_stack_is_still(*word, *oldest, max_entries))
 		return 0;
 	cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, *oldest + count - 1);
 	*state = gpubpf_load_acquire_u32(cell);
@@ -228,7 +234,7 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
 		gpubpf_stack_look(map, map_flags, &l);
 		count = (u32)l.word;
-		if ((l.word & GPUBPF_STACK_MOVING) || count > max_entries || l.oldest >= max_entries)
+		if (!gpubpf_stack_is_still(l.word, l.oldest, max_entries))
 			continue;
 		if (count == 0) {
 			done = 1;
