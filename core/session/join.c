@@ -24,7 +24,8 @@ struct joining {
 
 static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_opts opts = { .paths = &path, .npaths = 1, .all_gpu = j->s->opts.all_gpu };
+	struct gpubpf_load_opts opts = { .paths = &path, .npaths = 1, .values = j->s->values, .nvalues = j->s->nvalues,
+					 .all_gpu = j->s->opts.all_gpu };
 	uint64_t start = gpubpf_now_ns();
 	int err = gpubpf_load(&opts, &j->more, diag);
 
@@ -39,6 +40,20 @@ static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_
 		if (!strcmp(s->loaded->objects[i].sha256, object->sha256))
 			return (int)i;
 	return -1;
+}
+
+/* The session's object of that number is this one, whose data has begun: with what that was given, if it is by the same name. */
+static int is_that(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_loaded_object *object = &s->loaded->objects[number];
+
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		if (!strcmp(s->values[i].object, path) && strncmp(object->path, path, sizeof(object->path) - 1)) {
+			gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%s: its %s was given a value, and the session has it already, as %s",
+					path, s->values[i].map, object->path);
+			return -EBUSY;
+		}
+	return number;
 }
 
 /* Those whose number is -1 come behind what there is. How many maps there are then. */
@@ -278,7 +293,7 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 		int same = find_same(s, &j->more->objects[0]);
 
 		memset(j->at, -1, sizeof(j->at));
-		err = same >= 0 ? same : join(j, NULL, &diag);
+		err = same >= 0 ? is_that(s, same, path, &diag) : join(j, NULL, &diag);
 		gpubpf_loaded_destroy(j->more);
 	}
 	free(j);

@@ -282,11 +282,32 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 	return 0;
 }
 
+/* By the name that reports have. */
+static bool has_loaded(const struct gpubpf_session *s, const char *object)
+{
+	for (uint32_t i = 0; s->loaded && i < s->loaded->nobjects; i++)
+		if (!strncmp(s->loaded->objects[i].path, object, sizeof(s->loaded->objects[i].path) - 1))
+			return true;
+	return false;
+}
+
+/* One of the same data was given before: this one holds. */
+static void put_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
+{
+	for (uint32_t i = 0; i < s->nvalues; i++)
+		if (!strcmp(s->values[i].object, value->object) && !strcmp(s->values[i].map, value->map)) {
+			free_value(&s->values[i]);
+			s->values[i] = *value;
+			return;
+		}
+	s->values[s->nvalues++] = *value;
+}
+
 int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data, size_t size)
 {
 	struct gpubpf_load_value *grown, own = { .size = size };
 
-	if (s->state != GPUBPF_SESSION_NEW)
+	if (s->state == GPUBPF_SESSION_STOPPED || has_loaded(s, object))
 		return gpubpf_session_fail(s, -EBUSY, "%s: global data has no initial value after loading", map);
 	grown = realloc(s->values, (s->nvalues + 1) * sizeof(*grown));
 	if (grown)
@@ -299,7 +320,7 @@ int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *obje
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", map);
 	}
 	memcpy(own.data, data, size);
-	s->values[s->nvalues++] = own;
+	put_value(s, &own);
 	return 0;
 }
 

@@ -139,7 +139,9 @@ GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const ch
 					      size_t size);
 /* Give global data of an object, which is called as it was when it was added, other bytes than its file has: constants, as which
  * its programs are proven, too. map: the end of its name, ".rodata", ".data" or ".bss"; size: all of it. The last one holds.
- * Load refuses (-EINVAL) data that the object does not have, or of another size. -EBUSY after load, -ENOMEM. */
+ * Load refuses (-EINVAL) data that the object does not have, or of another size, and a name that no object has. After load
+ * it is for an object that joins, which add_object() then refuses likewise; -EBUSY when the session has an object of that
+ * name, or was stopped (and of add_object(), when it has one of the same bytes by another name). -ENOMEM. */
 GPUBPF_API int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
 						 size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */

@@ -340,6 +340,31 @@ static void test_initial(const char *object)
 	gpubpf_session__free(s);
 }
 
+/* Of an object that joins: with what is given before it comes, and not after. */
+static void test_joined(const char *first, const char *object)
+{
+	struct gpubpf_session *s = gpubpf_session__new(NULL);
+	uint64_t values[2] = { 77, 1 }, hits = 0;
+	uint32_t key = 0;
+	char again[4096];
+
+	snprintf(again, sizeof(again), "%s/%s", object[0] == '/' ? "" : ".", object);
+	gpubpf_session__add_object(s, first);
+	ok(!gpubpf_session__load(s) && gpubpf_session__set_initial_value(s, first, ".data", values, 8) == -EBUSY,
+	   "an object that was loaded has begun: %s", gpubpf_session__error(s));
+	ok(!gpubpf_session__set_initial_value(s, object, ".data", values, 16) && gpubpf_session__add_object(s, object) == -EINVAL &&
+	   strstr(gpubpf_session__error(s), "16 bytes") && !gpubpf_session__find_map_by_name(s, "session.data"),
+	   "one that joins is refused other sizes: %s", gpubpf_session__error(s));
+	ok(!gpubpf_session__set_initial_value(s, object, ".data", values, 8) && !gpubpf_session__add_object(s, object) &&
+	   !gpubpf_map__lookup_elem(gpubpf_session__find_map_by_name(s, "session.data"), &key, sizeof(key), &hits, sizeof(hits), 0) &&
+	   hits == 77, "and begins with what was given last");
+	ok(gpubpf_session__set_initial_value(s, object, ".data", values, 8) == -EBUSY, "once");
+	ok(!gpubpf_session__add_object(s, object) && !gpubpf_session__add_object(s, again), "it is there, by another name too");
+	ok(!gpubpf_session__set_initial_value(s, again, ".data", values, 8) && gpubpf_session__add_object(s, again) == -EBUSY,
+	   "which has no data of its own: %s", gpubpf_session__error(s));
+	gpubpf_session__free(s);
+}
+
 static void test_bad(void)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .route = "nowhere" };
@@ -369,6 +394,7 @@ int main(int argc, char **argv)
 	test_sizes(object);
 	test_room(object, argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "");
 	test_initial(object);
+	test_joined(argc > 2 ? argv[2] : "", object);
 	test_bad();
 	return done();
 }
