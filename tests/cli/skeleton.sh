@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpubpf gen skeleton: what it prints compiles and runs. skeleton.sh GPUBPF OBJECTS LOOP CC SOURCES BUILD
+# gpubpf gen skeleton: what it prints compiles and runs. skeleton.sh GPUBPF OBJECTS LOOP CC SOURCES BUILD CLANG
 . "$(dirname "$0")/lib.sh"
-cc=$4 source=$5 build=$6
+cc=$4 source=$5 build=$6 clang=$7
 
 run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o"; is 0 "a skeleton"; cp "$T/out" "$T/probe.skel.h"
 prints 'struct gpubpf_map \*counts;' "with the maps"; prints 'struct gpubpf_link \*leave;' "and the links"
@@ -28,6 +28,24 @@ run $cc -x c++ -std=c++11 -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T
 if grep -q 'cc1plus\|not found' "$T/err"; then skip "global data in C++" "no compiler"; else
 	is 0 "one in C++ too"; LD_LIBRARY_PATH=$build run "$T/plain"; is 0 "and its constant is set"
 fi
+# names that meet in a struct, of which no header is made: an object of these declarations
+made() {
+	printf '#include <gpubpf/probe.h>\n%s\nSEC("gpu/entry/*") int p(struct gpubpf_ctx *ctx) { return 0; }\n' "$1" > "$T/names.bpf.c"
+	run $clang -g -O2 -target bpf -I "$source/include" -c "$T/names.bpf.c" -o "$T/names.bpf.o"; is 0 "$2"
+	run "$GPUBPF" gen skeleton "$T/names.bpf.o"
+}
+meets() {
+	made "$1" "$2"; is 1 "has no skeleton"; says "'$3' cannot be the name of a member of a struct, or there are two of it" "says so"
+	[ ! -s "$T/out" ]; ok $? "and prints none"
+}
+for member in session own maps progs links; do
+	meets "int x SEC(\".data.$member\") = 1;" "data called as a member of each skeleton is: $member" "[.]data[.]$member"
+done
+meets 'int x SEC(".data.same") = 1; const int y SEC(".rodata.same") = 2;' "two sections whose names end alike" '[.]rodata[.]same'
+meets 'GPUBPF_ARRAY(data, __u64, 1); int x = 1;' "a map called as global data is" 'names[.]data'
+made 'GPUBPF_ARRAY(links, __u64, 1); GPUBPF_ARRAY(session, __u64, 1); int x SEC(".data.more") = 1;' "maps called as members are"; is 0 "has one"
+cp "$T/out" "$T/names.skel.h"; printf '#include "names.skel.h"\nint main(void) { return !names__open(); }\n' > "$T/names.c"
+run $cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T/names.c" -o "$T/names" -L "$build" -lgpubpf; is 0 "that is C"
 use_device pocl
 mkdir -m 700 "$T/sockets"
 LD_LIBRARY_PATH=$build run "$T/tool" "$T/sockets" "$build/core/worker" "$build/hooks/libgpubpf-agent.so" "$LOOP" 3 0; is 0 "it runs"
