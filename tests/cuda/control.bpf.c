@@ -75,11 +75,13 @@ int capture(struct pt_regs *ctx)
 	return 0;
 }
 
-/* bytes by where they lie: of places in loops what goes to the last value is kept */
+/* bytes by where they lie, many times for some: of places in loops what goes to the last value is kept, as far as 32 bits have room */
 SEC("gpu/mem_before.all/*")
 int by_offset(struct gpubpf_ctx *ctx)
 {
-	gpubpf_add(&keyed, ctx->mem.offset >> 5 & 63, ctx->mem.bytes);
+	__u64 key = ctx->mem.offset >> 5 & 63;
+
+	gpubpf_add(&keyed, key, ctx->mem.bytes * (key & 2 ? 0x155555555ull : key & 1 ? 0x15555555 : 1));
 	return 0;
 }
 
