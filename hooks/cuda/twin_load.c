@@ -290,11 +290,11 @@ static CUresult store_pid(struct cuda_twin_handle *t)
 /* A twin that counts a block's lanes has more of its own than the kernel, and launches may add so much less. */
 static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 {
-	int all;
+	int all = 0; /* of a driver that does not know of it */
 
 	t->shared_more = -1;
 	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
-	    !cuda_own.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all >= t->shared)
+	    !cuda_own.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all > t->shared)
 		t->shared_more = all - t->shared;
 }
 
