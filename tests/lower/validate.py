@@ -46,17 +46,17 @@ def call(*args, **more):
 
 
 def own_address(text, pointer):
-	"""Does a pointer look like the lane's own: made of its LocalInvocationId among others?"""
-	made = dict(re.findall(r'^ *(%\w+) = (.*)', text, re.M))
-	seen, todo = set(), [pointer]
-	while todo:
-		of = todo.pop()
-		if of == '%__spirv_BuiltInLocalInvocationId':
-			return True
-		if of not in seen:
-			seen.add(of)
-			todo += re.findall(r'%\w+', made.get(of, ''))
-	return False
+    """Does a pointer look like the lane's own: made of its LocalInvocationId among others?"""
+    made = dict(re.findall(r'^ *(%\w+) = (.*)', text, re.M))
+    seen, todo = set(), [pointer]
+    while todo:
+        of = todo.pop()
+        if of == '%__spirv_BuiltInLocalInvocationId':
+            return True
+        if of not in seen:
+            seen.add(of)
+            todo += re.findall(r'%\w+', made.get(of, ''))
+    return False
 
 
 def check_spirv(path):
@@ -69,6 +69,8 @@ def check_spirv(path):
         return 'a function is marked DontInline'
     if re.search(r'OpCompositeInsert', text):
         return 'there are structures in registers, of which LLVM 22 reads any member'
+    if not all(own_address(text, p) for p in re.findall(r'OpAtomicCompareExchange %\w+ (%\w+)', text)):
+        return "a compare-exchange's address is the same in all lanes: Intel's CPU runtime may do it once, before the loop that it is in"
     if re.search(r'OpMemoryBarrier (?!%\w+ %uint_520\b)', text):
         return 'a barrier is not of global memory, acquires and releases'
     if re.search(r'OpTypePointer Generic', text):
