@@ -9,14 +9,21 @@ WINDOW = 1 << 21 # of each space
 BUFFERS = bytes((i * 7 + (i >> 8)) & 0xff for i in range(1 << 19)) # what parameters point to
 BITS = {'pred': 1, 'b8': 8, 'u8': 8, 's8': 8, 'b16': 16, 'u16': 16, 's16': 16, 'f16': 16, 'bf16': 16, 'b32': 32, 'u32': 32,
         's32': 32, 'f32': 32, 'f16x2': 32, 'bf16x2': 32, 'b64': 64, 'u64': 64, 's64': 64, 'f64': 64, 'b128': 128}
+BLANKS, FLOATS = re.compile(r'\s*'), ('0f', '0F', '0d', '0D')
 SPACES = {'global': 1, 'shared': 2, 'local': 3, 'const': 4, 'param': 5}
 
 
 class Scope:
     def __init__(self, up):
-        self.up, self.names, self.ranges, self.labels, self.tables = up, {}, [], {}, {}
+        self.up, self.names, self.ranges, self.labels, self.tables, self.outer = up, {}, [], {}, {}, {}
 
     def find(self, name):
+        got = self.names.get(name) or self.outer.get(name)
+        if not got:
+            got = self.outer[name] = self.look_up(name)
+        return got
+
+    def look_up(self, name):
         at = self
         while at:
             if name in at.names:
@@ -48,9 +55,10 @@ class Insn:
         self.negated, self.guard = match[1] == '!', match[2]
         self.op, *self.mods = match[3].split('.')
         self.args, self.of, self.rest, self.begins = split(match[4]), None, match[4], False
+        self.words = {'::'.join(m.split('::')[:n + 1]) for m in self.mods for n in range(m.count('::') + 1)}
 
     def has(self, *words):
-        return all(any(m == w or m.startswith(w + '::') for m in self.mods) for w in words)
+        return self.words.issuperset(words)
 
     def spaces(self):
         return [m for m in self.mods if m.split('::')[0] in SPACES]
@@ -94,7 +102,7 @@ class Module:
             self.statement()
 
     def skip(self):
-        self.at += re.match(r'\s*', self.text[self.at:]).end()
+        self.at = BLANKS.match(self.text, self.at).end()
         return self.at < len(self.text)
 
     def take(self, end):
@@ -268,7 +276,7 @@ class Lane:
             return 1 - self.get(insn, text[1:], 1)
         minus = text.startswith('-')
         name = text[minus:].strip()
-        if re.match(r'0[fFdD]', name):
+        if name[:2] in FLOATS:
             value = int(name[2:], 16)
         elif name[0].isdigit():
             value = int(re.sub(r'[uU]$', '', name), 0)
