@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/nearest.h"
 
 static void say(const char *fmt, va_list ap)
 {
@@ -59,38 +60,13 @@ void cli_refuse(const struct gpubpf_diag *diag, const char *text)
 	cli_error("%s", text);
 }
 
-/* Levenshtein's distance, for short names. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[65], n = strlen(b);
-
-	if (n > 64 || strlen(a) > 64)
-		return 64;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-
-			best = up + 1 < best ? up + 1 : best;
-			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			row[j] = best;
-			diagonal = up;
-		}
-	}
-	return row[n];
-}
-
 const char *cli_nearest(const char *name, const char *const *names, size_t n)
 {
 	size_t least = strlen(name) / 3 + 2;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t d = distance(name, names[i]);
+		size_t d = gpubpf_distance(name, names[i]);
 
 		if (d >= least)
 			continue;

@@ -5,6 +5,9 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "nearest.h"
 
 #define ARG GPUBPF_GIVES_ARG
 #define RESULT GPUBPF_GIVES_RESULT
@@ -44,6 +47,42 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site)
 {
 	assert((uint32_t)site < GPUBPF_NSITES);
 	return &kinds[site];
+}
+
+static const char *nearest_kind(const char *word)
+{
+	size_t least = strlen(word) / 3 + 2;
+	const char *nearest = NULL;
+
+	for (uint32_t i = 1; i < GPUBPF_NSITES; i++) {
+		size_t d = kinds[i].name ? gpubpf_distance(word, kinds[i].name) : least;
+
+		if (d >= least)
+			continue;
+		least = d;
+		nearest = kinds[i].name;
+	}
+	return nearest;
+}
+
+bool gpubpf_place_near(const char *name, char *buf, size_t size)
+{
+	const char *at = name, *near;
+	char word[32] = "";
+	size_t len;
+
+	if (!strncasecmp(at, "gpu/", 4) || !strncasecmp(at, "gpu:", 4))
+		at += 4;
+	len = strcspn(at, "/:");
+	if (!len || len >= sizeof(word))
+		return false;
+	memcpy(word, at, len);
+	near = nearest_kind(word);
+	if (!near)
+		return false;
+	at += len + (at[len] != '\0');
+	snprintf(buf, size, "gpu/%s/%s", near, *at ? at : "KERNEL");
+	return true;
 }
 
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line)

@@ -87,6 +87,9 @@ void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t 
 
 /* Of a site below GPUBPF_NSITES; NONE is called "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
+/* For who wrote a probe's name that is none: with the place that is nearest, gpu/entry/scale for gpu/enter/scale, gpu:entry:scale
+ * or entry/scale. False if none is near, and buf stays. */
+bool gpubpf_place_near(const char *name, char *buf, size_t size);
 /* Name of operand i, below GPUBPF_NOPERANDS: of the context's member. */
 const char *gpubpf_operand_name(uint32_t i);
 /* The operand that a field of the context belongs to: "mem.addr" to MEM. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "gpubpf/ctx.h"
 
 #define FIELD(name) offsetof(struct gpubpf_ctx, name)
@@ -105,32 +106,9 @@ const char *lang_refused(const char *word, const char **instead)
 	return NULL;
 }
 
-/* Edits from one word to the other; words are short. */
-static unsigned int distance(const char *a, const char *b)
+static void nearer(const char *word, const char *name, size_t *least, const char **found)
 {
-	unsigned int row[64];
-	size_t n = strlen(b);
-
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		unsigned int before = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < n; j++) {
-			unsigned int here = row[j + 1], best = before + (a[i] != b[j]);
-
-			best = best < here + 1 ? best : here + 1;
-			row[j + 1] = best < row[j] + 1 ? best : row[j] + 1;
-			before = here;
-		}
-	}
-	return row[n];
-}
-
-static void nearer(const char *word, const char *name, unsigned int *least, const char **found)
-{
-	unsigned int d = strlen(name) < 60 ? distance(word, name) : 99;
+	size_t d = gpubpf_distance(word, name);
 
 	if (d < *least && d < strlen(name)) {
 		*least = d;
@@ -142,7 +120,7 @@ const char *lang_nearest_word(const char *word, char *buf, size_t size)
 {
 	const struct lang_function *f;
 	const char *found = NULL;
-	unsigned int least = 3;
+	size_t least = 3;
 
 	for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
 		nearer(word, builtins[i].name, &least, &found);

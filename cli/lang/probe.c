@@ -139,6 +139,8 @@ static bool is_place(const char *word)
 
 static void unknown(struct lang_lex *x, const char *word)
 {
+	char near[160];
+
 	if (!*word)
 		lang_fail(x->l, x->pos, "e.g. gpu/exit/* { @[kernel] = count(); }", "a probe is missing");
 	else if (!strncmp(word, "let", 4) || !strncmp(word, "config", 7))
@@ -146,6 +148,8 @@ static void unknown(struct lang_lex *x, const char *word)
 	else if (strchr(word, ':') && !is_place(word))
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
+	else if (gpubpf_place_near(word, near, sizeof(near)))
+		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near), "%.60s is no probe", word);
 	else
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL, gpu/exit/KERNEL, gpu/call/FUNCTION; gpubpf-lang(7) lists all",
 			  "%.60s is no probe", word);

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "core/places.h"
 #include "core/wire/kprobe.h"
 #include "core/wire/match.h"
 
@@ -26,12 +27,15 @@ const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, con
 
 static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *prog, const char *why)
 {
-	char list[160];
+	const char *section = bpf_program__section_name(prog);
+	char list[160], near[160], hint[256] = "";
+	struct gpubpf_section known;
 
 	gpubpf_section_list(list, sizeof(list));
-	gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, bpf_program__section_name(prog),
-			  bpf_program__name(prog));
-	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s; sections for a GPU are %s", why, list);
+	if (!gpubpf_section_parse(section, &known) && gpubpf_place_near(section, near, sizeof(near)))
+		snprintf(hint, sizeof(hint), ", did you mean %s?", near);
+	gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, section, bpf_program__name(prog));
+	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint, list);
 }
 
 /* By core/sections.def: 1 ours, 0 the Linux kernel's. */

@@ -87,7 +87,7 @@ struct gpubpf_section {
 	const char *pattern; /* inside the section's name; "" if nothing is named */
 };
 bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
-/* Prefixes of all sections that hold GPU programs, for messages. */
+/* Sections that hold GPU programs, as many as there is room for, for messages. */
 void gpubpf_section_list(char *buf, size_t size);
 /* True if the running Linux kernel has a function of this name. */
 bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function);

@@ -53,10 +53,17 @@ void gpubpf_section_list(char *buf, size_t size)
 	};
 	size_t at = 0;
 
-	for (size_t i = 0; i < NSECTIONS; i++)
-		if (sections[i].of != GPUBPF_SECTION_HOST && at < size)
-			at += snprintf(buf + at, size - at, "%s%s%s", at ? ", " : "", sections[i].prefix,
-				       names[gpubpf_place_kind(sections[i].site)->names]);
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		const char *what = names[gpubpf_place_kind(sections[i].site)->names];
+
+		if (sections[i].of == GPUBPF_SECTION_HOST)
+			continue;
+		if (at + strlen(sections[i].prefix) + strlen(what) + sizeof(", , ...") > size) {
+			snprintf(buf + at, size - at, ", ...");
+			return;
+		}
+		at += snprintf(buf + at, size - at, "%s%s%s", at ? ", " : "", sections[i].prefix, what);
+	}
 }
 
 /* procfs makes the text anew at each read, 0.1 s of work: read it once an object, and only if asked. */
