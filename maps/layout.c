@@ -132,15 +132,18 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 }
 
-/* Could all copies that the map must have fit in max bytes? Then no product of its numbers overflows. */
-static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max)
+/* Could all copies that the map must have, of so many bytes at least, fit in max? Then no product of its numbers overflows. */
+static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
 	uint32_t type = map->type->flags;
 	uint64_t copies = type & GPUBPF_MAP_THREAD ? scale->threads : type & GPUBPF_MAP_COPIES ? scale->replicas : 1;
+	uint64_t value = gpubpf_align(map->value_size, 8);
 	uint64_t entry = type & GPUBPF_MAP_ASKED ? ASKED_ENTRY :
-			 gpubpf_align(map->key_size, 8) + gpubpf_align(map->value_size, 8) + ENTRY_HEAD;
+			 map->type->impl == &gpubpf_array_impl ? value : gpubpf_align(map->key_size, 8) + value + ENTRY_HEAD;
 
-	return type & GPUBPF_MAP_RING && !map->value_size ? true : map->max_entries * entry <= max / copies;
+	if (__builtin_mul_overflow(map->max_entries * entry, copies, bytes))
+		*bytes = UINT64_MAX / 2;
+	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes <= max;
 }
 
 static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t bytes)
@@ -192,7 +195,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
-	uint64_t at = layout->used, placed = layout->placed, most = layout->own ? layout->size : max, align, *next;
+	uint64_t at = layout->used, placed = layout->placed, most = layout->own ? layout->size : max, align, bytes, *next;
 
 	if (opts->map_use)
 		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
@@ -208,10 +211,10 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			l->flags |= opts->places[i];
 		next = where_next(l, &at, &placed, &align);
 		l->ctl = gpubpf_align(*next, align);
-		if (plausible(&map, scale, max))
+		if (plausible(&map, scale, max, &bytes))
 			size_map(l, &map, scale);
 		else
-			l->size = l->max_entries * gpubpf_align(l->value_size, 8);
+			l->size = bytes;
 		if (l->data && is_small(&map, l)) {
 			small[nsmall++] = i;
 			continue;
@@ -252,6 +255,7 @@ static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout 
 			culprit < unit->nmaps ? (unsigned long long)layout->maps[culprit].size : 0ull,
 			layout->nmaps ? "maps that come later" : "all maps together",
 			(unsigned long long)(layout->nmaps ? max - layout->used : max));
+	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
 	return -E2BIG;
 }
 

@@ -140,7 +140,10 @@ static void test_refused(void)
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && !strcmp(diag.where, "map map0") &&
 	   strstr(diag.what, "1099511627776"), "... and the map is named: %s: %s", diag.where, diag.what);
+	ok(strstr(diag.remedy, "max_entries"), "... and what to do: %s", diag.remedy);
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 512, 1 << 26, 0x7ffffffe, 0), "the largest numbers do not overflow");
+	f.opts.max_size = 1ull << 33;
+	ok(only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1000000000, 0), "an array has no keys and heads of entries that would need room");
 	f.opts.threads = UINT32_MAX;
 	f.opts.replicas = UINT32_MAX;
 	ok(!only(&f, 1502, 4, 1 << 26, 0x7ffffffe, 0), "nor with the most threads");
