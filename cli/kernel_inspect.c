@@ -67,6 +67,8 @@ static void write_text(const struct cli_args *args, const char *path, const stru
 	}
 	printf("%s: %u kernels, %u can have probes (%.2f %%)\n", path, r.kernels, r.kernels - r.refused,
 	       r.kernels ? 100.0 * (r.kernels - r.refused) / r.kernels : 0);
+	if (!r.kernels)
+		printf("  no machine code of NVIDIA's is in it; gpubpf kernel list -- CMD lists what a program launches, of every kind\n");
 	for (uint32_t i = 0; i < r.n; i++)
 		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
 }

@@ -2,6 +2,7 @@
 /* gpubpf: find the command, parse its options, run it. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define OPT(id) | (1ull << OPT_##id)
@@ -19,6 +20,12 @@ static bool is_object(const char *name)
 		if (!strcmp(cli_commands[i].object, name))
 			return true;
 	return false;
+}
+
+/* bpftool has show and list for the same. */
+static const char *same_verb(const char *verb)
+{
+	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
 }
 
 static const struct cli_command *find(const char *object, const char *verb)
@@ -117,7 +124,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 		write_usage(&args, &failure);
 	cli_args_finish(&args);
 	if (fflush(stdout) == EOF && status == CLI_OK) {
-		cli_error("standard output could not be written");
+		cli_error("standard output could not be written: %s", strerror(errno));
 		status = CLI_FAILED;
 	}
 	return status;
@@ -174,7 +181,9 @@ int main(int argc, char **argv)
 	if (!is_object(object))
 		return unknown_object(object);
 	command = find(object, verb);
-	if (!command && is_help(verb)) {
+	if (!command && verb && same_verb(verb))
+		command = find(object, same_verb(verb));
+	if (!command && verb && (is_help(verb) || !strcmp(verb, "help"))) {
 		cli_help_object(object, stdout);
 		return CLI_OK;
 	}

@@ -40,7 +40,7 @@ int cli_session_query(const struct cli_args *args, const char *path, uint32_t wh
 	char why[4096]; /* a whole diagnostic, where an object is refused */
 
 	if (gpubpf_query_ask(path, what, flags, more, out, why, sizeof(why)) < 0) {
-		cli_error("%s: %s", path, why);
+		cli_error("%s: %s", ferror(out) ? "the answer could not be written" : path, why);
 		return CLI_FAILED;
 	}
 	if (why[0] && !json) /* which says it itself */
@@ -85,7 +85,7 @@ int gpubpf_cmd_map_show(const struct cli_args *args)
 int gpubpf_cmd_map_dump(const struct cli_args *args)
 {
 	if (args->nrest > 1) {
-		cli_error("map dump: one map at a time, or all without a name");
+		cli_error("map dump: give one map's name, or none for all of them; %s is one too many", args->rest[1]);
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_CSV) && cli_has(args, OPT_JSON)) {

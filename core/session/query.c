@@ -322,10 +322,11 @@ static int copy_answer(int fd, FILE *out)
 
 		if (n <= 0)
 			return -EIO;
-		fwrite(block, 1, n, out);
+		if (fwrite(block, 1, n, out) != (size_t)n)
+			return -errno;
 		at += n;
 	}
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return fflush(out) ? -errno : 0;
 }
 
 static const char *reason(int err)

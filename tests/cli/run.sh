@@ -117,6 +117,7 @@ run "$GPUBPF" map peek jobs; is 0 "peek"; prints '^value: { .number = 1, .times 
 run "$GPUBPF" map dequeue jobs -j; is 0 "dequeue"; prints '"times": 255' "the oldest, in JSON"
 run "$GPUBPF" map pop jobs; is 0 "pop"; prints '^value: { .number = 2, .times = 16 }$' "the next"
 run "$GPUBPF" map pop jobs; is 1 "pop of an empty queue"; says 'map jobs is empty' "says so"; one_line "it"
+"$GPUBPF" map dump > /dev/full 2> "$T/err"; rc=$?; is 1 "an answer to a full disk"; says 'the answer could not be written: No space left' "is told, with the reason"
 for i in 1 2 3; do "$GPUBPF" map push results value $i 0 0 0 0 0 0 0; done
 run "$GPUBPF" map pop results; prints '^value: 3$' "a stack gives the newest"
 run "$GPUBPF" map dump results; [ "$(tr -d ' \n' < "$T/out")" = 'results(STACK,roomfor8)VALUE12' ]; ok $? "the dump has the oldest first"

@@ -26,6 +26,9 @@ ok $? "each of $commands commands has help, on standard output, within 80 column
 
 run "$GPUBPF" rnu; is 2 "an unknown command"; says 'did you mean run?' "suggests the nearest"; one_line "it"
 run "$GPUBPF" prog; is 2 "half a command"; says 'verify, dump, show' "lists what there is"
+run "$GPUBPF" prog help; is 0 "help as bpftool has it"; prints 'prog verify' "lists what there is"
+run "$GPUBPF" prog list "$OBJ/probe.bpf.o"; is 0 "list for show, as bpftool has it"; prints '^  PROGRAM' "is show"
+run "$GPUBPF" kernel show -- true; is 0 "show for list"
 run "$GPUBPF" prog verfy x; is 2 "an unknown command of an object"; says 'did you mean verify?' "suggests the nearest"
 run "$GPUBPF" run --atach a=b -- true; is 2 "an unknown option"; says 'did you mean --attach?' "suggests the nearest"
 run "$GPUBPF" run --nosuch; is 2 "one like no other"; ! grep -q 'did you mean' "$T/err"; ok $? "suggests nothing"
@@ -85,7 +88,8 @@ for target in clc llvm spirv ptx amdgpu; do
 done
 run "$GPUBPF" prog dump --target sass --cpu sm_90 "$OBJ/probe.bpf.o"; is 0 "prog dump --target sass"; prints 'entry gpubpf_inline_0' "it has the site"
 run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'machine code' "and why"
-run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"
+run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"; prints 'gpubpf kernel list -- CMD' "and where others are seen"
 run "$GPUBPF" prog dump --program nope "$OBJ/probe.bpf.o"; is 1 "a program that the object does not have"
 run "$GPUBPF" version --json extra > /dev/full; ok 0 "a full device does not hang it"
+"$GPUBPF" help > /dev/full 2> "$T/err"; rc=$?; is 1 "a full disk"; says 'standard output could not be written: No space left' "is told, with the reason"
 finish
