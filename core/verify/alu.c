@@ -19,10 +19,17 @@ const char *type_name(const struct reg *r)
 	return names[r->type];
 }
 
+static int refuse_unset(struct verifier *v, unsigned int r)
+{
+	if (cur_regs(v)[r].ref)
+		return refuse(v, GPUBPF_E_RELEASED, "r%u points into a record that was submitted or discarded before", r);
+	return refuse(v, GPUBPF_E_UNINIT_REG, "r%u is read before it was written", r);
+}
+
 int read_reg(struct verifier *v, unsigned int r)
 {
 	if (cur_regs(v)[r].type == R_UNINIT)
-		return refuse(v, GPUBPF_E_UNINIT_REG, "r%u is read before it was written", r);
+		return refuse_unset(v, r);
 	return 0;
 }
 

@@ -265,10 +265,12 @@ static void forget_ref(struct verifier *v, struct reg *r, void *arg)
 {
 	if (r->ref != *(uint32_t *)arg)
 		return;
-	if (v->opts.allow_ptr_leaks)
+	if (v->opts.allow_ptr_leaks) {
 		reg_unknown(r);
-	else
-		reg_uninit(r);
+		return;
+	}
+	reg_uninit(r);
+	r->ref = *(uint32_t *)arg; /* for who reads it: read_reg() */
 }
 
 /* What pointed into the record is no pointer any more. */

@@ -55,7 +55,7 @@ struct reg {
 	uint8_t linked;     /* SCALAR: not 0: off is the difference to the others with this id, added in 4 or 8 bytes */
 	int16_t map;        /* VALUE, MAP, RECORD, KEY */
 	uint32_t id;        /* SCALAR: equal ids, equal numbers; or_null: NULL together */
-	uint32_t ref;       /* RECORD: the reference to give back */
+	uint32_t ref;       /* RECORD: the reference to give back; UNINIT: that was given back, or 0 */
 	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
 	uint32_t size;      /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
 	uint32_t mark;      /* SCALAR: precision mark, 0 none */

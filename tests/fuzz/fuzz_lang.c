@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool is_ours(enum gpubpf_error code)
 {
 	return code == GPUBPF_E_BAD_INSN || code == GPUBPF_E_BAD_JUMP || code == GPUBPF_E_UNREACHABLE || code == GPUBPF_E_CFG ||
-	       code == GPUBPF_E_UNINIT_REG || code == GPUBPF_E_UNINIT_STACK || code == GPUBPF_E_STACK_BOUNDS ||
+	       code == GPUBPF_E_UNINIT_REG || code == GPUBPF_E_RELEASED || code == GPUBPF_E_UNINIT_STACK || code == GPUBPF_E_STACK_BOUNDS ||
 	       code == GPUBPF_E_MAP_BOUNDS || code == GPUBPF_E_NULL_DEREF || code == GPUBPF_E_NOT_POINTER ||
 	       code == GPUBPF_E_REF_LEAK || code == GPUBPF_E_RETURN_VALUE || code == GPUBPF_E_HELPER_ARG;
 }
