@@ -81,7 +81,7 @@ int by_offset(struct gpubpf_ctx *ctx)
 {
 	__u64 key = ctx->mem.offset >> 5 & 63;
 
-	gpubpf_add(&keyed, key, ctx->mem.bytes * (key & 2 ? 0x155555555ull : key & 1 ? 0x15555555 : 1));
+	gpubpf_add(&keyed, key, ctx->mem.bytes * (key & 2 ? 0x155555555ull : 0x15555555));
 	return 0;
 }
 

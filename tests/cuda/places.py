@@ -31,7 +31,7 @@ PROGRAMS = {'mem': 'global', 'mem_before': 'by_access', 'mem.all': 'all', 'atomi
 SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
 NAMED = 'insn', 'line', 'mark'
 KEEP = {'revisits': 8, 'shared': 0} # of a kernel's places in loops, those that keep what goes to one of many values
-LARGE = [0, 0] # twins in which what goes to one value of many stays below 32 bits, and in which not
+LARGE = [] # of each twin, does what goes to one value of many outgrow 32 bits?
 KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
 MEETING = 'once', 'once_behind', 'sized' # kernels with one end, and no instruction by which lanes wait
 BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
@@ -146,9 +146,9 @@ def programs(name, kind, text, where):
     if kind == 'mem_before':
         sums = [sum(s['mem.bytes'] for s in seen if s['mem.access'] == access) for access in range(4)]
     if kind == 'mem_before.all':
-        sums = [sum(s['mem.bytes'] for s in seen if s['mem.offset'] >> 5 & 63 == key) * (0x155555555 if key & 2 else 0x15555555 if key & 1 else 1)
+        sums = [sum(s['mem.bytes'] for s in seen if s['mem.offset'] >> 5 & 63 == key) * (0x155555555 if key & 2 else 0x15555555)
                 for key in range(64)]
-        LARGE[any(sum_ >> 32 for sum_ in sums)] += 1
+        LARGE.append(any(sum_ >> 32 for sum_ in sums))
     ok(got == sums[:n], f'{name}: gpu/{kind}/ by a program', f'{got} {sums}')
     if kind == 'mem_before.all':
         declared = len(re.findall(r'^\.reg \.b32 %gpubpf_key8_\d+_\d+;', twin, re.M))
@@ -254,5 +254,5 @@ for file in sys.argv[first + 1:]:
         random_image(sys.argv[1], sys.argv[2:first], file.split(':')[1])
     else:
         image(sys.argv[1], sys.argv[2:first], file)
-ok(all(LARGE) or len(sys.argv) - first < 3, f'sums of many values beyond 32 bits in {LARGE[1]} of {sum(LARGE)} twins')
+ok(any(LARGE) or len(sys.argv) - first < 3, f'sums of many values beyond 32 bits in {sum(LARGE)} of {len(LARGE)} twins')
 plan()
