@@ -108,6 +108,8 @@ run "$GPUBPF" -q -e 'gpu/exit/step_* { @ = count(); } gpu/exit/never { @ = count
 run "$GPUBPF" -q -e 'let @ = hash(1); gpu/exit/step_* { @[gid] = count(); }' -- "$LOOP" 1 0; says '1023 updates found no room' "-q: but for what it lacks"
 run "$GPUBPF" -q -e 'gpu/exit/step_one { @[ustack(1)] = count(); }' -- "$LOOP" 1 0
 [ "$(grep -c "^    " "$T/err")" = 1 ] && grep -q "^    main+" "$T/err"; ok $? "ustack(1) is the function that launched"
+mkdir "$T/built"; POCL_CACHE_DIR=$T/built run "$GPUBPF" -q -e 'gpu/mem/* { @ = count(); }' --no-cache -- "$LOOP" 4 0
+[ "$(cat "$T/err")" = '@: 8192' ]; ok $? "the vendor's compiler warns nobody of how a twin is written: $(head -1 "$T/err")"
 line='gpu/exit/* { @ = count(); } interval:ms:100 { print(@); clear(@); } END { print(@); clear(@); }'
 rm -f "$T/go"
 LOOP_UNTIL=$T/go "$GPUBPF" -e "$line" -- "$LOOP" 20 50 > "$T/out" 2> "$T/err" & tool=$!

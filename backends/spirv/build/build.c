@@ -132,6 +132,8 @@ static char *compile_options(const struct job *job, const struct gpubpf_cl_part 
 	if (!out)
 		return NULL;
 	fprintf(out, "%s", part->options ? part->options : "");
+	if (part->kind == GPUBPF_IMAGE_OPENCL_C)
+		fprintf(out, " -w"); /* what is written otherwise in a twin is nobody's to be warned of */
 	for (uint32_t i = 0; part->kind == GPUBPF_IMAGE_OPENCL_C && i < job->pieces->ntwins; i++)
 		if (job->skip[i])
 			fprintf(out, " -DGPUBPF_SKIP_%u", job->pieces->twins[i]);
