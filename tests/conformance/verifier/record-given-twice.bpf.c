@@ -2,7 +2,7 @@
 /* A record that was given back is gone. */
 #include "../case.h"
 
-EXPECT("refused UNINIT_REG");
+EXPECT("refused RELEASED");
 
 GPUBPF_RINGBUF(ring, __u64, 4096);
 
