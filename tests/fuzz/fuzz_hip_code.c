@@ -4,7 +4,7 @@
 // SOURCES: backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/found_kernel.c backends/hip/amdgpu/inspect.c
 // SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/moves.c
 // SOURCES: backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/operands.c
-// SOURCES: core/diag.c core/places.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: core/diag.c core/places.c core/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h

@@ -4,7 +4,7 @@
 // SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/blocks.c
 // SOURCES: backends/spirv/spirv/calls.c backends/spirv/spirv/fill.c backends/spirv/spirv/functions.c backends/spirv/spirv/give.c
 // SOURCES: backends/spirv/spirv/lines.c backends/spirv/spirv/named.c core/lower/ctx.c
-// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/nearest.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
  * the twin of all its kernels can be read again and has the same kernels, wrapped ones as twins. Any bytes as a container of

@@ -3,7 +3,7 @@
 // SOURCES: core/verify/cost.c core/verify/facts.c core/verify/memory.c core/verify/prune.c core/verify/range.c
 // SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_linux.c core/verify/report.c
 // SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
-// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/insn.c core/diag.c core/tables.c core/places.c core/print_spec.c maps/*.c
+// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c
 /* Any bytes as a program: proven or refused with a reason, and nothing worse. The first byte gives the options,
  * the rest is raw instructions; maps of five types are there. */
 #include <stdlib.h>
