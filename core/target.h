@@ -55,6 +55,8 @@ enum gpubpf_worker_kind {
 	GPUBPF_NWORKERS,
 };
 
+#define GPUBPF_ASSEMBLER_WHICH "--version" /* GPUBPF_WORKER_PTXAS's option that makes nothing: what the program says is the log */
+
 #define GPUBPF_IMAGES(kind) (1u << GPUBPF_IMAGE_##kind) /* sets of enum gpubpf_image_kind */
 
 struct gpubpf_target_info {

@@ -79,6 +79,8 @@ struct gpubpf_hook_ops {
 			   struct gpubpf_why *why);
 	/* Registers a thread of the kernel has, and one of the twin. NULL: the runtime does not say. */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
+	/* Who made its code of text. NULL: nobody does, or there is no choice. */
+	enum gpubpf_compiled_by (*twin_compiled_by)(const void *twin);
 	/* May something of the runtime's run the twin later, whatever is attached then (a graph)? NULL: nothing. */
 	bool (*twin_kept)(const void *twin);
 	void (*twin_kernel_put)(void *twin);

@@ -462,11 +462,13 @@ static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *
 	return NULL;
 }
 
-static void show_registers(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *binding)
+static void show_code(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *binding)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 	uint32_t before = 0, after = 0;
 
+	if (ops->twin_compiled_by)
+		__atomic_store_n(&choice->entry->shared->compiled_by, ops->twin_compiled_by(binding->twin), __ATOMIC_RELAXED);
 	if (!ops->twin_registers)
 		return;
 	ops->twin_registers(binding->twin, &before, &after);
@@ -543,7 +545,7 @@ static void show(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_bin
 	uint32_t state = __atomic_load_n(&choice->entry->shared->state, __ATOMIC_RELAXED);
 
 	if (b && b->twin) {
-		show_registers(choice, b);
+		show_code(choice, b);
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_PROBED, NULL);
 	} else if (b && !b->listed) {
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);

@@ -89,6 +89,7 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	*name = wanted;
 	name->whole = name->plain = NULL;
 	name->route = NULL;
+	name->assembler[0] = 0;
 	name->signature = NULL;
 	name->id = s->nkernel_ids;
 	if (!tsearch(name, &s->kernel_names, compare_names)) {
@@ -105,10 +106,12 @@ void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whol
 		s->kernel_ids[id]->whole = strdup(whole);
 }
 
-void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route)
+void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler)
 {
-	if (id < s->nkernel_ids)
-		s->kernel_ids[id]->route = route;
+	if (id >= s->nkernel_ids)
+		return;
+	s->kernel_ids[id]->route = route;
+	snprintf(s->kernel_ids[id]->assembler, sizeof(s->kernel_ids[id]->assembler), "%s", assembler);
 }
 
 void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature)
@@ -127,6 +130,14 @@ const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_sessi
 static const char *route_of(const struct gpubpf_session *s, uint64_t id)
 {
 	return id < s->nkernel_ids && s->kernel_ids[id]->route ? s->kernel_ids[id]->route : "";
+}
+
+/* The agent knows whether the runtime took what the assembler had made. */
+static const char *compiler_of(const struct gpubpf_session *s, uint64_t id, uint32_t by)
+{
+	if (by == GPUBPF_BY_RUNTIME)
+		return "driver";
+	return by == GPUBPF_BY_ASSEMBLER && id < s->nkernel_ids ? s->kernel_ids[id]->assembler : "";
 }
 
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
@@ -237,6 +248,7 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 		.id = gpubpf_kernel_id(s, name),
 	};
 	st->route = route_of(s, st->id);
+	st->compiled_by = "";
 	return st->name && st->reason && st->backend ? st : NULL;
 }
 
@@ -276,6 +288,8 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 		st->registers = row->regs_before;
 		st->twin_registers = row->regs_after;
 	}
+	if (row->compiled_by)
+		st->compiled_by = compiler_of(s, st->id, row->compiled_by);
 	st->dim = row->dim;
 	memcpy(st->threads, row->grid, sizeof(st->threads));
 	for (int i = 0; i < 3; i++) /* the last one may be smaller */

@@ -632,7 +632,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		gpubpf_kernel_signed(s, twin->kernels[i].id, &twin->kernels[i].signature);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (twin->kernels[i].twin[0])
-			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route);
+			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route, twin->assembler);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_program(&s->loaded->unit))
 			take_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);

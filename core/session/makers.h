@@ -30,6 +30,7 @@ struct gpubpf_twin {
 	size_t size;
 	char options[256];
 	char reason[240];          /* all refused: why */
+	char assembler[32];        /* that made code of its text, and its version; "": none did */
 	bool from_disk;            /* no worker compiled for it: all was in the cache on disk */
 	bool passing;              /* refused for a reason that may be gone the next time: not to be cached */
 	struct gpubpf_twin_kernel {
@@ -106,6 +107,7 @@ struct gpubpf_twin_req {
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
 	bool assembler_hangs;                          /* the session's: it is not tried again */
+	char assembler[32];                            /* its name and version, once it has made something */
 	const char *stage;                             /* what is being done, for a user who waits; atomic */
 };
 

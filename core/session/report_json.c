@@ -300,6 +300,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		add_u64(o, "registers", st->registers);
 		add_u64(o, "twin_registers", st->twin_registers);
 		add_str(o, "route", st->route);
+		add_str(o, "compiled_by", st->compiled_by);
 		json_object_array_add(kernels, o);
 	}
 	return kernels;

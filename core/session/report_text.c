@@ -557,9 +557,11 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 	for (uint32_t i = 0; i < s->nstats; i++) {
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
-		char threads[64], block[64], registers[48] = "";
+		char threads[64], block[64], registers[48] = "", by[48] = "";
 		const char *route = gpubpf_target_has_choice(st->route) && st->probed ? st->route : "";
 
+		if (st->probed && st->compiled_by[0])
+			snprintf(by, sizeof(by), " by %s", st->compiled_by);
 		if (st->twin_registers)
 			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,
 				 st->registers);
@@ -573,7 +575,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
 		gpubpf_table_cell(&t, "%s", threads);
 		gpubpf_table_cell(&t, "%s", block);
-		gpubpf_table_cell(&t, "%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, registers,
+		gpubpf_table_cell(&t, "%s%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, by, registers,
 				  reason[0] ? ": " : "", reason);
 	}
 	fprintf(out, "kernels\n");

@@ -225,6 +225,7 @@ struct gpubpf_session {
 		char text[256];            /* as the agent counts it, short */
 		char *whole, *plain;       /* the whole, where that is longer; demangled, once it was asked for */
 		const char *route;         /* the target that made its twin; NULL: none did */
+		char assembler[32];        /* that made code of the twin's text; "": none did */
 		struct gpubpf_signature *signature; /* NULL: not known */
 	} **kernel_ids;                    /* by id */
 	uint32_t nkernel_ids;
@@ -445,8 +446,8 @@ uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s);
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
 /* Its whole name, if `short` is not it. */
 void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole);
-/* By which target its twin was made. */
-void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route);
+/* By which target its twin was made, and by which assembler of the user's its code, "" by none. */
+void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler);
 /* What is known of its parameters: taken from *signature, which then is NULL, unless it is known already. */
 struct gpubpf_signature;
 void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature);

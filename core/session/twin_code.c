@@ -28,9 +28,10 @@ static void append(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *co
 	piece->blob.size += 1 + code->size;
 }
 
-static int compile(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options, struct gpubpf_twin_image *code)
+static int ask(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options, struct gpubpf_twin_image *code,
+	       char *log, size_t log_size)
 {
-	char log[512], all[PATH_MAX + 256];
+	char all[PATH_MAX + 256];
 	const struct gpubpf_device_caps any = { 0 }; /* that it is for stands in the options: what is alike is made once for all */
 	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
 	struct gpubpf_diag diag;
@@ -39,7 +40,23 @@ static int compile(struct gpubpf_making *m, const struct gpubpf_twin_piece *piec
 		return -ENAMETOOLONG;
 	gpubpf_diag_init(&diag);
 	text.piece[0].options = all;
-	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &any, &text, code, log, sizeof(log), &diag);
+	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &any, &text, code, log, log_size, &diag);
+}
+
+/* "ptxas 13.0.88" of a line with V13.0.88, as all of NVIDIA's end in; "ptxas" of a program that says nothing like it. */
+static void ask_which(struct gpubpf_making *m)
+{
+	const struct gpubpf_twin_piece nothing = { .kind = GPUBPF_IMAGE_PTX, .blob = { (void *)"", 0 } };
+	struct gpubpf_twin_image code = { 0 };
+	const char *at = NULL;
+	char log[1024];
+
+	if (!ask(m, &nothing, GPUBPF_ASSEMBLER_WHICH, &code, log, sizeof(log)))
+		for (at = strstr(log, " V"); at && (at[2] < '0' || at[2] > '9'); at = strstr(at + 2, " V"))
+			;
+	gpubpf_twin_image_finish(&code);
+	snprintf(m->set->assembler, sizeof(m->set->assembler), "ptxas%s%.*s", at ? " " : "", at ? (int)strspn(at + 2, "0123456789.") : 0,
+		 at ? at + 2 : "");
 }
 
 void gpubpf_making_code(struct gpubpf_making *m)
@@ -47,6 +64,7 @@ void gpubpf_making_code(struct gpubpf_making *m)
 	struct gpubpf_twin_piece *piece = &m->built.piece[0];
 	const char *options = piece->options;
 	struct gpubpf_twin_image code = { 0 };
+	char log[512];
 	int err;
 
 	if (!m->target->code_beside || m->built.npieces != 1)
@@ -54,9 +72,13 @@ void gpubpf_making_code(struct gpubpf_making *m)
 	piece->options = NULL; /* they are not the runtime's */
 	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
 		return;
-	err = compile(m, piece, options, &code);
+	err = ask(m, piece, options, &code, log, sizeof(log));
 	m->set->assembler_hangs = err == -ETIMEDOUT;
-	if (!err && code.npieces == 1)
+	if (!err && code.npieces == 1) {
 		append(piece, &code.piece[0].blob);
+		if (!m->set->assembler[0])
+			ask_which(m);
+		snprintf(m->twin->assembler, sizeof(m->twin->assembler), "%s", m->set->assembler);
+	}
 	gpubpf_twin_image_finish(&code);
 }

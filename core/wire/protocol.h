@@ -181,6 +181,13 @@ enum gpubpf_kernel_state {
 	GPUBPF_KERNEL_REFUSED,   /* reason says why */
 };
 
+/* Who made a twin's code of its text, where either can. */
+enum gpubpf_compiled_by {
+	GPUBPF_BY_NOBODY,        /* it came as code, or the runtime alone compiles */
+	GPUBPF_BY_RUNTIME,
+	GPUBPF_BY_ASSEMBLER,     /* the user's, for the tool */
+};
+
 struct gpubpf_kernel_row {     /* 768 bytes */
 	uint32_t used;           /* 0 free, 1 being filled, 2 valid */
 	uint32_t state;          /* enum gpubpf_kernel_state */
@@ -199,7 +206,9 @@ struct gpubpf_kernel_row {     /* 768 bytes */
 	uint64_t load_ns;        /* time that the runtime took to load its twin */
 	uint64_t copied;         /* launches probed before its device's maps were last copied back */
 	char backend[16];        /* of its device */
-	uint64_t pad[6];
+	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
+	uint32_t pad32;
+	uint64_t pad[5];
 };
 
 /*

@@ -191,6 +191,7 @@ struct cuda_twin_handle {
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
 	int registers[2];            /* of the original and of the twin */
+	enum gpubpf_compiled_by compiled_by;
 	int all_registers;           /* of a multiprocessor */
 	int shared, shared_more;     /* bytes of shared memory that the twin has, and that a launch may add at most; < 0: not known */
 	_Atomic uintptr_t stream;    /* of the first launch that wrote its number */

@@ -26,6 +26,8 @@ struct module {
 	CUcontext context;
 	struct gpubpf_hook_device *device;
 	struct cuda_function *original;
+	enum gpubpf_compiled_by compiled_by;
+	char *text; /* of machine code whose kernel has not been found in it yet: what it was made of */
 };
 
 /* "sm_90" as 90 */
@@ -185,6 +187,7 @@ static void twin_unload(void *module)
 		cuda_own.module_unload(m->module);
 		cuda_leave(&cuda_own, &mode);
 	}
+	free(m->text);
 	free(m);
 }
 
@@ -202,28 +205,47 @@ static bool load_beside(struct module *m, const void *data, size_t size)
 	return loaded;
 }
 
-static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
+/* The driver's own compiler makes code of it. */
+static int compile(struct module *m, const char *text, struct gpubpf_why *why)
 {
 	char log[160] = "";
 	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
 	void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
+	CUresult error = cuda_own.module_load(&m->module, text, 2, options, values);
+
+	log[strcspn(log, "\n")] = 0;
+	m->compiled_by = GPUBPF_BY_RUNTIME;
+	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, text, strlen(text), why);
+}
+
+/* Drivers that load lazily look at a module's code when something of it is asked for: what they do not take then they
+ * compile, as what they would not load. In the module's context. */
+static int compile_after_all(struct module *m, struct gpubpf_why *why)
+{
+	CUmodule code = m->module;
+	int err;
+
+	m->module = NULL;
+	if (code)
+		cuda_own.module_unload(code);
+	err = compile(m, m->text, why);
+	free(m->text);
+	m->text = NULL;
+	return err;
+}
+
+static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
+{
 	size_t code_size;
 	const void *code = cuda_twin_code(data, size, &code_size);
-	char *text;
-	CUresult error = 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 
-	size = strnlen(data, size);
-	if (code && load_beside(m, code, code_size))
-		return bind_to_module(m, data, size, why);
-	text = malloc(size + 1);
-	if (text) {
-		memcpy(text, data, size);
-		text[size] = 0;
-		error = cuda_own.module_load(&m->module, text, 2, options, values);
-	}
-	free(text);
-	log[strcspn(log, "\n")] = 0;
-	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, data, size, why);
+	m->text = strndup(data, size);
+	if (!m->text)
+		return -ENOMEM;
+	m->compiled_by = GPUBPF_BY_ASSEMBLER;
+	if (code && load_beside(m, code, code_size) && !bind_to_module(m, m->text, strlen(m->text), why))
+		return 0;
+	return compile_after_all(m, why);
 }
 
 static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_why *why)
@@ -263,28 +285,43 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	return 0;
 }
 
-/* Words that launches write are there only in twins whose probes ask for them. */
-static CUdeviceptr optional_word(CUmodule module, const char *name)
+/* A word that is there only in twins whose probes ask for it, else *at is 0. */
+static CUresult find_word(CUmodule module, const char *name, CUdeviceptr *at)
+{
+	size_t size;
+	CUresult error = cuda_own.module_global(at, &size, module, name);
+
+	if (error)
+		*at = 0;
+	return error == CUDA_ERROR_NOT_FOUND ? 0 : error;
+}
+
+static CUresult store_optional(CUmodule module, const char *name, uint64_t value)
 {
 	CUdeviceptr at;
-	size_t size;
+	CUresult error = find_word(module, name, &at);
 
-	return cuda_own.module_global(&at, &size, module, name) ? 0 : at;
+	return !error && at ? cuda_copy_to(&cuda_own, at, &value, sizeof(value)) : error;
 }
 
-static CUresult store_clock(struct module *m, struct cuda_twin_handle *t)
+/* The words of the twin, and what stays in them. */
+static CUresult store_words(struct module *m, struct cuda_twin_handle *t, uint64_t kernel)
 {
+	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid(); /* for launches of graphs, which write nothing: this process at least */
+	CUresult error = find_word(m->module, LAUNCH_WORD, &t->launch);
+
 	t->offset = gpubpf_hook_device_clock_offset(m->device);
-	t->clock = optional_word(m->module, CLOCK_WORD);
-	return t->clock ? store_word(m->module, CLOCK_WORD, t->offset) : 0;
-}
-
-/* For launches of graphs, which write nothing: this process at least. */
-static CUresult store_pid(struct cuda_twin_handle *t)
-{
-	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid();
-
-	return t->pid ? cuda_copy_to(&cuda_own, t->pid, &pid, sizeof(pid)) : 0;
+	if (!error)
+		error = find_word(m->module, PID_WORD, &t->pid);
+	if (!error)
+		error = find_word(m->module, CLOCK_WORD, &t->clock);
+	if (!error)
+		error = store_optional(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
+	if (!error)
+		error = store_optional(m->module, KERNEL_WORD, kernel);
+	if (!error)
+		error = store_optional(m->module, CLOCK_WORD, t->offset);
+	return error ? error : store_optional(m->module, PID_WORD, pid);
 }
 
 /* A twin that counts a block's lanes has more of its own than the kernel, and launches may add so much less. */
@@ -304,18 +341,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	CUresult error = cuda_own.module_function(&t->f, m->module, what->name);
 	CUdevice device;
 
-	if (error)
-		return error;
-	t->launch = optional_word(m->module, LAUNCH_WORD);
-	t->pid = optional_word(m->module, PID_WORD);
-	if (optional_word(m->module, ARENA_WORD))
-		error = store_word(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
-	if (!error && optional_word(m->module, KERNEL_WORD))
-		error = store_word(m->module, KERNEL_WORD, what->kernel);
 	if (!error)
-		error = store_clock(m, t);
-	if (!error)
-		error = store_pid(t);
+		error = store_words(m, t, what->kernel);
 	if (!error)
 		error = cuda_own.ctx_device(&device);
 	if (!error)
@@ -327,9 +354,27 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	if (cuda_next.cuFuncGetAttribute && !error) {
 		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,
 					     cuda_plain_function(t->original, t->context));
-		cuda_next.cuFuncGetAttribute(&t->registers[1], FUNC_REGISTERS, t->f);
+		error = cuda_next.cuFuncGetAttribute(&t->registers[1], FUNC_REGISTERS, t->f);
 	}
 	return error;
+}
+
+/* In the module's context, and by the lock of its one kernel. 0, or refused. */
+static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
+{
+	CUresult error = find_kernel(m, t, what);
+	int err;
+
+	if (error && m->text) {
+		err = compile_after_all(m, why);
+		if (err < 0)
+			return err;
+		error = find_kernel(m, t, what);
+	}
+	free(m->text);
+	m->text = NULL;
+	t->compiled_by = m->compiled_by;
+	return error ? refuse(why, "the twin", what->name, error) : 0;
 }
 
 /* A kernel that recurses has as much stack as the program set as a limit, and may use it up; others have what the
@@ -350,8 +395,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 {
 	struct module *m = module;
 	struct cuda_twin_handle *t = calloc(1, sizeof(*t));
-	int mode, frame[2] = { 0, 0 };
-	bool fits = true;
+	int err, mode, frame[2] = { 0, 0 };
 	CUresult error;
 
 	if (!t)
@@ -362,23 +406,19 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		t->attribute[i] = CUDA_UNSET;
 	error = cuda_enter(&cuda_own, m->context, &mode);
-	if (!error) {
-		error = find_kernel(m, t, what);
-		if (!error && (what->flags & GPUBPF_TWIN_RECURSES))
-			fits = frame_fits(t, frame);
-		cuda_leave(&cuda_own, &mode);
-	}
-	if (!error && !fits) {
-		free(t);
+	err = error ? refuse(why, "the twin", what->name, error) : make_kernel(m, t, what, why);
+	if (!err && (what->flags & GPUBPF_TWIN_RECURSES) && !frame_fits(t, frame)) {
 		snprintf(why->text, sizeof(why->text),
 			 "it calls a function that calls itself, and its twin would take %d "
 			 "bytes of stack a thread in place of %d, which the program has not allowed for",
 			 frame[1], frame[0]);
-		return -EOPNOTSUPP;
+		err = -EOPNOTSUPP;
 	}
-	if (error) {
+	if (!error)
+		cuda_leave(&cuda_own, &mode);
+	if (err < 0) {
 		free(t);
-		return refuse(why, "the twin", what->name, error);
+		return err;
 	}
 	t->base.handle = t->f;
 	gpubpf_handles_add(&twins, &t->base);
@@ -392,6 +432,13 @@ static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
 
 	*before = t->registers[0];
 	*after = t->registers[1];
+}
+
+static enum gpubpf_compiled_by twin_compiled_by(const void *twin)
+{
+	const struct cuda_twin_handle *t = twin;
+
+	return t->compiled_by;
 }
 
 static bool twin_kept(const void *twin)
@@ -423,6 +470,7 @@ const struct gpubpf_hook_ops cuda_hook_ops = {
 	.twin_load = twin_load,
 	.twin_kernel = twin_kernel,
 	.twin_registers = twin_registers,
+	.twin_compiled_by = twin_compiled_by,
 	.twin_kept = twin_kept,
 	.twin_kernel_put = twin_kernel_put,
 	.twin_unload = twin_unload,

@@ -350,6 +350,8 @@ struct gpubpf_kernel_stats {
 	uint64_t threads[3];       /* of the last launch, in all */
 	uint64_t id;               /* as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> have it */
 	const char *route;         /* the form of code of its twin: "ptx", "sass", "wrap", ...; "": none was made */
+	const char *compiled_by;   /* who made its twin's machine code of text: "driver", or a program of the user's and its
+				    * version, "ptxas 13.0.88"; "": nobody had to, or there is no choice */
 };
 
 struct gpubpf_cost_stats {

@@ -28,16 +28,20 @@ struct start {
 	int text, code, log; /* memfds */
 };
 
+static bool is_question(const struct start *s)
+{
+	return !strcmp(s->option, GPUBPF_ASSEMBLER_WHICH);
+}
+
 static int take_options(struct start *s, const char *options)
 {
 	const char *end = options ? strchr(options, '\n') : NULL, *option = end ? strchr(end + 1, '\n') : NULL;
 
-	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) || strncmp(option + 1, "-arch=", 6) ||
-	    strlen(option + 1) >= sizeof(s->option))
+	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) || strlen(option + 1) >= sizeof(s->option))
 		return -EINVAL;
 	memcpy(s->path, options, end - options);
 	strcpy(s->option, option + 1);
-	return 0;
+	return is_question(s) || !strncmp(s->option, "-arch=", 6) ? 0 : -EINVAL;
 }
 
 /* In a copy of this process, which has the time that is left to it, as has what it becomes: alarm(2). */
@@ -45,7 +49,7 @@ static int become(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
-	char *argv[] = { s->path, s->option, "-o", CODE, TEXT, NULL };
+	char *argv[] = { s->path, s->option, is_question(s) ? NULL : "-o", CODE, TEXT, NULL };
 
 	/* 3 was the socket; of the rest nothing survives. The text's is the first that was opened, so not yet 4 when that is taken
 	 * for the code's. */
@@ -100,7 +104,7 @@ static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s died of signal %d", s->path, WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
-	if (WEXITSTATUS(status))
+	if (WEXITSTATUS(status) || is_question(s))
 		return 0;
 	err = read_code(s->code, out);
 	return err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s made no machine code", s->path) : 0;

@@ -12,6 +12,8 @@
  *                        for each into that map if it is a ring
  *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
  *                        are added to the first value of the first map
+ *   //fake broken        text that the driver refuses
+ *   //fake late WHERE    it refuses it not when it is loaded, but where something of it is asked for: variable, function, attribute
  *   //fake fault         breaks the context, as an illegal address does
  * Kernels of real machine code do nothing; it is opened, so that what that takes can be measured.
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy

@@ -300,10 +300,19 @@ static struct CUfunc_st *function_of(struct CUmod_st *m, const char *name)
 	return f;
 }
 
+static bool too_late(CUmodule module, const char *where)
+{
+	const char *at = module->image.text ? strstr(module->image.text, "//fake late ") : NULL;
+
+	return at && !strncmp(at + strlen("//fake late "), where, strlen(where));
+}
+
 FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 {
 	if (!module->alive)
 		return FAKE_INVALID_HANDLE;
+	if (too_late(module, "function"))
+		return FAKE_INVALID_IMAGE;
 	*f = function_of(module, name);
 	return *f ? 0 : CUDA_ERROR_NOT_FOUND;
 }
@@ -331,6 +340,8 @@ FAKE_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CU
 {
 	if (!module || !module->alive)
 		return FAKE_INVALID_HANDLE;
+	if (too_late(module, "variable"))
+		return FAKE_INVALID_IMAGE;
 	linger(module);
 	*address = fake_variable(module, name);
 	if (size)
@@ -507,6 +518,8 @@ FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 	f = fake_function(f);
 	if (!f || attribute < 0 || attribute >= 16)
 		return FAKE_INVALID_VALUE;
+	if (too_late(f->module, "attribute"))
+		return FAKE_INVALID_IMAGE;
 	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") : attribute == 1 ? shared_of(f) :
 		 attribute == 8 ? fake_shared_more(f) : f->attribute[attribute];
 	return 0;
