@@ -682,46 +682,6 @@ static void killed(void)
 	kill(getpid(), SIGKILL);
 }
 
-static char *read_image(const char *path)
-{
-	FILE *f = fopen(path ? path : "", "re");
-	char *image = f ? calloc(1, 64 << 20) : NULL;
-
-	if (!image || !fread(image, 1, 64 << 20, f)) {
-		fprintf(stderr, "no image: FAKE_CUDA_APP_IMAGE names a cubin\n");
-		exit(2);
-	}
-	fclose(f);
-	return image;
-}
-
-/* All kernels of real machine code, one after the other; how long they took goes to stderr. */
-static void many(void)
-{
-	char *image = read_image(getenv("FAKE_CUDA_APP_IMAGE"));
-	CUdeviceptr args[64] = {0};
-	void *params[64];
-	struct timespec from, to;
-	CUfunction *all;
-	CUmodule module;
-	unsigned n;
-
-	begin(0);
-	for (int i = 0; i < 64; i++)
-		params[i] = &args[i];
-	GOOD(cu.cuModuleLoadData(&module, image));
-	GOOD(cuModuleGetFunctionCount(&n, module));
-	all = calloc(n, sizeof(*all));
-	GOOD(cuModuleEnumerateFunctions(all, n, module));
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (unsigned i = 0; i < n; i++)
-		GOOD(cu.cuLaunchKernel(all[i], 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	fprintf(stderr, "first launches of %u kernels took %.1f ms\n", n,
-		(to.tv_sec - from.tv_sec) * 1e3 + (to.tv_nsec - from.tv_nsec) / 1e6);
-	printf("%u kernels\n", n);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -734,7 +694,7 @@ int main(int argc, char **argv)
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },
 		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },
-		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced }, { "many", many },
+		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced }, { "many", many }, { "large", large },
 	};
 
 	if (argc != 3)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the scenarios of the program share: app.c has most of them, owners.c those of what belongs to whom, links.c those
- * of templates and of modules that are linked */
+ * of templates and of modules that are linked, large.c those of real machine code */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 
@@ -44,5 +44,9 @@ void unbalanced(void);
 void templated(void);
 void too_long(void);
 void linked(void);
+
+/* large.c */
+void many(void);
+void large(void);
 
 #endif

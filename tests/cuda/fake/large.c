@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of real machine code: of an image by itself, and of one in a library that is large, as PyTorch's are. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app.h"
+#include "backends/cuda/wire/fatbin_format.h"
+
+#define IMAGE_MAX (64u << 20)
+#define OTHERS 8                /* architectures that this device is not of, */
+#define OTHER_SIZE (64ull << 20) /* each with so much */
+#define OTHER_ARCH 80
+
+/* A container, and behind it its entries' heads: as long as its magic, and as an entry of nvcc 13.0 has it. */
+struct container {
+	uint32_t magic;
+	uint16_t version, header;
+	uint64_t body;
+};
+
+struct head {
+	uint16_t kind, version;
+	uint32_t header;
+	uint64_t size;
+	uint32_t packed, unknown[2], arch, unknown2[2];
+	uint64_t flags, unknown3, plain;
+};
+
+/* Of the program as its code is, and nothing of it is in memory before somebody looks. */
+static char library[IMAGE_MAX + OTHERS * (OTHER_SIZE + sizeof(struct head)) + sizeof(struct container)];
+
+static size_t read_image(void *image)
+{
+	const char *path = getenv("FAKE_CUDA_APP_IMAGE");
+	FILE *f = fopen(path ? path : "", "re");
+	size_t n = f ? fread(image, 1, IMAGE_MAX, f) : 0;
+
+	if (!n) {
+		fprintf(stderr, "no image: FAKE_CUDA_APP_IMAGE names a cubin\n");
+		exit(2);
+	}
+	fclose(f);
+	return n;
+}
+
+/* All kernels of it, one after the other; how long they took goes to stderr. */
+static void launch_all(const void *image)
+{
+	CUdeviceptr args[64] = {0};
+	void *params[64];
+	struct timespec from, to;
+	CUfunction *all;
+	CUmodule module;
+	unsigned n;
+
+	begin(0);
+	for (int i = 0; i < 64; i++)
+		params[i] = &args[i];
+	GOOD(cu.cuModuleLoadData(&module, image));
+	GOOD(cuModuleGetFunctionCount(&n, module));
+	all = calloc(n, sizeof(*all));
+	GOOD(cuModuleEnumerateFunctions(all, n, module));
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (unsigned i = 0; i < n; i++)
+		GOOD(cu.cuLaunchKernel(all[i], 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	fprintf(stderr, "first launches of %u kernels took %.1f ms\n", n,
+		(to.tv_sec - from.tv_sec) * 1e3 + (to.tv_nsec - from.tv_nsec) / 1e6);
+	printf("%u kernels\n", n);
+}
+
+void many(void)
+{
+	char *image = calloc(1, IMAGE_MAX);
+
+	read_image(image);
+	launch_all(image);
+}
+
+static char *put_head(char *at, uint32_t arch, uint64_t size, bool packed)
+{
+	const struct head head = {
+		.kind = FATBIN_ELF, .version = 0x101, .header = sizeof(head), .size = size, .arch = arch, .packed = packed ? size : 0,
+		.flags = packed ? FATBIN_ZSTD : 0, .plain = packed ? 16 * size : 0,
+	};
+
+	memcpy(at, &head, sizeof(head));
+	return at + sizeof(head);
+}
+
+/* The most memory that this process has had, KiB. */
+static long peak(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* To a file, for it is another in each run. */
+void large(void)
+{
+	const char *to = getenv("FAKE_CUDA_APP_PEAK"), *arch = getenv("FAKE_CUDA_SM");
+	struct container container = { .magic = FATBIN_MAGIC, .version = 1, .header = sizeof(container) };
+	char *at = library + sizeof(container), *code = at + sizeof(struct head);
+	size_t size = (read_image(code) + 7) & ~7ul;
+	FILE *f;
+
+	put_head(at, arch ? atoi(arch) : 90, size, false);
+	at = code + size;
+	for (int i = 0; i < OTHERS; i++)
+		at = put_head(at, OTHER_ARCH, OTHER_SIZE, i & 1) + OTHER_SIZE;
+	container.body = at - library - sizeof(container);
+	memcpy(library, &container, sizeof(container));
+	launch_all(library);
+	f = fopen(to ? to : "", "we");
+	if (!f || fprintf(f, "%ld\n", peak()) < 0 || fclose(f))
+		exit(2);
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What memory a Python program had: memory_of.py SCRIPT ARG... runs it, and writes to the file that $MEMORY names, as JSON, in KiB:
+the most that was resident, and of what is mapped at the end (each page by its share) what is ours, by name, what is of files,
+and the rest."""
+import collections
+import json
+import os
+import re
+import runpy
+import sys
+
+
+def memory():
+    status = open('/proc/self/status').read()
+    kinds, name = collections.Counter(), ''
+    for line in open('/proc/self/smaps'):
+        head = re.match(r'[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)', line)
+        if head:
+            name = head[1].removesuffix(' (deleted)')
+        elif line.startswith('Pss:'):
+            ours = 'gpubpf' in name and os.path.basename(name)
+            kinds[ours or ('files' if name.startswith('/') else 'the rest')] += int(line.split()[1])
+    return {'most': int(re.search(r'VmHWM:\s*(\d+)', status)[1]), 'ours': {k: n for k, n in kinds.items() if 'gpubpf' in k},
+            'files': kinds['files'], 'rest': kinds['the rest']}
+
+
+where = os.environ['MEMORY']
+sys.argv = sys.argv[1:]
+try:
+    runpy.run_path(sys.argv[0], run_name='__main__')
+finally:
+    with open(where, 'w') as f:
+        json.dump(memory(), f)
