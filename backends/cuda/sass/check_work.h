@@ -67,6 +67,9 @@ int sass_check_asked(struct checked *c, const struct sass_kernel *kernel);
 /* -- pass: what an exit's probe finds in registers is what the entry's has left there, and would be the same -- */
 int sass_check_kept(struct checked *c);
 
+/* -- pass: what of a probe itself is in flight -- */
+int sass_check_pending(struct checked *c);
+
 /* -- pass: what the twin says of its code -- */
 int sass_check_said(struct checked *c);
 

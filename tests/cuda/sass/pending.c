@@ -74,23 +74,15 @@ static struct sass_insn shared_load(unsigned was_read)
 /* Are all of them taken? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
-	struct checked c = { .bytes = (const uint8_t *)code, .n = n, .all = n };
-	static struct pending pending;
 	struct gpubpf_diag diag;
-	int err = 0;
+	struct checked c = { .bytes = (const uint8_t *)code, .n = n, .all = n, .entry = SASS_NONE, .diag = &diag };
 
 	gpubpf_diag_init(&diag);
-	c.diag = &diag;
-	pending = (struct pending){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		code[2 * i] = insns[i].lo;
 		code[2 * i + 1] = insns[i].hi;
 	}
-	for (uint32_t i = 0; !err && i < n; i++) {
-		arrive(&c, &pending, sass_waits(insn_at(&c, i)));
-		err = check_operands(&c, &pending, i);
-	}
-	return !err;
+	return !sass_check_pending(&c);
 }
 
 #define TAKEN(...) taken((const struct sass_insn[]){ __VA_ARGS__ }, sizeof((const struct sass_insn[]){ __VA_ARGS__ }) / sizeof(struct sass_insn))

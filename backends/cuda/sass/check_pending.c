@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a probe itself is in flight: a register that an instruction reads has been written by then, and one that it writes
+ * has been read by those who were to, as scoreboards that were waited for say, or the order in which units work.
+ */
+#include "check_work.h"
+
+#define SETTERS 4 /* of others nothing is concluded */
+
+/* what is not yet done to registers: the scoreboards that will say so, by which operation, and where */
+struct pending_kind {
+	uint8_t boards[256];
+	uint16_t by[256];
+	uint32_t at[256];
+	bool again[256];                   /* others before that one have not told either, */
+	bool mixed[256];                   /* by another operation */
+	bool loads[256];                   /* all of those are loads */
+	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* of operations that set it since it was waited for, the last of each; 0: none */
+};
+
+struct pending {
+	struct pending_kind written, read;
+};
+
+/* All accesses of memory go through one unit, which reads their registers in their order: compilers write again what STL stores
+ * when a later LDL has come back. */
+#define ACCESSES 0x200
+
+static uint16_t unit_of(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESSES :
+	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESSES : operation;
+}
+
+static bool is_plain_load(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation == 0x180 || operation == 0x181 || operation == 0x183 || operation == 0x184; /* LD, LDG, LDL, LDS */
+}
+
+/* Units that are slow work in order: what one of them did has been done when its later work has. */
+static void settle_before(struct pending_kind *p, uint32_t setter, uint16_t by)
+{
+	for (unsigned r = 0; r < 256; r++)
+		if (p->boards[r] && p->by[r] == by && !p->mixed[r] && p->at[r] <= setter)
+			p->boards[r] = 0;
+}
+
+/* Of loads what they wrote may come in another order; that registers were read does not. */
+static void settle_written(struct checked *c, struct pending *p, uint32_t setter)
+{
+	struct sass_insn insn = insn_at(c, setter);
+
+	if (sass_op_find(sass_opcode(insn))->class == SASS_SLOW)
+		settle_before(&p->written, setter, sass_opcode(insn) & 0x1ff);
+	if (unit_of(insn) == ACCESSES && sass_field(insn, 12, 4) == SASS_PT)
+		settle_before(&p->read, setter, ACCESSES);
+}
+
+/* Who has written its result has read what it needed. */
+static void settle_reads(struct checked *c, struct pending_kind *read, unsigned boards)
+{
+	for (unsigned r = 0; r < 256; r++)
+		if (read->boards[r] && !read->again[r] && boards >> sass_write_board(insn_at(c, read->at[r])) & 1)
+			read->boards[r] = 0;
+}
+
+static void arrive(struct checked *c, struct pending *p, unsigned boards)
+{
+	settle_reads(c, &p->read, boards);
+	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
+		for (unsigned k = 0; boards >> b & 1 && k < SETTERS; k++) {
+			uint32_t writer = p->written.setter[b][k], reader = p->read.setter[b][k];
+
+			if (writer)
+				settle_written(c, p, writer);
+			if (reader)
+				settle_before(&p->read, reader, unit_of(insn_at(c, reader)));
+			p->written.setter[b][k] = p->read.setter[b][k] = 0;
+		}
+	for (unsigned r = 0; boards && r < 256; r++) {
+		p->written.boards[r] &= ~boards;
+		p->read.boards[r] &= ~boards;
+	}
+}
+
+/* The board is 0 again when all have set it. */
+static void note_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
+{
+	uint32_t *setter = kind->setter[board], operation = sass_opcode(insn_at(c, i)) & 0x1ff;
+
+	for (unsigned k = 0; k < SETTERS; k++)
+		if (!setter[k] || (sass_opcode(insn_at(c, setter[k])) & 0x1ff) == operation) {
+			setter[k] = i;
+			return;
+		}
+}
+
+static void note_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
+{
+	struct pending_kind *kind = x->written ? &p->written : &p->read;
+	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
+	uint16_t by = x->written ? sass_opcode(insn) & 0x1ff : unit_of(insn);
+
+	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
+		kind->loads[r] = is_plain_load(insn) && (!kind->boards[r] || kind->loads[r]);
+		kind->again[r] = kind->boards[r];
+		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != by);
+		kind->boards[r] |= 1u << board;
+		kind->by[r] = by;
+		kind->at[r] = i;
+		note_setter(c, kind, board, i);
+	}
+}
+
+/* Where the one is carried out the other is not: under a predicate and its opposite, which nobody writes in between. */
+static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
+{
+	uint32_t guard = sass_field(insn_at(c, earlier), 12, 4);
+
+	if ((guard & 7) == SASS_PT || sass_field(insn_at(c, i), 12, 4) != (guard ^ 8))
+		return false;
+	for (uint32_t k = earlier; k < i; k++)
+		if (sass_predicates_written(insn_at(c, k)) >> (guard & 7) & 1)
+			return false;
+	return true;
+}
+
+/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. Of accesses loads do, behind
+ * loads alone: compilers load into the register of an address that those before read too. */
+static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
+{
+	if (unit_of(insn) == ACCESSES)
+		return is_plain_load(insn) && read->loads[reg];
+	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
+}
+
+static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
+{
+	return read->boards[reg] && !comes_behind(read, reg, insn_at(c, i)) && (read->again[reg] || !excludes(c, read->at[reg], i));
+}
+
+static int check_operands(struct checked *c, struct pending *p, uint32_t i)
+{
+	struct sass_insn insn = insn_at(c, i);
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
+			if (p->written.boards[r] || (x.written && still_reads(c, &p->read, r, i)))
+				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
+	}
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		note_operand(c, p, &x, insn, i);
+	}
+	return 0;
+}
+
+/* Along the code; behind a jump nothing is known to be pending. */
+int sass_check_pending(struct checked *c)
+{
+	struct pending pending = { 0 };
+	int err = 0;
+
+	for (uint32_t i = c->stubs; !err && i < c->all; i++) {
+		struct sass_insn insn = insn_at(c, i);
+		uint32_t opcode = sass_opcode(insn);
+
+		if (sass_check_is_moved(c, i) || i == c->entry)
+			pending = (struct pending){ 0 };
+		if (sass_check_is_moved(c, i))
+			continue;
+		arrive(c, &pending, sass_waits(insn));
+		err = check_operands(c, &pending, i);
+		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
+			pending = (struct pending){ 0 };
+	}
+	return err;
+}
