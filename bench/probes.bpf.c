@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
- * into a ring that holds 2^26 of them), -DLOOKUP one of 4096 values looked up and read; at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
+ * into a ring that holds 2^27 of them), -DLOOKUP one of 4096 values looked up and read; at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
  * whether they read or write, -DSECTORS how many 32-byte sectors the lanes of a warp touch by one; -DBLOCKS when each block
  * begins and ends; -DWAITS how long the first lanes of warps wait at barriers; -DBRANCHES conditional branches, and those at
  * which lanes part. */
@@ -44,7 +44,7 @@ struct event {
 };
 
 #ifdef EVENTS
-GPUBPF_MAP(events, BPF_MAP_TYPE_GPU_RINGBUF, __u32, struct event, 1 << 26);
+GPUBPF_MAP(events, BPF_MAP_TYPE_GPU_RINGBUF, __u32, struct event, 1 << 27);
 #else
 GPUBPF_RINGBUF(events, struct event, 1 << 26);
 #endif

@@ -15,6 +15,7 @@
 #include "record.h"
 
 #define RECORDS_AHEAD 32 /* asked for before they are counted */
+#define COUNTED (256 << 10) /* bytes of records that are counted before it is said that they were */
 
 #define PERF_COPY (64ull << 10)     /* no copy of a ring is made smaller than this */
 #define GPU_RING_COPY (1ull << 20)
@@ -326,6 +327,27 @@ static void say_left(struct reader *r)
 	gpubpf_store_release_u64(left, gpubpf_load_u64(left) + 1);
 }
 
+/* Batches of which only their number is asked and all has arrived, to the first that is something else, or not to be believed;
+ * not farther than readers that are killed may come back to. */
+static bool count_batches(struct reader *r, struct cursor *p)
+{
+	const char *at = (const char *)(uintptr_t)header_at(r, p);
+	u64 from = p->position, header, size;
+
+	while (GPUBPF_RING_OFFSET(p->position) < r->segment && p->position - from < COUNTED) {
+		header = gpubpf_load_acquire_u64((uintptr_t)at);
+		if (!gpubpf_record_is_at(header, p->position) || (header & (GPUBPF_RING_BATCH | GPUBPF_RING_BUSY)) != GPUBPF_RING_BATCH ||
+		    !header_fits(r, header, p))
+			break;
+		size = gpubpf_record_bytes(header);
+		__builtin_prefetch(at + RECORDS_AHEAD * size);
+		r->records += GPUBPF_RING_LANES(header);
+		p->position += size;
+		at += size;
+	}
+	return p->position != from;
+}
+
 static void read_copy(struct reader *r, uint32_t copy)
 {
 	const struct gpubpf_map_layout *l = r->layout;
@@ -338,7 +360,8 @@ static void read_copy(struct reader *r, uint32_t copy)
 
 	r->whole = gpubpf_load_u64(line + offsetof(struct gpubpf_ring_copy, whole));
 	while (what == STEP_ON && !r->stopped && settle(r, &p, prod)) {
-		what = step(r, &p);
+		if (!r->whole || r->fn || gpubpf_load_u64(part_at(r, copy)) || !count_batches(r, &p))
+			what = step(r, &p);
 		if (what == STEP_ON)
 			leave(r, cons, &p);
 	}

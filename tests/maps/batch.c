@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stddef.h>
 
 #include "fixture.h"
 #include "tests/tap.h"
@@ -139,6 +140,70 @@ static void test_nonsense(struct fixture *f)
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "records larger than a batch can have");
 }
 
+/* Whoever emptied a device's ring says that all has arrived: then it is enough to look at headers. */
+static void say_whole(struct fixture *f, uint64_t whole)
+{
+	gpubpf_store_u64((uintptr_t)f->arena + GPUBPF_RING_COPY(f->view[0].layout->ctl, 0) + offsetof(struct gpubpf_ring_copy, whole), whole);
+}
+
+/* A batch, or now and then a record by itself; how many records that is, 0: the ring is full. */
+static uint32_t put_any(struct fixture *f)
+{
+	uint32_t lanes = some_lanes(), size = 1 + random() % (random() % 4 ? 24 : SIZE_MAX_HERE);
+	uint8_t single[SIZE_MAX_HERE] = { 0 };
+
+	if (random() % 8)
+		return put(f, lanes, size, 0) ? __builtin_popcount(lanes) : 0;
+	return !gpubpf_ring_output(&f->env, GPUBPF_LAYOUT_PASS(f->view[0].layout), single, size);
+}
+
+static void test_counts(struct fixture *f)
+{
+	uint32_t round, n, i, wrong_counts = 0, taken = 0, some;
+	int64_t records;
+
+	say_whole(f, 1);
+	for (round = 0, records = 0; round < 20000; round++, records = 0) {
+		for (n = random() % 20, i = 0; i < n; i++) {
+			some = put_any(f);
+			records += some;
+			wrong_counts += !some;
+		}
+		wrong_counts += gpubpf_ring_read(&f->view[0], NULL, NULL) != records;
+	}
+	ok(!wrong_counts, "records of which only the number is asked, in 20000 rounds");
+	for (round = 1; round < 32; round++) {
+		put(f, UINT32_MAX, 16, 0);
+		seen = 0;
+		stop_after = round;
+		taken += gpubpf_ring_read(&f->view[0], see, NULL) == round;
+		records = put(f, 0xff, 16, 0) ? 8 : 0;
+		taken += gpubpf_ring_read(&f->view[0], NULL, NULL) == 32 - round + records;
+	}
+	stop_after = 0;
+	ok(taken == 62, "those that a reader who stopped in a batch has left");
+}
+
+static void test_counted_nonsense(struct fixture *f)
+{
+	uint64_t drops = gpubpf_map_drops(&f->view[0]);
+	u64 at;
+
+	put(f, UINT32_MAX, 16, 0);
+	at = put(f, UINT32_MAX, 16, 0);
+	gpubpf_store_u64(at, gpubpf_load_u64(at) | 0xff0000);
+	put(f, UINT32_MAX, 16, 0);
+	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == -EBADMSG && gpubpf_map_drops(&f->view[0]) == drops + 1,
+	   "none of these may be larger than a batch can have, either");
+	put(f, UINT32_MAX, 16, 0);
+	at = put(f, UINT32_MAX, 16, 0);
+	gpubpf_store_u64(at, gpubpf_load_u64(at) ^ 1ull << 40);
+	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == 32, "nor stand where another was");
+	gpubpf_store_u64(at, gpubpf_load_u64(at) ^ 1ull << 40);
+	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == 32, "which is read when it is there");
+	say_whole(f, 0);
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -151,6 +216,8 @@ int main(void)
 	test_unfinished(&f);
 	test_stop(&f);
 	test_nonsense(&f);
+	test_counts(&f);
+	test_counted_nonsense(&f);
 	fixture_end(&f);
 	return done();
 }
