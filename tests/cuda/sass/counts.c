@@ -24,7 +24,7 @@
 
 struct lane {
 	uint32_t r[REGS], index; /* index: in its warp */
-	bool p, ended;
+	bool p[SASS_PT], ended;
 };
 
 struct block {
@@ -52,33 +52,65 @@ static uint32_t launch_word(const struct block *b, uint32_t off)
 	return off >= extents && off < extents + 12 ? b->extents[(off - extents) / 4] : off == reserved ? b->reserved : 0xdead;
 }
 
+/* A predicate and whether its opposite is meant: four bits. */
+static bool holds(const struct lane *l, unsigned predicate)
+{
+	return ((predicate & 7) == SASS_PT || l->p[predicate & 7]) != (predicate >> 3);
+}
+
+/* LOP3: for each bit of the three the table's */
+static uint32_t by_table(uint32_t a, uint32_t b, uint32_t c, unsigned table)
+{
+	uint32_t result = 0;
+
+	for (unsigned i = 0; i < 32; i++)
+		result |= (table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1) << i;
+	return result;
+}
+
+/* ISETP of numbers without a sign, to one predicate, and with no other */
+static void compare(struct block *b, struct lane *l, struct sass_insn i, uint32_t x, uint32_t y)
+{
+	unsigned how = sass_field(i, 76, 3), to = sass_field(i, 81, 3);
+
+	b->broken |= (how != 2 && how != 5) || to == SASS_PT || sass_field(i, 84, 3) != SASS_PT || sass_field(i, 87, 4) != SASS_PT;
+	if (to != SASS_PT)
+		l->p[to] = (x == y) == (how == 2);
+}
+
 static void carry_out(struct block *b, struct lane *l, uint32_t active, struct sass_insn i)
 {
-	uint32_t a = reg(l, sass_field(i, 24, 8)), bb = reg(l, sass_field(i, 32, 8)), imm = sass_field(i, 32, 32), result = 0;
-	uint32_t address = a + (uint32_t)((int32_t)(sass_field(i, 40, 24) << 8) >> 8);
+	uint32_t x = reg(l, sass_field(i, 24, 8)), y = reg(l, sass_field(i, 32, 8)), z = reg(l, sass_field(i, 64, 8));
+	uint32_t imm = sass_field(i, 32, 32), address = x + (uint32_t)((int32_t)(sass_field(i, 40, 24) << 8) >> 8), result = 0;
 
 	switch (sass_opcode(i)) {
 	case 0x919: result = special(b, l, sass_field(i, 72, 8)); break;
-	case 0xb82: result = launch_word(b, sass_field(i, 38, 16)); break;
-	case 0x806: result = active; break;
-	case 0x309: result = __builtin_popcount(bb); break;
-	case 0x210: result = bb - a; break;
-	case 0x224: result = a * bb; break;
-	case 0x824: result = a * imm + reg(l, sass_field(i, 64, 8)); break;
-	case 0x212: result = a & bb; break;
-	case 0x80c: l->p = a != imm; return;
-	case 0x20c: l->p = a != bb; return;
-	case 0x94d: l->ended = sass_field(i, 12, 4) == SASS_PT || l->p; return;
-	case 0xb1d: b->met++; return;
-	case 0x388:
-		b->broken |= b->at && b->at != address;
-		b->at = address;
-		b->word = bb;
+	case 0xb82: result = sass_field(i, 54, 5) ? 0xdead : launch_word(b, sass_field(i, 38, 16)); break;
+	case 0x806: /* VOTE.ANY of all that are here */
+		b->broken |= sass_field(i, 72, 8) != 1 || sass_field(i, 87, 4) != SASS_PT;
+		result = active;
+		break;
+	case 0x309: result = __builtin_popcount(y); break;
+	case 0x210: result = (sass_field(i, 72, 1) ? -x : x) + (sass_field(i, 63, 1) ? -y : y) + (sass_field(i, 75, 1) ? -z : z); break;
+	case 0x224: result = x * y + z; break;
+	case 0x824: result = x * imm + z; break;
+	case 0x212: result = by_table(x, y, z, sass_field(i, 72, 8)); break;
+	case 0x80c: compare(b, l, i, x, imm); return;
+	case 0x20c: compare(b, l, i, x, y); return;
+	case 0x94d: l->ended = true; return;
+	case 0xb1d: /* BAR.SYNC 0 */
+		b->broken |= sass_field(i, 54, 4) || sass_field(i, 77, 2);
+		b->met++;
 		return;
-	case 0x38c:
-		b->broken |= b->at != address;
+	case 0x388: /* STS.32 */
+		b->broken |= (b->at && b->at != address) || sass_field(i, 73, 3) != 4;
+		b->at = address;
+		b->word = y;
+		return;
+	case 0x38c: /* ATOMS.ADD.32 */
+		b->broken |= b->at != address || sass_field(i, 73, 3) || sass_field(i, 87, 4);
 		result = b->word;
-		b->word += bb;
+		b->word += y;
 		break;
 	default: b->broken = true; return;
 	}
@@ -95,7 +127,7 @@ static void go(struct block *b, struct lane lanes[WARP], uint32_t active, bool e
 		uint32_t there = 0;
 
 		for (uint32_t i = 0; i < WARP; i++)
-			there |= (active >> i & 1 && !lanes[i].ended) ? 1u << i : 0;
+			there |= (active >> i & 1 && !lanes[i].ended && holds(&lanes[i], sass_field(insns[k], 12, 4))) ? 1u << i : 0;
 		for (uint32_t i = 0; i < WARP; i++)
 			if (there >> i & 1)
 				carry_out(b, &lanes[i], there, insns[k]);
@@ -234,8 +266,8 @@ static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 static bool change_end(const struct twin *t, uint32_t adds)
 {
 	struct sass_insn add = get(t, adds), end = get(t, adds + 2), insns[SASS_COUNT_MOST];
-	uint32_t before = 0, at;
-	char otherwise[80];
+	uint32_t before = 0, votes = 0, at;
+	char otherwise[80], back[80];
 
 	snprintf(otherwise, sizeof(otherwise), "at 0x%x: lanes that leave are counted in another way", adds * SASS_INSN);
 	ok(refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
@@ -247,6 +279,11 @@ static bool change_end(const struct twin *t, uint32_t adds)
 	sass_count_end(t->code.arch, 0, insns);
 	while (sass_opcode(insns[before]) != SASS_OP_ATOMS)
 		before++;
+	while (sass_opcode(insns[votes]) != SASS_OP_VOTE)
+		votes++;
+	ok(refused_with(t, adds - before + votes, sass_own_lane(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
+	snprintf(back, sizeof(back), "at 0x%x: lanes go past where they are counted", (adds + 3) * SASS_INSN);
+	ok(refused_with(t, adds + 3, sass_bra(t->code.arch, -4 * SASS_INSN), back), "and nobody is counted twice");
 	at = joint(t, adds - before);
 	if (at != SASS_NONE)
 		change_before(t, at, adds);
@@ -258,6 +295,7 @@ static void change_begin(const struct twin *t)
 	static const char otherwise[] = "lanes are not counted where they begin", more[] = "a probe uses the block's shared memory";
 	uint32_t puts = find(t, t->first, SASS_OP_STS), meets = find(t, puts, SASS_OP_BAR);
 	struct sass_insn put = get(t, puts), meet = get(t, meets);
+	char back[80];
 
 	if (!ok(meets == puts + 1, "lanes meet behind the word's first value"))
 		return;
@@ -268,6 +306,8 @@ static void change_begin(const struct twin *t)
 	ok(refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
 	ok(refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
 	ok(refused_with(t, meets + 3, put, more) && refused_with(t, meets + 3, meet, more), "once");
+	snprintf(back, sizeof(back), "at 0x%x: lanes go past where they are counted", (meets + 1) * SASS_INSN);
+	ok(refused_with(t, meets + 1, sass_bra(t->code.arch, -2 * SASS_INSN), back), "and nobody comes there again");
 }
 
 static void change_said(struct twin *t)
@@ -287,7 +327,9 @@ static void change_said(struct twin *t)
 	   "the word lies behind it, aligned as it is");
 	heads[section].sh_size -= SASS_COUNT_BYTES;
 	ok(refused(t, true, "it says of more or less shared memory than it has"), "not of the kernel's");
-	heads[section].sh_size += SASS_COUNT_BYTES;
+	heads[section].sh_size += SASS_COUNT_BYTES + (own ? align : 0x400);
+	ok(refused(t, true, "it says of more or less shared memory than it has"), "nor of what launches add");
+	heads[section].sh_size -= own ? align : 0x400;
 	while (sass_item_next(info->data, info->size, &at, &item) && item.attr != SASS_ATTR_NUM_BARRIERS)
 		before = at;
 	attr = (uint8_t *)info->data + before + 1;
