@@ -66,7 +66,10 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	if (!grown)
 		return -ENOMEM;
 	l->places = grown;
-	l->places[l->nplaces++] = gpubpf_place_of(kind, id, sass_line_at(l->lines, l->text, (uint64_t)at * SASS_INSN));
+	grown = &l->places[l->nplaces++];
+	*grown = gpubpf_place_of(kind, id, sass_line_at(l->lines, l->text, (uint64_t)at * SASS_INSN));
+	if (gpubpf_places_of(GPUBPF_WHERE_FUNCTION) & 1u << kind) /* which registers they are in nothing says */
+		grown->operands &= ~(GPUBPF_GIVES_ARG | GPUBPF_GIVES_RESULT);
 	return 0;
 }
 
