@@ -25,7 +25,7 @@
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
-#define MOST 4096 /* places */
+#define MOST 32768 /* places */
 
 static const char prelude[] = ".visible .global .align 8 .b8 gpubpf_log[1048576];\n";
 

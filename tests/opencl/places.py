@@ -10,7 +10,8 @@ were told of as many accesses, of as many bytes, as the case says, and Oclgrind 
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
 CASE may be random:SEED, random kernels (places_random.py), which are compared alone; random:SEED:N N of them, up to 60;
-random:SEED:N:OBJECT with the programs of that object alone (places, places-line, ...). CLANG may be a folder with modules of
+random:SEED:N:OBJECT with the programs of that object alone (places, places-line, ...), random:SEED:N:turns with one of five by
+its seed, which is a fifth of the work. CLANG may be a folder with modules of
 them, SEED-N.spv, where no clang is. A key with -il or -source behind it is for that form alone."""
 import json
 import os
@@ -29,6 +30,7 @@ KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all",
          "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one", "insn", "insn.fmul", "insn.select",
          "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch", "call", "call_exit", "call.sum", "call_exit.sum", "call_exit.scaled",
          "call_exit.pair", "block_end"]
+TURNS = ["places", "places-sync", "places-ends", "places-call", "places-insn" if sys.argv[3] == "il" else "places-line"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
@@ -123,7 +125,8 @@ def random_case(asked, where):
     print(f"# seed {seed}")
     with open(path, "w", encoding="utf-8") as out:
         out.write(places_random.case(int(seed), *kernels))
-    return path, "-".join([seed, *map(str, kernels)]), rest[1:]
+    alone = [TURNS[int(seed) // kernels[0] % len(TURNS)] if o == "turns" else o for o in rest[1:]]
+    return path, "-".join([seed, *map(str, kernels)]), alone
 
 
 def as_source(file, folder, out):

@@ -7,6 +7,7 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 #include "lex.h"
+#include "scope.h"
 
 struct parser {
 	struct ptx_module *m;
@@ -475,6 +476,8 @@ int ptx_parse(const char *text, size_t size, struct ptx_module *module, struct g
 		parse_top(&p);
 	close_node(&p, 0);
 	free(p.last);
+	if (!p.err)
+		p.err = ptx_index_labels(&m);
 	if (p.err < 0) {
 		ptx_finish(&m);
 		return p.err;
@@ -487,6 +490,7 @@ void ptx_finish(struct ptx_module *module)
 {
 	free(module->tokens);
 	free(module->nodes);
+	free(module->labels);
 	*module = (struct ptx_module){ 0 };
 }
 

@@ -54,6 +54,7 @@ struct ptx_node {
 	uint32_t guard;      /* INSN: token of the predicate's name, PTX_NONE if unguarded */
 	uint32_t operands;   /* INSN: first token after opcode and modifiers; MARK: of its value */
 	uint32_t parent, child, next; /* nodes, PTX_NONE: none */
+	uint32_t in_slot;    /* LABEL: the next node in its slot of the module's labels, likewise */
 };
 
 struct ptx_module {
@@ -63,6 +64,8 @@ struct ptx_module {
 	uint32_t ntokens;
 	struct ptx_node *nodes;   /* [0] is the module */
 	uint32_t nnodes;
+	uint32_t *labels;         /* slots, a power of two, by the hash of a name: the first node of it (scope.h) */
+	uint32_t nslots;          /* 0: there are no labels */
 };
 
 /* Parse; -EINVAL with the line in diag, -ENOMEM. The text must outlive the module. */

@@ -2,6 +2,7 @@
 #include "scope.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,11 +72,49 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 	return PTX_NONE;
 }
 
+/* FNV-1a; of a module with labels */
+static uint32_t *slot_of(const struct ptx_module *m, uint32_t token)
+{
+	const char *name = ptx_token_text(m, token);
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0; i < m->tokens[token].len; i++)
+		hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+	return &m->labels[hash & (m->nslots - 1)];
+}
+
+int ptx_index_labels(struct ptx_module *m)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->nnodes; i++)
+		n += m->nodes[i].kind == PTX_LABEL;
+	if (!n)
+		return 0;
+	for (m->nslots = 1; m->nslots < n; m->nslots *= 2)
+		;
+	m->labels = malloc(m->nslots * sizeof(*m->labels));
+	if (!m->labels)
+		return -ENOMEM;
+	memset(m->labels, 0xff, m->nslots * sizeof(*m->labels));
+	for (uint32_t i = m->nnodes; i-- > 0;) { /* so that a slot has them in order */
+		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? slot_of(m, m->nodes[i].name) : NULL;
+
+		if (!slot)
+			continue;
+		m->nodes[i].in_slot = *slot;
+		*slot = i;
+	}
+	return 0;
+}
+
 uint32_t ptx_find_label(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
-	for (uint32_t around = m->nodes[node].parent; around; around = m->nodes[around].parent)
-		for (uint32_t c = m->nodes[around].child; c != PTX_NONE; c = m->nodes[c].next)
-			if (m->nodes[c].kind == PTX_LABEL && ptx_name_means(m, m->nodes[c].name, token))
+	uint32_t first = m->nslots ? *slot_of(m, token) : PTX_NONE;
+
+	for (uint32_t around = m->nodes[node].parent; around && first != PTX_NONE; around = m->nodes[around].parent)
+		for (uint32_t c = first; c != PTX_NONE; c = m->nodes[c].in_slot)
+			if (m->nodes[c].parent == around && ptx_name_means(m, m->nodes[c].name, token))
 				return c;
 	return PTX_NONE;
 }

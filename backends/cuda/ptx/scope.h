@@ -15,6 +15,8 @@ bool ptx_name_means(const struct ptx_module *module, uint32_t declared, uint32_t
 /* The label, parameter or variable of a function or block around that node that the token's name means there;
  * PTX_NONE: none. */
 uint32_t ptx_declaration(const struct ptx_module *module, uint32_t node, uint32_t token);
+/* Once, when all is parsed: what finding labels by their names needs. 0 or -ENOMEM. */
+int ptx_index_labels(struct ptx_module *module);
 /* The label that a branch at that node means; PTX_NONE: there is none. */
 uint32_t ptx_find_label(const struct ptx_module *module, uint32_t node, uint32_t token);
 
