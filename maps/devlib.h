@@ -84,6 +84,7 @@ struct gpubpf_env {
  *   s64 gpubpf_helper_puts(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size);
  * the context's device fields (core/ctx_fields.def, source DEVICE):
  *   u64 gpubpf_ctx_<field>(u32 i);               i: index of the element, 0 for scalars
+ *   u64 gpubpf_lanes_given(u64 lanes);           of a field whose source is LANES, from the place's word
  * atomics on device memory, relaxed, device scope (system scope where host and device share the arena):
  *   void gpubpf_atomic_add_u32/u64(u64 address, uN value);
  *   void gpubpf_atomic_add_warp_u32/u64(u64 address, uN value);   same, aggregated over the warp's lanes

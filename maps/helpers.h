@@ -89,6 +89,15 @@ GPUBPF_FN u64 gpubpf_helper_warp_ballot(GPUBPF_ENV, u64 condition)
 #endif
 }
 
+GPUBPF_FN u64 gpubpf_lanes_given(u64 lanes)
+{
+#if defined(GPUBPF_HAS_WARP) || defined(GPUBPF_HAS_WAVE)
+	return lanes;
+#else
+	return lanes << (gpubpf_lane() & 63);
+#endif
+}
+
 GPUBPF_FN u64 gpubpf_helper_warp_match(GPUBPF_ENV, u64 value)
 {
 #ifdef GPUBPF_HAS_WARP

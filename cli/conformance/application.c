@@ -21,8 +21,8 @@ extern char **environ;
 /* -- forms -- */
 
 static const struct application_form forms[] = {
-	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .lines = true, .constants = true },
-	{ GPUBPF_IMAGE_SPIRV, "spv", .constants = true },
+	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .masks = true, .lines = true, .constants = true },
+	{ GPUBPF_IMAGE_SPIRV, "spv", .masks = true, .constants = true },
 	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true },
 	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true, .lines = true },
 	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },

@@ -16,7 +16,7 @@ static const struct lang_builtin builtins[] = {
 #include "builtins.def"
 };
 
-enum field_source { ENV, ARG, CONST, DEVICE, PLACE };
+enum field_source { ENV, ARG, CONST, DEVICE, PLACE, LANES };
 
 static const struct {
 	const char *name;
@@ -91,7 +91,7 @@ bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *bui
 const char *lang_place_field(uint32_t at)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (fields[i].source == PLACE && at >= fields[i].at && at - fields[i].at < fields[i].size * fields[i].count)
+		if (fields[i].source >= PLACE && at >= fields[i].at && at - fields[i].at < fields[i].size * fields[i].count)
 			return fields[i].name;
 	return NULL;
 }

@@ -45,6 +45,11 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 	case PLACE:
 		given(c, ctx_field_word(field, index, c->desc->site));
 		break;
+	case LANES:
+		text_add(c->t, "gpubpf_lanes_given(");
+		given(c, ctx_field_word(field, index, c->desc->site));
+		text_add(c->t, ")");
+		break;
 	}
 }
 

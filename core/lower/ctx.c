@@ -28,7 +28,7 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
 
 static bool gives(enum gpubpf_site site, const struct ctx_field *field)
 {
-	return field->source == PLACE && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(field->name) & 1;
+	return (field->source == PLACE || field->source == LANES) && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(field->name) & 1;
 }
 
 static uint32_t words_before(enum gpubpf_site site, const struct ctx_field *field)

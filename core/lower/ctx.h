@@ -14,8 +14,8 @@ struct ctx_field {
 	const char *name;
 	uint32_t off, count, size;   /* bytes; count elements of size */
 	/* an argument of the kernel; a member of struct gpubpf_env; a constant of the site; the device library's; an
-	 * operand of the place, which stands behind struct gpubpf_env */
-	enum { ARG, ENV, CONST, DEVICE, PLACE } source;
+	 * operand of the place, which stands behind struct gpubpf_env; such a one that is lanes as bits */
+	enum { ARG, ENV, CONST, DEVICE, PLACE, LANES } source;
 };
 
 extern const struct ctx_field ctx_fields[];
@@ -25,7 +25,7 @@ extern const uint32_t ctx_nfields;
 uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
 /*
  * Operands of a place are u64 words behind struct gpubpf_env, in the order of the table, those alone that its kind
- * gives. The word of element i of a PLACE field; UINT32_MAX: the site's places do not give it. And how many there are.
+ * gives. The word of element i of a PLACE or LANES field; UINT32_MAX: the site's places do not give it. And how many there are.
  */
 uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site);
 uint32_t ctx_words(enum gpubpf_site site);

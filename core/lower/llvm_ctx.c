@@ -65,6 +65,13 @@ static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, u
 	return given(p, ctx_field_word(field, i, p->site->site));
 }
 
+static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+{
+	LLVMValueRef word = operand(p, field, i);
+
+	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
+}
+
 static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	switch (field->source) {
@@ -78,6 +85,8 @@ static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, u
 		return device(p, field, i);
 	case PLACE:
 		return operand(p, field, i);
+	case LANES:
+		return lanes(p, field, i);
 	}
 	return NULL;
 }

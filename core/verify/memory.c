@@ -113,6 +113,7 @@ static const struct ctx_field ctx_fields[] = {
 #define CONST 0
 #define DEVICE 0
 #define PLACE 0
+#define LANES 0
 #define GPUBPF_CTX_FIELD(field, count, size, source) { offsetof(struct gpubpf_ctx, field), count, size, source },
 #include "core/ctx_fields.def"
 #undef ARG
@@ -120,6 +121,7 @@ static const struct ctx_field ctx_fields[] = {
 #undef CONST
 #undef DEVICE
 #undef PLACE
+#undef LANES
 };
 
 static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off)

@@ -148,7 +148,7 @@ struct gpubpf_ctx {
 	struct {
 		gpubpf_u64 lanes;      /* of the active ones, those that take it; of a jump by a table, that go where this one goes */
 		gpubpf_u64 taken;      /* 1: by this lane */
-		gpubpf_u64 active;     /* lanes that come to it together */
+		gpubpf_u64 active;     /* lanes that come to it together; where warps are not known (OpenCL), this one alone */
 	} branch;
 	struct {
 		gpubpf_u64 id;         /* by its kind */

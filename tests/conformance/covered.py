@@ -95,6 +95,6 @@ for name in re.findall(r'^GPUBPF_PLACE\(\w+, \d+, "([^"]+)"', read('core/places.
 text = ''.join(code for code in (read(os.path.relpath(path, source)) for path in cases) if 'needs gpu/' in code)
 fields = re.findall(r'^GPUBPF_CTX_FIELD\(([\w.]+), \d+, \d+, (\w+)\)', read('core/ctx_fields.def'), re.M)
 for name, origin in fields:
-    if origin == 'PLACE':
+    if origin in ('PLACE', 'LANES'):
         ok(re.search(rf'\bctx->{re.escape(name)}\b', text), f'field {name}, of a place, has a case')
 plan()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
+ * What captured accesses have in the registers of arguments is told apart.
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
  * ENDS: how often lanes enter and leave a block before it begins and before it ends; BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
  * MARK: marks alone, whose values are told; LINES: lines alone; INSNS: instructions by their names, with the first three operands
@@ -195,6 +196,8 @@ SEC("gpu/branch/*") int at_branch(struct gpubpf_ctx *ctx)
 	if (!t)
 		return 0;
 	__atomic_fetch_add(&t->barriers, ctx->branch.taken, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->ops, ctx->branch.active == 1ull << (bpf_get_lane_id() & 63), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->operands, ctx->branch.lanes == bpf_warp_ballot(ctx->branch.taken), __ATOMIC_RELAXED);
 	return wait_at(ctx, 11);
 }
 #endif
@@ -202,6 +205,23 @@ SEC("gpu/block_begin/*") int block_begin(struct gpubpf_ctx *ctx) { return wait_a
 SEC("gpu/barrier/*") int at_barrier(struct gpubpf_ctx *ctx) { return wait_at(ctx, 8); }
 SEC("gpu/barrier_exit/*") int at_barrier_exit(struct gpubpf_ctx *ctx) { return wait_at(ctx, 9); }
 #else
+SEC("kprobe/__memcapture") int capture(struct pt_regs *regs)
+{
+	struct gpubpf_ctx *ctx = (struct gpubpf_ctx *)regs; /* which it is the beginning of */
+	__u32 key = ctx->kernel % KERNELS * KINDS + 30;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->bytes, PT_REGS_PARM2(regs), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->loads, PT_REGS_PARM3(regs) == GPUBPF_LOAD, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->stores, PT_REGS_PARM3(regs) == GPUBPF_STORE, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->atomics, PT_REGS_PARM3(regs) == GPUBPF_ATOMIC, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->prefetches, PT_REGS_PARM3(regs) == GPUBPF_PREFETCH, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->offsets, PT_REGS_PARM1(regs) == ctx->mem.addr, __ATOMIC_RELAXED);
+	return 0;
+}
 SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx) { return tell(ctx, 0); }
 SEC("gpu/mem_before/*") int mem_before(struct gpubpf_ctx *ctx) { return tell(ctx, 1); }
 SEC("gpu/mem.shared/*") int mem_shared(struct gpubpf_ctx *ctx) { return tell(ctx, 2); }

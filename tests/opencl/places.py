@@ -29,7 +29,7 @@ from tap import ok, plan, ran, skip, skip_all
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one", "insn", "insn.fmul", "insn.select",
          "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch", "call", "call_exit", "call.sum", "call_exit.sum", "call_exit.scaled",
-         "call_exit.pair", "block_end"]
+         "call_exit.pair", "block_end", "mem.capture"]
 TURNS = ["places", "places-sync", "places-ends", "places-call", "places-insn" if sys.argv[3] == "il" else "places-line"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
@@ -91,6 +91,11 @@ def check_sums(name, text, kernels, told):
             got = told.get(kernel, {}).get(kind, {"accesses": 0, "bytes": 0})
             got = f"{got['accesses']}:{got['bytes']}"
             ok(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
+    for kernel in {kernel for kernel, rest in said(text, "mem") if re.search(r"\bmem \d", rest)}:
+        of, got = (told.get(kernel, {}).get(kind, {}) for kind in ("mem", "mem.capture"))
+        want = {k: of.get(k) for k in ("accesses", "bytes", "loads", "stores", "atomics", "prefetches")}
+        ok(got and {k: got[k] for k in want} == want and got["offsets"] == want["accesses"],
+           f"{name}: {kernel} kprobe/__memcapture has what gpu/mem/ has", f"{got} {want}")
     for kernel, rest in said(text, "told"):
         kind, *fields = rest.split()
         got = told.get(kernel, {}).get(kind, {})

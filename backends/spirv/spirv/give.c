@@ -271,6 +271,12 @@ static void put_taken(struct spv_giving *a, uint32_t word, uint32_t i)
 		store_number(a, word, 1);
 }
 
+/* Which lanes come with this one is not known. */
+static void put_active(struct spv_giving *a, uint32_t word, uint32_t i)
+{
+	store_number(a, word, 1);
+}
+
 static void put_operand(struct spv_giving *a, uint32_t word, uint32_t i)
 {
 	uint32_t ids[GPUBPF_SPV_OPERANDS], n = gpubpf_spv_operands(a->in->b.m, &a->in->b.m->insn[a->place->insn], ids);
@@ -311,7 +317,7 @@ static const struct {
 	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
 	{ "mem.count", put_count }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
 	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
-	{ "branch.taken", put_taken }, { "operand", put_operand }, { "mark", put_mark }, { "result", put_result },
+	{ "branch.taken", put_taken }, { "branch.lanes", put_taken }, { "branch.active", put_active }, { "operand", put_operand }, { "mark", put_mark }, { "result", put_result },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))

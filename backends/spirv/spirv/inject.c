@@ -52,17 +52,6 @@ static void reach(const struct gpubpf_spv_image *p, uint32_t from, bool *reached
 	}
 }
 
-/* Which lanes go along is not known. */
-static int check_branch(const struct draft *draft, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
-{
-	uint64_t words = gpubpf_env_words(draft->job, at->site);
-
-	if (!((words >> ctx_word_of("branch.lanes", at->kind) | words >> ctx_word_of("branch.active", at->kind)) & 1))
-		return 0;
-	return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/branch/ reads branch.lanes or branch.active, "
-			       "which SPIR-V does not say");
-}
-
 /* What the place's access is must be known, as far as a program asks. */
 static int check_access(const struct draft *draft, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
 {
@@ -77,9 +66,8 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 
 	if (line)
 		snprintf(where, sizeof(where), " (line %u)", line);
-	if (at->kind == GPUBPF_SITE_BRANCH)
-		return check_branch(draft, at, why);
-	if (gpubpf_place_has_name(at->kind) || gpubpf_place_kind(at->kind)->where == GPUBPF_WHERE_FUNCTION)
+	if (at->kind == GPUBPF_SITE_BRANCH || gpubpf_place_has_name(at->kind) ||
+	    gpubpf_place_kind(at->kind)->where == GPUBPF_WHERE_FUNCTION)
 		return 0;
 	if (!gpubpf_place_kind(at->kind)->spaces) {
 		gpubpf_spv_barrier(m, insn, &barrier, &unseen);

@@ -61,10 +61,6 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 	if (e->unseen)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s (line %u)", kind, e->unseen,
 				       at->line);
-	if (at->kind == GPUBPF_SITE_BRANCH)
-		return !reads(draft->job, at, "branch.lanes") && !reads(draft->job, at, "branch.active") ? 0 :
-		       gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/branch/ reads branch.lanes or "
-				       "branch.active, which OpenCL C does not say");
 	if (!gpubpf_place_kind(at->kind)->spaces)
 		return 0;
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)

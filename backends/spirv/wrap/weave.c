@@ -185,6 +185,12 @@ static void give_taken(struct giving *g, uint32_t word)
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
+/* Which lanes come with this one is not known. */
+static void give_active(struct giving *g, uint32_t word)
+{
+	give(g, word, 1);
+}
+
 static void give_mark(struct giving *g, uint32_t word)
 {
 	fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
@@ -198,7 +204,7 @@ static const struct {
 	{ "mem.value", give_value }, { "mem.bytes", give_bytes }, { "mem.access", give_access }, { "mem.space", give_space },
 	{ "mem.count", give_count }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
 	{ "atomic.old", give_old }, { "barrier.id", give_barrier_id }, { "barrier.kind", give_barrier_kind },
-	{ "branch.taken", give_taken }, { "mark", give_mark },
+	{ "branch.taken", give_taken }, { "branch.lanes", give_taken }, { "branch.active", give_active }, { "mark", give_mark },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))

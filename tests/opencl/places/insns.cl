@@ -4,7 +4,7 @@
 //@ assembly: all insns.spvasm
 //@ run: steps 64 16 buf:4096 buf:4096
 //@ mem: steps branch 256:0 insn 2560:0 insn.fmul 96:0 insn.select 96:0 insn.shuffle 96:0 insn.store 128:0 insn.max 96:0 insn.extract 160:0 insn.branch 512:0
-//@ told: steps branch barriers=192
+//@ told: steps branch barriers=192 ops=256 operands=256
 //@ told: steps insn.fmul operands=0x1800000000 olds=0xbf0000000
 //@ told: steps insn.select operands=48 olds=960 values=1920
 //@ told: steps insn.shuffle operands=0x4000000c20 olds=0x4000000c20

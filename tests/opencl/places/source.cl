@@ -23,7 +23,7 @@
 //@ mem: contracts mem 1792:7168
 //@ run: conditions 64 16 buf:4096 buf:4096 i32:3
 //@ mem: conditions branch 832:0
-//@ told: conditions branch barriers=464
+//@ told: conditions branch barriers=464 ops=832 operands=832
 //@ run: recalls 64 16 buf:4096 buf:4096
 //@ mem: recalls mem 448:1792 mem.const 128:512
 //@ mem: splits mem 128:512
