@@ -20,7 +20,7 @@ extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_c
 /* NVIDIA's licence of the toolkit's libraries forbids to change them; they come as machine code. */
 static const char *const nvidia_closed[] = {
 	"libcublas*", "libcudnn*", "libcufft*", "libcurand*", "libcusolver*", "libcusparse*", "libcutensor*", "libnpp*",
-	"libnvinfer*", "libnvjpeg*", "libnvtiff*", NULL,
+	"libnvinfer*", "libnvjpeg*", "libnvtiff*", "libcudss*", "libnvcomp*", "libcustatevec*", "libcutensornet*", NULL,
 };
 
 /* In the order of preference where an image has a choice. */

@@ -55,25 +55,29 @@ static void add_reason(struct reasons *r, const char *reason)
 	r->reason[i].kernels++;
 }
 
-static void write_text(const struct cli_args *args, const char *path, const struct gpubpf_kernel_info *infos, uint32_t n)
+static void write_text(const struct cli_args *args, const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, bool closed)
 {
+	const char *cpu = cli_str(args, OPT_CPU, "");
 	static struct reasons r;
 
 	r = (struct reasons){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		add_reason(&r, infos[i].reason);
 		if (cli_has(args, OPT_VERBOSE))
-			printf("%s: %s\n", infos[i].name, infos[i].reason[0] ? infos[i].reason : "yes");
+			printf("%s (%s): %s\n", infos[i].name, infos[i].arch, infos[i].reason[0] ? infos[i].reason : "yes");
 	}
 	printf("%s: %u kernels, %u can have probes (%.2f %%)\n", path, r.kernels, r.kernels - r.refused,
 	       r.kernels ? 100.0 * (r.kernels - r.refused) / r.kernels : 0);
 	if (!r.kernels)
-		printf("  no machine code of NVIDIA's is in it; gpubpf kernel list -- CMD lists what a program launches, of every kind\n");
+		printf("  no machine code of NVIDIA's%s%s is in it; gpubpf kernel list -- CMD lists what a program launches, of every kind\n",
+		       cpu[0] ? " for " : "", cpu);
+	if (r.kernels && closed)
+		printf("  a closed library, whose licence may not let you change it: only --closed-libraries does (gpubpf-run(1))\n");
 	for (uint32_t i = 0; i < r.n; i++)
 		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
 }
 
-static void write_json(const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, struct json_object *files)
+static void write_json(const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, bool closed, struct json_object *files)
 {
 	struct json_object *file = json_object_new_object(), *list = json_object_new_array();
 
@@ -81,12 +85,14 @@ static void write_json(const char *path, const struct gpubpf_kernel_info *infos,
 		struct json_object *o = json_object_new_object();
 
 		json_object_object_add(o, "name", json_object_new_string(infos[i].name));
+		json_object_object_add(o, "arch", json_object_new_string(infos[i].arch));
 		json_object_object_add(o, "probe", json_object_new_boolean(!infos[i].reason[0]));
 		json_object_object_add(o, "reason", json_object_new_string(infos[i].reason));
 		json_object_object_add(o, "registers", json_object_new_int(infos[i].regs));
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(file, "file", json_object_new_string(path));
+	json_object_object_add(file, "closed", json_object_new_boolean(closed));
 	json_object_object_add(file, "kernels", list);
 	json_object_array_add(files, file);
 }
@@ -110,9 +116,26 @@ static int open_file(const char *path, struct gpubpf_image *image)
 		cli_error("%s: %s", path, strerror(-err));
 		return err;
 	}
+	if (st.st_size > 8 && !memcmp(data, "!<arch>\n", 8)) {
+		cli_error("%s: is an archive; name the files that ar x takes out of it", path);
+		munmap(data, st.st_size);
+		return -EINVAL;
+	}
 	*image = (struct gpubpf_image){ .data = data, .size = st.st_size, .kind = GPUBPF_IMAGE_FATBIN, .options = "",
 					.cwd = "" };
 	return 0;
+}
+
+/* A cubin by itself is read whatever was asked for. The architecture's own name has no letter behind the number. */
+static uint32_t keep_of(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
+{
+	size_t number = strcspn(cpu, "af");
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (strlen(infos[i].arch) == number && !memcmp(infos[i].arch, cpu, number))
+			infos[kept++] = infos[i];
+	return kept;
 }
 
 static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,
@@ -121,8 +144,10 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	const struct gpubpf_target_info *target = gpubpf_target_taking(GPUBPF_IMAGE_FATBIN, NULL);
 	struct gpubpf_device_caps caps = { .name = "any" };
 	struct gpubpf_kernel_info *infos;
+	const char *slash = strrchr(path, '/');
 	struct gpubpf_image image;
 	struct gpubpf_diag diag;
+	bool closed;
 	uint32_t n;
 	int err = open_file(path, &image);
 
@@ -141,12 +166,23 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 		cli_diag(&diag);
 		return err;
 	}
+	if (caps.arch[0])
+		n = keep_of(infos, n, caps.arch);
+	closed = gpubpf_target_is_closed(target, slash ? slash + 1 : path);
 	if (files)
-		write_json(path, infos, n, files);
+		write_json(path, infos, n, closed, files);
 	else
-		write_text(args, path, infos, n);
+		write_text(args, path, infos, n, closed);
 	free(infos);
 	return 0;
+}
+
+/* "sm_90": a number, and what says that it is for that alone */
+static bool is_cpu(const char *name)
+{
+	size_t digits = strncmp(name, "sm_", 3) ? 0 : strspn(name + 3, "0123456789");
+
+	return digits && (!name[3 + digits] || !strcmp(name + 3 + digits, "a") || !strcmp(name + 3 + digits, "f"));
 }
 
 int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
@@ -158,6 +194,10 @@ int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
 
 	if (!args->nrest) {
 		cli_error("kernel inspect: no file is given");
+		return CLI_USAGE;
+	}
+	if (cli_has(args, OPT_CPU) && !is_cpu(cli_str(args, OPT_CPU, ""))) {
+		cli_error("--cpu %s: machine code is read of NVIDIA's alone, as of sm_90", cli_str(args, OPT_CPU, ""));
 		return CLI_USAGE;
 	}
 	if (gpubpf_worker_create(&opts, &worker) < 0)

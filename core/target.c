@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "wire/match.h"
 
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
 {
@@ -23,6 +24,15 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 				 "twins of this target are asked for one by one");
 		}
 	return 0;
+}
+
+bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file)
+{
+	const char *const *closed = t->closed;
+
+	while (closed && *closed && !gpubpf_pattern_matches(*closed, file))
+		closed++;
+	return file[0] && closed && *closed;
 }
 
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps)

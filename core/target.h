@@ -31,6 +31,7 @@ struct gpubpf_kernel_info {
 	struct gpubpf_param *params;
 	uint32_t nparams;
 	uint32_t regs;             /* registers a thread, 0 unknown */
+	char arch[16];             /* of machine code that may be for several: "sm_90"; else "" */
 	uint32_t flags;            /* enum gpubpf_kernel_flags */
 	uint32_t *callees;         /* FUNCTIONs that it calls itself: indices in the list */
 	uint32_t ncallees;
@@ -151,6 +152,8 @@ bool gpubpf_target_has_choice(const char *name);
 void gpubpf_targets_check(void);
 
 /* core/target.c */
+/* Is the code of a file of that name, without folders, changed on the user's word alone? "": not known. */
+bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file);
 /* The places that a target takes on a device: all that may ask for some ask this. */
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
 #define GPUBPF_WHY_NOT 165 /* bytes of a reason, the NUL too */

@@ -316,16 +316,6 @@ static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 	return true;
 }
 
-/* Code that is changed on the user's word alone. */
-static bool is_closed(const struct gpubpf_making *m)
-{
-	const char *const *file = m->target->closed;
-
-	while (file && *file && !gpubpf_pattern_matches(*file, m->req->from))
-		file++;
-	return !m->s->opts.closed_libraries && m->req->from[0] && file && *file;
-}
-
 static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -334,7 +324,7 @@ static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 
 	if (!info)
 		gpubpf_making_refuse(k, "the program's image does not define it");
-	else if (is_closed(m))
+	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
 		gpubpf_making_refuse(k, "it is machine code of %.60s, whose licence may not let you change it; "
 				     "--closed-libraries does", m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))

@@ -184,6 +184,7 @@ static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
 		gpubpf_codec_str(c, k->name, sizeof(k->name));
 		gpubpf_codec_params(c, &k->params, &k->nparams);
 		gpubpf_codec_u32(c, &k->regs);
+		gpubpf_codec_str(c, k->arch, sizeof(k->arch));
 		gpubpf_codec_u32(c, &k->flags);
 		codec_callees(c, res, k);
 		codec_places(c, k);

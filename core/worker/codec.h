@@ -11,7 +11,7 @@
 #include "job.h"
 
 /* Raised with every change of the encoding; part of the cache's key. */
-#define GPUBPF_JOB_VERSION 12
+#define GPUBPF_JOB_VERSION 13
 
 /* what a worker is asked; the members that the kind does not use are zero */
 struct gpubpf_job_request {

@@ -182,6 +182,7 @@ static int describe(struct list *l, const struct sass_cubin *c, const struct sas
 		return -ENOMEM;
 	gpubpf_diag_init(&why);
 	info->regs = k->regs;
+	snprintf(info->arch, sizeof(info->arch), "sm_%u", c->sm);
 	memset(l->scratch, 0, sizeof(l->scratch));
 	n = sass_params(c, k, l->scratch, &why);
 	err = n < 0 ? n : sass_twin_can_say(c, k, &why);
