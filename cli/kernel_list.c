@@ -122,6 +122,17 @@ static int write_times(struct gpubpf_session *s, FILE *out, bool demangle)
 	return gpubpf_session__report(s, out, &opts);
 }
 
+/* What it can be probed as, and why not as something else, where that is a question. */
+static void put_reason(struct gpubpf_table *t, struct gpubpf_session *s, const char *kernel, const char *reason)
+{
+	const char *instead, *route = gpubpf_report_route(s, kernel, &instead);
+
+	if (reason[0] || !route[0])
+		gpubpf_table_cell(t, "%s", reason);
+	else
+		gpubpf_table_cell(t, "as %s%s%s", route, instead[0] ? ": " : "", instead);
+}
+
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
@@ -137,7 +148,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 		put_size(&t, st.threads, st.dim);
 		put_size(&t, st.block, st.dim);
 		gpubpf_table_cell(&t, "%s", !reason[0] ? "yes" : gpubpf_report_entry_only(s, st.name) ? "entry" : "no");
-		gpubpf_table_cell(&t, "%s", reason);
+		put_reason(&t, s, st.name, reason);
 	}
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
@@ -227,6 +238,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		struct json_object *o = json_object_new_object();
 		const char *reason = gpubpf_report_reason(s, &st);
 		bool entry_only = gpubpf_report_entry_only(s, st.name);
+		const char *instead, *route = gpubpf_report_route(s, st.name, &instead);
 
 		json_object_object_add(o, "id", json_object_new_uint64(st.id));
 		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_named(s, st.id)));
@@ -238,6 +250,8 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0] || entry_only));
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
+		json_object_object_add(o, "route", json_object_new_string(route));
+		json_object_object_add(o, "instead", json_object_new_string(instead));
 		json_object_object_add(o, "functions", functions(s, st.name));
 		if (cli_has(trace->args, OPT_SIGNATURES))
 			json_object_object_add(o, "parameters", parameters(s, st.id));

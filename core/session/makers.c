@@ -585,6 +585,8 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
 	grown->entry_only = k->entry_only;
+	grown->route = twin->route;
+	snprintf(grown->instead, sizeof(grown->instead), "%s", twin->instead);
 	memcpy(grown->named, k->named, sizeof(grown->named));
 	if (k->places) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);

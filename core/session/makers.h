@@ -25,7 +25,8 @@ struct gpubpf_worker;
 struct gpubpf_twin {
 	uint32_t refs;
 	enum gpubpf_image_kind kind;
-	const char *route;         /* the target that made it */
+	const char *route;         /* the target that made it, or, inspect, that would */
+	char instead[240];         /* why not one that is preferred; "": none is */
 	void *image;               /* NULL: refused */
 	size_t size;
 	char options[256];

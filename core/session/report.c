@@ -132,6 +132,15 @@ bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel
 	return verdict && verdict->entry_only;
 }
 
+const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+	bool known = verdict && verdict->route && gpubpf_target_has_choice(verdict->route);
+
+	*instead = known ? verdict->instead : "";
+	return known ? verdict->route : "";
+}
+
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);

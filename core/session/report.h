@@ -42,6 +42,9 @@ const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
 /* Of a session that inspects: it can be probed at its entry, and the reason is of its exit alone. */
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
+/* Of a session that inspects: the form of code of which the kernel's twin would be made, "" where there is none or no choice; *instead
+ * why not of one that is preferred, "". */
+const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead);
 /* Names of the device functions that a kernel calls, as called_functions.h lists them; NULL where that is not known. */
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
 /* Of a session that inspects: the places of a kernel at which programs can run, those of its own code first. */

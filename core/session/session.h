@@ -242,6 +242,8 @@ struct gpubpf_session {
 		char name[256];
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
 		bool entry_only;           /* reason is of its exit alone */
+		const char *route;         /* the target that takes it; NULL: none does */
+		char instead[240];         /* why not one that is preferred; "": none is */
 		char *functions;           /* that it calls: called_functions.h; NULL: not known */
 		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named_places.h */
 		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */

@@ -376,6 +376,10 @@ static int make_by_targets(struct gpubpf_making *m)
 		if (m->twin->image && m->req->unloadable >> m->twin->kind & 1)
 			gpubpf_twin_refuse(m->twin, "the runtime did not load its twin as %s", m->target->meaning);
 		join_reasons(m->twin, &before, m->target, err == -ENOENT);
+		if (!err && !failure(m->twin)[0]) {
+			m->twin->route = m->target->name;
+			snprintf(m->twin->instead, sizeof(m->twin->instead), "%s", before.reason);
+		}
 		if (!next || !failure(m->twin)[0] || err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM || late(m))
 			return err;
 		snprintf(before.reason, sizeof(before.reason), "%s", failure(m->twin));
