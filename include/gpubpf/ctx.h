@@ -76,6 +76,22 @@ enum gpubpf_mem_space {
 	GPUBPF_CONSTANT = 4,
 };
 
+/* mem.hint: what an access says of caches, in brackets PTX's words and AMD's */
+enum gpubpf_mem_hint {
+	GPUBPF_HINT_ALL = 1,          /* in caches of all levels (.ca, .wb) */
+	GPUBPF_HINT_GLOBAL = 2,       /* past the multiprocessor's own (.cg; glc, sc1) */
+	GPUBPF_HINT_STREAM = 4,       /* once, probably (.cs, evict_first; slc, nt, TH_*_NT; SPIR-V's Nontemporal) */
+	GPUBPF_HINT_LAST = 8,         /* for the last time (.lu; TH_LOAD_LU) */
+	GPUBPF_HINT_THROUGH = 16,     /* anew from memory, or through to it (.cv, .wt) */
+	GPUBPF_HINT_KEEP = 32,        /* often (evict_last; TH_*_HT) */
+	GPUBPF_HINT_UNCHANGED = 64,   /* without a change of what leaves the cache first (evict_unchanged) */
+	GPUBPF_HINT_NO_ALLOCATE = 128, /* without room in the cache (no_allocate) */
+	GPUBPF_HINT_READ_ONLY = 256,  /* of what is not written while the kernel runs (.nc) */
+	GPUBPF_HINT_VOLATILE = 512,   /* volatile, in PTX, SPIR-V and OpenCL C */
+	GPUBPF_HINT_POLICY = 1024,    /* by a register (cache_hint) */
+	GPUBPF_HINT_UNTOLD = 2048,    /* not known here: NVIDIA's machine code */
+};
+
 /* barrier.kind, and what barrier.id is of each */
 enum gpubpf_barrier_kind {
 	GPUBPF_BARRIER_BLOCK = 1,    /* of a block (work-group), or the part of it that is said: its number, 0 if it has none */
@@ -144,6 +160,7 @@ struct gpubpf_ctx {
 		gpubpf_u32 access;     /* enum gpubpf_mem_access */
 		gpubpf_u32 space;      /* enum gpubpf_mem_space */
 		gpubpf_u32 count;      /* elements of a vector; else 1 */
+		gpubpf_u64 hint;       /* to the caches: enum gpubpf_mem_hint as bits; 0: the code says none */
 	} mem;
 	struct {
 		gpubpf_u64 lanes;      /* of the active ones, those that take it; of a jump by a table, that go where this one goes */

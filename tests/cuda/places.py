@@ -70,6 +70,10 @@ def told(machine, words):
         yield dict(zip(words, values[1:]))
 
 
+HINTS = {'ca': 1, 'wb': 1, 'cg': 2, 'cs': 4, 'evict_first': 4, 'lu': 8, 'cv': 16, 'wt': 16, 'evict_last': 32, 'evict_unchanged': 64,
+         'no_allocate': 128, 'nc': 256, 'volatile': 512, 'cache_hint': 1024}
+
+
 def wanted(machine, kind):
     """What the probes are to write down, and the instruction."""
     for what, lane, told_of, line, insn in machine.others:
@@ -82,7 +86,7 @@ def wanted(machine, kind):
             yield {**(dict(zip(('atomic.op', 'atomic.operand', 'atomic.old'), more[0])) if kind == 'atomic' else {}),
                    'line': line, 'mem.addr': addr, 'mem.offset': offset, 'mem.value': value & (1 << 64) - 1,
                    'mem.value+': value >> 64, 'mem.bytes': size, 'mem.access': access, 'mem.space': space,
-                   'mem.count': elements}, insn
+                   'mem.count': elements, 'mem.hint': sum({HINTS.get(m.split('::')[-1], 0) for m in insn.mods})}, insn
 
 
 def compare(name, kind, text, twin, words, expected):

@@ -12,6 +12,7 @@ struct told {
 	__u64 op, operand, old;
 	__u64 line;
 	__u64 barrier;
+	__u64 hint;
 };
 struct places {
 	struct told at[PLACES];
@@ -34,6 +35,7 @@ int tell(struct gpubpf_ctx *ctx)
 	gpubpf_count(&t->offset, ctx->mem.offset - base);
 	gpubpf_count(&t->address, (__u32)ctx->mem.addr - (__u32)ctx->mem.offset);
 	gpubpf_count(&t->what, ctx->mem.bytes + (ctx->mem.access << 8) + (ctx->mem.space << 16) + (ctx->mem.count << 24));
+	gpubpf_count(&t->hint, ctx->mem.hint);
 	gpubpf_count(&t->value[0], ctx->mem.value[0]);
 	gpubpf_count(&t->value[1], ctx->mem.value[1]);
 	gpubpf_count(&t->op, ctx->atomic.op);

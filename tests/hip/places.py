@@ -24,7 +24,7 @@ from tap import ok, plan, ran, skip
 twin, launch, clang, probe, gfx = sys.argv[1:6]
 here = os.path.dirname(os.path.abspath(__file__))
 sim = os.environ.get('GPUBPF_AMD_SIM')
-WORDS = ['lanes', 'ids', 'offset', 'address', 'what', 'v', 'w', 'op', 'operand', 'old', 'line', 'barrier']
+WORDS = ['lanes', 'ids', 'offset', 'address', 'what', 'v', 'w', 'op', 'operand', 'old', 'line', 'barrier', 'hint']
 KINDS = {'mem': 'LSA', 'mem_before': 'LSA', 'mem.shared': 'LSA', 'mem.local': 'LSA', 'mem.all': 'LSA', 'mem_before.all': 'LSA',
          'mem.capture': 'LSA', 'atomic': 'A', 'barrier': 'B', 'barrier_exit': 'B'}
 IN = {'mem': 'G', 'mem.capture': 'G', 'mem_before': 'G', 'mem.shared': 'S', 'mem.local': 'P'}
@@ -65,7 +65,7 @@ def told(kind, number, words, fields, shape):
         sums['offset'] = 0
     if kind != 'atomic':
         sums.update(op=0, operand=0, old=0)
-    return [None if fields.get({'offset': 'off'}.get(w, w)) == 'any' else sums[w] % MOST for w in WORDS]
+    return [None if fields.get({'offset': 'off'}.get(w, w), 'any' if w == 'hint' else '') == 'any' else sums[w] % MOST for w in WORDS]
 
 
 def expected(kind, text, shape):
@@ -80,7 +80,7 @@ def expected(kind, text, shape):
             fields = dict(w.split('=', 1) for w in words[1 if words[0] == 'B' else 2:])
             sums = told(kind, statement if row.lstrip().startswith(('"', 'CMPST')) else number, words, fields, shape)
             if part[0] == '+' and out and out[-1][0] == number:
-                out[-1] = (number, [a + b for a, b in zip(out[-1][1], sums)])
+                out[-1] = (number, [None if a is None else a + b for a, b in zip(out[-1][1], sums)])
             elif sums[0]:
                 out.append((number, sums))
     return out

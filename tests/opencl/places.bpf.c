@@ -11,7 +11,7 @@
 #define KINDS 32
 
 struct told {
-	__u64 accesses, bytes, loads, stores, atomics, prefetches, elements, spaces, values, offsets, lines;
+	__u64 accesses, bytes, loads, stores, atomics, prefetches, elements, spaces, values, offsets, lines, hints;
 	__u64 ops, operands, olds, barriers;
 };
 GPUBPF_ARRAY(told, struct told, KINDS * KERNELS);
@@ -37,6 +37,7 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 #ifndef SOME
 	__atomic_fetch_add(&t->values, ctx->mem.value[0] + 3 * ctx->mem.value[1], __ATOMIC_RELAXED);
 #endif
+	__atomic_fetch_add(&t->hints, ctx->mem.hint, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->offsets, ctx->mem.addr - ctx->arg[0], __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
 	return 0;

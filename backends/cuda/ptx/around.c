@@ -41,7 +41,7 @@ static const struct {
 } fields[] = {
 	{ "place", give_place }, { "line", give_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
 	{ "mem.value", ptx_give_value }, { "mem.bytes", ptx_give_bytes }, { "mem.access", ptx_give_access },
-	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "branch.lanes", ptx_give_lanes },
+	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "mem.hint", ptx_give_hint }, { "branch.lanes", ptx_give_lanes },
 	{ "branch.taken", ptx_give_taken }, { "branch.active", ptx_give_active }, { "barrier.id", ptx_give_barrier },
 	{ "barrier.kind", ptx_give_barrier_kind }, { "atomic.op", ptx_give_rmw }, { "atomic.operand", ptx_give_operand },
 	{ "atomic.old", ptx_give_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_give_register }, { "mark", ptx_give_mark },

@@ -52,7 +52,7 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 /* Of what places give, these have no more than 32 bits. */
 static bool is_narrow(enum gpubpf_site site, uint32_t word)
 {
-	static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "branch.lanes",
+	static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 					      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
 
 	for (uint32_t k = 0; k < ctx_nfields; k++)

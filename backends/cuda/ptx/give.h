@@ -40,6 +40,7 @@ void ptx_give_offset(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_space(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_access(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_count(struct around *a, uint32_t word, uint32_t i);
+void ptx_give_hint(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_value(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i);

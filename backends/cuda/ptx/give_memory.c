@@ -154,6 +154,34 @@ void ptx_give_count(struct around *a, uint32_t word, uint32_t i)
 	ptx_give(a, word, a->access.count);
 }
 
+/* Cache operators, eviction priorities and what else says so (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
+void ptx_give_hint(struct around *a, uint32_t word, uint32_t i)
+{
+	static const struct {
+		const char *word;
+		enum gpubpf_mem_hint hint;
+	} hints[] = {
+		{ ".ca", GPUBPF_HINT_ALL }, { ".wb", GPUBPF_HINT_ALL }, { ".cg", GPUBPF_HINT_GLOBAL }, { ".cs", GPUBPF_HINT_STREAM },
+		{ ".lu", GPUBPF_HINT_LAST }, { ".cv", GPUBPF_HINT_THROUGH }, { ".wt", GPUBPF_HINT_THROUGH },
+		{ "::evict_first", GPUBPF_HINT_STREAM }, { "::evict_last", GPUBPF_HINT_KEEP },
+		{ "::evict_unchanged", GPUBPF_HINT_UNCHANGED }, { "::no_allocate", GPUBPF_HINT_NO_ALLOCATE },
+		{ ".nc", GPUBPF_HINT_READ_ONLY }, { ".volatile", GPUBPF_HINT_VOLATILE }, { "::cache_hint", GPUBPF_HINT_POLICY },
+	};
+	const struct ptx_module *m = a->in->m;
+	const struct ptx_node *insn = &m->nodes[a->at->place.node];
+	uint32_t all = 0;
+
+	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
+		for (size_t k = 0; k < sizeof(hints) / sizeof(*hints); k++) {
+			size_t n = strlen(hints[k].word), len = m->tokens[t].len;
+			bool whole = hints[k].word[0] == '.' ? len == n : len > n;
+
+			if (whole && !memcmp(ptx_token_text(m, t) + len - n, hints[k].word, n))
+				all |= hints[k].hint;
+		}
+	ptx_give(a, word, all);
+}
+
 static void put_number(struct around *a, uint32_t word, uint32_t t)
 {
 	char to[40];

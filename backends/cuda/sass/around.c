@@ -258,6 +258,8 @@ static uint32_t constant(const struct sass_around *at, enum sass_given given)
 		return GPUBPF_BARRIER_BLOCK;
 	case SASS_GIVEN_COUNT:
 		return a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1;
+	case SASS_GIVEN_HINT:
+		return GPUBPF_HINT_UNTOLD;
 	default:
 		return 0;
 	}

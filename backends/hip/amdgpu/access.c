@@ -240,6 +240,27 @@ static void read_operands(struct hip_access *a, const char *name, const struct o
 		read_vector(a, name, ops);
 }
 
+/* What cache policies say; an atomic's glc and sc0 are that it gives what was there (RDNA3 and CDNA3 ISA guides). */
+static uint32_t hint_of(enum gpubpf_mem_access access, const struct operands *ops)
+{
+	static const struct {
+		const char *word;
+		enum gpubpf_mem_hint hint;
+		bool of_atomics;
+	} hints[] = {
+		{ "glc", GPUBPF_HINT_GLOBAL, false }, { "sc1", GPUBPF_HINT_GLOBAL, true }, { "slc", GPUBPF_HINT_STREAM, true },
+		{ "nt", GPUBPF_HINT_STREAM, true }, { "th:TH_LOAD_NT", GPUBPF_HINT_STREAM, false },
+		{ "th:TH_STORE_NT", GPUBPF_HINT_STREAM, false }, { "th:TH_LOAD_LU", GPUBPF_HINT_LAST, false },
+		{ "th:TH_LOAD_HT", GPUBPF_HINT_KEEP, false }, { "th:TH_STORE_HT", GPUBPF_HINT_KEEP, false },
+	};
+	uint32_t all = 0;
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+		if (says(ops, hints[i].word) && (hints[i].of_atomics || access != GPUBPF_ATOMIC))
+			all |= hints[i].hint;
+	return all;
+}
+
 static const struct row *row_of(const char *name, const struct unit_row *unit)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -277,6 +298,7 @@ uint32_t hip_accesses(const char *name, const char *operands, struct hip_access 
 					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces : row->spaces };
 		if (!a.why)
 			read_operands(&a, name, &ops, row, i);
+		a.hint = hint_of(a.access, &ops);
 		accesses[i] = a;
 	}
 	return row->step ? 2 : 1;

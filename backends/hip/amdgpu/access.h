@@ -37,6 +37,7 @@ struct hip_access {
 	struct hip_reg old;        /* that an atomic gives */
 	bool high;                 /* the value is in the upper half of its register */
 	bool once;                 /* for all lanes */
+	uint32_t hint;             /* enum gpubpf_mem_hint */
 	const char *why;           /* it cannot be told exactly; NULL: it can */
 };
 

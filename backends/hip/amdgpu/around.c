@@ -312,6 +312,7 @@ static void write_same(struct hip_text *t, const struct call *c)
 	uint32_t values[HIP_NCONSTANTS] = {
 		[HIP_PLACE_ID] = c->id, [HIP_LINE] = patch->line, [HIP_BARRIER_KIND] = GPUBPF_BARRIER_BLOCK,
 		[HIP_BYTES] = a ? a->bytes : 0, [HIP_ACCESS] = a ? a->access : 0, [HIP_SPACE] = c->space, [HIP_OP] = a ? a->op : 0,
+		[HIP_HINT] = a ? a->hint : 0,
 		[HIP_COUNT] = a && a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1,
 	};
 

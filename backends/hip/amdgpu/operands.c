@@ -19,6 +19,7 @@ static const struct hip_operand operands[] = {
 	{ "place", true, HIP_PLACE_ID }, { "line", true, HIP_LINE }, { "mem.addr", false, HIP_ADDR },
 	{ "mem.offset", false, HIP_OFFSET }, { "mem.value", false, HIP_VALUE }, { "mem.bytes", true, HIP_BYTES },
 	{ "mem.access", true, HIP_ACCESS }, { "mem.space", true, HIP_SPACE }, { "mem.count", true, HIP_COUNT },
+	{ "mem.hint", true, HIP_HINT },
 	{ "atomic.op", true, HIP_OP }, { "atomic.operand", false, HIP_OPERAND }, { "atomic.old", false, HIP_OLD },
 	{ "barrier.id", true, HIP_BARRIER_ID }, { "barrier.kind", true, HIP_BARRIER_KIND },
 	{ "branch.lanes", true, HIP_LANES }, { "branch.taken", false, HIP_TAKEN }, { "branch.active", true, HIP_ACTIVE },

@@ -117,6 +117,20 @@ static void put_count(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_number(a, word, a->access.count);
 }
 
+/* Of loads and stores, by their memory operands (section 3.26); of copies by the first that stand there, which may be both's. */
+static void put_hint(struct spv_giving *a, uint32_t word, uint32_t i)
+{
+	const struct gpubpf_spv *m = a->in->b.m;
+	const struct gpubpf_spv_insn *insn = &m->insn[a->place->insn];
+	uint32_t at = insn->op == SpvOpLoad || insn->op == SpvOpCopyMemorySized ? 4 : 3;
+	bool says = (insn->op == SpvOpLoad || insn->op == SpvOpStore || insn->op == SpvOpCopyMemory ||
+		     insn->op == SpvOpCopyMemorySized) && insn->n > at;
+	uint32_t mask = says ? gpubpf_spv_word(m, insn, at) : 0;
+
+	store_number(a, word, (mask & SpvMemoryAccessVolatileMask ? GPUBPF_HINT_VOLATILE : 0) |
+			      (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
+}
+
 /* The elements of a vector that the first `most` bytes have, of `each` bytes; one is no vector. */
 static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
@@ -315,7 +329,7 @@ static const struct {
 } fields[] = {
 	{ "place", put_place }, { "line", put_line }, { "mem.addr", put_address }, { "mem.offset", put_address },
 	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
-	{ "mem.count", put_count }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
+	{ "mem.count", put_count }, { "mem.hint", put_hint }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
 	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
 	{ "branch.taken", put_taken }, { "branch.lanes", put_taken }, { "branch.active", put_active }, { "operand", put_operand }, { "mark", put_mark }, { "result", put_result },
 };

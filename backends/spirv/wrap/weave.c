@@ -108,6 +108,14 @@ static void give_count(struct giving *g, uint32_t word)
 	give(g, word, g->access->count);
 }
 
+/* Of the pointer's type, where it is kept. */
+static void give_hint(struct giving *g, uint32_t word)
+{
+	const char *type = g->access->pointer >= 0 ? g->event->part[g->access->pointer].type : NULL;
+
+	give(g, word, type && strstr(type, "volatile") ? GPUBPF_HINT_VOLATILE : 0);
+}
+
 static uint64_t first_bytes(uint32_t n)
 {
 	return n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
@@ -202,7 +210,7 @@ static const struct {
 } fields[] = {
 	{ "place", give_place }, { "line", give_line }, { "mem.addr", give_address }, { "mem.offset", give_address },
 	{ "mem.value", give_value }, { "mem.bytes", give_bytes }, { "mem.access", give_access }, { "mem.space", give_space },
-	{ "mem.count", give_count }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
+	{ "mem.count", give_count }, { "mem.hint", give_hint }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
 	{ "atomic.old", give_old }, { "barrier.id", give_barrier_id }, { "barrier.kind", give_barrier_kind },
 	{ "branch.taken", give_taken }, { "branch.lanes", give_taken }, { "branch.active", give_active }, { "mark", give_mark },
 };

@@ -6,7 +6,7 @@ EXPECT("workload plain");
 EXPECT("needs gpu/mem");
 EXPECT("needs gpu/mem_before");
 EXPECT("launch 5,1,1 64,1,1");
-EXPECT("checks 4480");
+EXPECT("checks 5120");
 
 /* what the kernel's first argument points to: a function that it calls does not have its arguments */
 GPUBPF_ARRAY(given, __u64, 1);
@@ -39,6 +39,7 @@ static __always_inline int store(struct gpubpf_ctx *ctx)
 	CHECK(ctx->mem.bytes, 4);
 	CHECK(ctx->mem.space, GPUBPF_GLOBAL);
 	CHECK(ctx->mem.count, 1);
+	CHECK(ctx->mem.hint & ~(__u64)GPUBPF_HINT_UNTOLD, 0);
 	return 0;
 }
 

@@ -2,17 +2,20 @@
 /*
  * What the cases share. A line that touches memory says behind //= what a probe there is told, by lane i of the launch and l of
  * its group: access, bytes and space; off, of global memory from `out` on; v and w, the value; op, operand and old of an
- * atomic; on: which lanes.
+ * atomic; hint; on: which lanes.
  */
 #ifdef __gfx1201__
 #define WAIT "s_wait_loadcnt 0\ns_wait_storecnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0\n"
 #define OLD " th:TH_ATOMIC_RETURN"
+#define ONCE(access) " th:TH_" access "_NT"
 #else
 #define WAIT "s_waitcnt 0\n"
 #ifdef __gfx942__
 #define OLD " sc0"
+#define ONCE(access) " nt"
 #else
 #define OLD " glc"
+#define ONCE(access) " slc"
 #endif
 #endif
 #if defined(__gfx90a__) || defined(__gfx942__)

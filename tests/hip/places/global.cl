@@ -22,12 +22,12 @@ kernel void k(global uint *out, global const uint *in, uint n)
 		"global_store_dwordx4 %[p], v[40:43], off offset:32\n"     //= S16 G off=256*i+32 v=i|i+100<<32 w=i+200|i+300<<32
 		"global_store_byte_d16_hi %[p], v48, off offset:48\n"      //= S1 G off=256*i+48 v=i
 		"global_store_short_d16_hi %[p], v48, off offset:50\n"     //= S2 G off=256*i+50 v=i
-		"global_store_dword %[q], v42, off offset:-4\n"            //= S4 G off=256*i+60 v=i+200
-		"global_store_dword %[o], v43, %[base] offset:64\n"        //= S4 G off=256*i+64 v=i+300
+		"global_store_dword %[q], v42, off offset:-4" ONCE("STORE") "\n" //= S4 G off=256*i+60 v=i+200 hint=4
+		"global_store_dword %[o], v43, %[base] offset:64\n"        //= S4 G off=256*i+64 v=i+300 hint=0
 		"global_store_dwordx2 %[o], v[42:43], %[base]\n"           //= S8 G off=256*i v=i+200|i+300<<32
 		WAIT
 		"global_load_ubyte v44, %[p], off offset:1\n"              //= L1 G off=256*i+1
-		"global_load_sbyte v45, %[p], off offset:1\n"              //= L1 G off=256*i+1
+		"global_load_sbyte v45, %[p], off offset:1" ONCE("LOAD") "\n" //= L1 G off=256*i+1 hint=4
 		"global_load_ushort v46, %[p], off offset:2\n"             //= L2 G off=256*i+2
 		"global_load_sshort v47, %[p], off offset:2\n"             //= L2 G off=256*i+2
 		"global_load_ubyte_d16 v50, %[p], off offset:1\n"          //= L1 G off=256*i+1

@@ -14,6 +14,8 @@
 //@ run: volatiles 64 16 buf:4096 buf:4096
 //@ refuses: volatiles mem.all reads mem.value, which the source does not say
 //@ mem: volatiles mem 128:512 mem.shared 320:1280
+//@ told: volatiles mem.shared hints=163840
+//@ told: volatiles mem hints=0
 //@ run: copies 64 16 buf:8192 buf:8192
 //@ mem: copies mem 256:4096 mem.local 64:1024
 //@ run: functions 64 16 buf:8192 buf:8192
