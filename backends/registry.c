@@ -17,7 +17,7 @@ extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WE
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
-/* NVIDIA's licence of the toolkit's libraries forbids to change them; they come as machine code. */
+/* NVIDIA's licence of the toolkit's libraries forbids to change them: their machine code, and the PTX that some have beside it. */
 static const char *const nvidia_closed[] = {
 	"libcublas*", "libcudnn*", "libcufft*", "libcurand*", "libcusolver*", "libcusparse*", "libcutensor*", "libnpp*",
 	"libnvinfer*", "libnvjpeg*", "libnvtiff*", "libcudss*", "libnvcomp*", "libcustatevec*", "libcutensornet*", NULL,
@@ -26,7 +26,7 @@ static const char *const nvidia_closed[] = {
 /* In the order of preference where an image has a choice. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .code_beside = true,
+	  .code_beside = true, .closed = nvidia_closed,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) |
 		    GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |

@@ -325,7 +325,7 @@ static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 	if (!info)
 		gpubpf_making_refuse(k, "the program's image does not define it");
 	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
-		gpubpf_making_refuse(k, "it is machine code of %.60s, whose licence may not let you change it; "
+		gpubpf_making_refuse(k, "it is code of %.60s, whose licence may not let you change it; "
 				     "--closed-libraries does", m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		gpubpf_making_refuse(k, "%s", info->reason);
