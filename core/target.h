@@ -56,7 +56,10 @@ enum gpubpf_worker_kind {
 	GPUBPF_NWORKERS,
 };
 
-#define GPUBPF_ASSEMBLER_WHICH "--version" /* GPUBPF_WORKER_PTXAS's option that makes nothing: what the program says is the log */
+/* Options of GPUBPF_WORKER_PTXAS beside -arch=: makes nothing, what the program says is the log; before -arch=, of probes, whose
+ * literals stay in their code */
+#define GPUBPF_ASSEMBLER_WHICH "--version"
+#define GPUBPF_ASSEMBLER_PROBES "--disable-optimizer-constants"
 
 #define GPUBPF_IMAGES(kind) (1u << GPUBPF_IMAGE_##kind) /* sets of enum gpubpf_image_kind */
 

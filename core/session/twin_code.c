@@ -59,6 +59,22 @@ static void ask_which(struct gpubpf_making *m)
 		 at ? at + 2 : "");
 }
 
+int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
+				  char *log, size_t log_size)
+{
+	char options[128];
+	int err = 0;
+
+	if (!m->s->assembler || m->set->assembler_hangs)
+		return -ENOENT;
+	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* which may not know of that option */
+		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
+		err = ask(m, text, options, code, log, log_size);
+	}
+	m->set->assembler_hangs = err == -ETIMEDOUT;
+	return err ? err : code->npieces == 1 ? 0 : -EINVAL;
+}
+
 void gpubpf_making_code(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *piece = &m->built.piece[0];

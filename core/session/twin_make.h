@@ -36,6 +36,9 @@ struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
 /* twin_probes.c: the job's probes as machine code, of what the target emits. */
 int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			   struct gpubpf_twin_image *probes);
+/* twin_code.c: probes' text by the user's assembler, as GPUBPF_WORKER_ASSEMBLE would. -ENOENT: the user has none. */
+int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
+				  char *log, size_t log_size);
 /* twin_code.c: put machine code behind the text of what was built, if the user can have it made. */
 void gpubpf_making_code(struct gpubpf_making *m);
 /* The line of a compiler's log that tells most: the first error, else the last line. */

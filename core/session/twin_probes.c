@@ -45,6 +45,16 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 		return err;
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
 				  &m->diag);
+	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* there is none, and what there is instead makes the same of probes */
+		int again = gpubpf_making_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
+
+		if (again != -ENOENT) {
+			gpubpf_diag_init(&m->diag);
+			err = again == -ETIMEDOUT ? -EINVAL : again; /* it has less time than a twin */
+			if (err < 0 && !log[0])
+				gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas made no machine code of the probes");
+		}
+	}
 	free(text.piece[0].blob.data);
 	gpubpf_telling_line(log, line, sizeof(line));
 	if (err < 0 && line[0])

@@ -367,11 +367,12 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, st
 	gpubpf_result_cache_key(w->identity, bytes.data, bytes.size, key);
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
-		w->misses += w->cache_dir[0] != 0;
 		err = ask_worker(w, req, &bytes, a, diag);
-		if (!err && a->res.status == 0 && w->cache_dir[0])
+		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* of what is refused nothing is made */
+			w->misses++;
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
 						 GPUBPF_RESULT_CACHE_BOUND);
+		}
 	} else {
 		w->hits++;
 	}

@@ -104,7 +104,7 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 
 	if (!link.create)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later)");
+				       "no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later, or ptxas)");
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "an assembler takes one piece of PTX");
 	text = strndup(pieces->piece[0].blob.data, pieces->piece[0].blob.size);

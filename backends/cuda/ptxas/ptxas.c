@@ -25,6 +25,7 @@
 /* a start of the program */
 struct start {
 	char path[PATH_MAX], option[64];
+	bool probes;           /* GPUBPF_ASSEMBLER_PROBES */
 	int text, code, log; /* memfds */
 };
 
@@ -37,6 +38,9 @@ static int take_options(struct start *s, const char *options)
 {
 	const char *end = options ? strchr(options, '\n') : NULL, *option = end ? strchr(end + 1, '\n') : NULL;
 
+	s->probes = option && !strncmp(option + 1, GPUBPF_ASSEMBLER_PROBES "\n", strlen(GPUBPF_ASSEMBLER_PROBES "\n"));
+	if (s->probes)
+		option += strlen(GPUBPF_ASSEMBLER_PROBES "\n");
 	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) || strlen(option + 1) >= sizeof(s->option))
 		return -EINVAL;
 	memcpy(s->path, options, end - options);
@@ -49,7 +53,7 @@ static int become(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
-	char *argv[] = { s->path, s->option, is_question(s) ? NULL : "-o", CODE, TEXT, NULL };
+	char *argv[] = { s->path, s->option, is_question(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
 
 	/* 3 was the socket; of the rest nothing survives. The text's is the first that was opened, so not yet 4 when that is taken
 	 * for the code's. */

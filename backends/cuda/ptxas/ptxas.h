@@ -12,7 +12,7 @@
 
 /*
  * struct gpubpf_serve_ops's build: one piece of PTX; its options are lines: the program's path, what tells it from others of
- * that path (core/worker/spawn.h), and its option. Makes one piece of machine code; none where the program refuses the text, as
+ * that path (core/worker/spawn.h), and its option, of probes two. Makes one piece of machine code; none where the program refuses the text, as
  * it always will, or is asked which it is. The text, the code and what it says are memfds: nothing lies in a folder. It ends with the job's time.
  */
 int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
