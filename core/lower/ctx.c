@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,28 +27,42 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
 	return i;
 }
 
-static bool gives(enum gpubpf_site site, const struct ctx_field *field)
+/* Of each kind of site the first word of each field, UINT32_MAX: it gives none; behind the last one how many there are. */
+static uint32_t words[GPUBPF_NSITES][sizeof(ctx_fields) / sizeof(ctx_fields[0]) + 1];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void count_words(void)
 {
-	return (field->source == PLACE || field->source == LANES) && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(field->name) & 1;
+	for (uint32_t site = 0; site < GPUBPF_NSITES; site++) {
+		uint32_t n = 0;
+
+		for (uint32_t f = 0; f < ctx_nfields; f++) {
+			bool of_place = ctx_fields[f].source == PLACE || ctx_fields[f].source == LANES;
+			bool gives = of_place && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(ctx_fields[f].name) & 1;
+
+			words[site][f] = gives ? n : UINT32_MAX;
+			n += gives ? ctx_fields[f].count : 0;
+		}
+		words[site][ctx_nfields] = n;
+	}
 }
 
-static uint32_t words_before(enum gpubpf_site site, const struct ctx_field *field)
+static uint32_t word_at(enum gpubpf_site site, uint32_t field)
 {
-	uint32_t n = 0;
-
-	for (const struct ctx_field *f = ctx_fields; f < field; f++)
-		n += gives(site, f) ? f->count : 0;
-	return n;
+	pthread_once(&once, count_words);
+	return words[site][field];
 }
 
 uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site)
 {
-	return gives(site, field) ? words_before(site, field) + i : UINT32_MAX;
+	uint32_t first = word_at(site, field - ctx_fields);
+
+	return first == UINT32_MAX ? first : first + i;
 }
 
 uint32_t ctx_words(enum gpubpf_site site)
 {
-	return words_before(site, ctx_fields + ctx_nfields);
+	return word_at(site, ctx_nfields);
 }
 
 uint32_t ctx_word_of(const char *name, enum gpubpf_site site)
@@ -56,8 +71,8 @@ uint32_t ctx_word_of(const char *name, enum gpubpf_site site)
 
 	while (strcmp(f->name, name))
 		f++;
-	assert(gives(site, f));
-	return words_before(site, f);
+	assert(ctx_field_word(f, 0, site) != UINT32_MAX);
+	return ctx_field_word(f, 0, site);
 }
 
 bool ctx_captures(enum gpubpf_site site)
