@@ -119,6 +119,19 @@ bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern)
 	return at;
 }
 
+/* Names of lines end with a number behind a colon. */
+bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern)
+{
+	const char *colon = strrchr(pattern, ':');
+	size_t len = strlen(pattern);
+
+	if (gpubpf_place_kind(kind)->names != GPUBPF_NAMES_LINE || !len)
+		return true;
+	if (!strpbrk(pattern, "*?["))
+		return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+	return strchr("0123456789*?]", pattern[len - 1]);
+}
+
 const char *gpubpf_operand_name(uint32_t i)
 {
 	assert(i < GPUBPF_NOPERANDS);

@@ -80,6 +80,8 @@ struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t
 /* Have such places names of their own, which only the code tells? And does the pattern (core/wire/match.h) name this one?
  * Of a file's path it may leave out the folders. */
 bool gpubpf_place_has_name(enum gpubpf_site kind);
+/* Can it name any place of that kind? A line's has a number. */
+bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern);
 bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern);
 #define GPUBPF_PLACE_NAME 256 /* bytes of a name at most */
 /* FILE:LINE as such a name; of a long path its end. */

@@ -107,6 +107,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return refuse_section(l, prog, "bpftime's programs that run by themselves are not provided");
 	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
+	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))
+		return refuse_section(l, prog, "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
 	return 0;
 }

@@ -161,6 +161,8 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 		return refuse(s, -EBUSY, prog, "the session was stopped");
 	if (!gpubpf_pattern_keep(all.pattern ? all.pattern : prog->pattern, pattern))
 		return refuse(s, -EINVAL, prog, "a glob has 1 to 255 characters, a kernel's whole name 4095 at most");
+	if (!gpubpf_place_can_match(prog->site, pattern))
+		return refuse(s, -EINVAL, prog, "a line is named FILE:NUMBER, or by a glob of that");
 	link = find_link(s, prog, pattern);
 	if (link && link->attached)
 		return refuse(s, -EEXIST, prog, "it is attached to these kernels already");
