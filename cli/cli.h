@@ -212,8 +212,8 @@ struct cli_report {
 	FILE *out;             /* for prints, while the program runs */
 };
 int cli_report_open(struct cli_report *r, const struct cli_args *args);
-/* Write it and put it in place, once; where that fails, say so and write it to standard error. */
-void cli_report_write(struct cli_report *r, const char *text, size_t size);
+/* Write it and put it in place, once; where that fails, say so, write it to standard error, and false. */
+bool cli_report_write(struct cli_report *r, const char *text, size_t size);
 void cli_report_close(struct cli_report *r);
 /* 0, or -errno and what was there stays as it was. */
 int cli_file_replace(const char *path, const void *data, size_t size);

@@ -97,14 +97,16 @@ static bool put(struct cli_report *r, const char *text, size_t size)
 	return written;
 }
 
-void cli_report_write(struct cli_report *r, const char *text, size_t size)
+bool cli_report_write(struct cli_report *r, const char *text, size_t size)
 {
 	if (!r->out || put(r, text, size))
-		return;
+		return true;
 	cli_error("%s: the report could not be written: %s%s", r->path ? r->path : "standard output", strerror(errno),
 		  r->out == stderr ? "" : "; here it is");
-	if (r->out != stderr)
-		fwrite(text, 1, size, stderr);
+	if (r->out == stderr)
+		return true;
+	fwrite(text, 1, size, stderr);
+	return false;
 }
 
 void cli_report_close(struct cli_report *r)

@@ -46,7 +46,7 @@ struct child {
 	struct cli_stream stream;
 	char *text;                    /* of a document that waits for the program's end */
 	size_t size;
-	bool json, reported;
+	bool json, reported, lost;       /* lost: the report was not written where it was to be */
 	pid_t pid;
 	int signals;                   /* signalfd */
 	struct inherited {             /* what the program gets as we got it */
@@ -450,7 +450,7 @@ static void make_report(struct child *c)
 static void write_report(struct child *c)
 {
 	if (c->text)
-		cli_report_write(&c->file, c->text, c->size);
+		c->lost |= !cli_report_write(&c->file, c->text, c->size);
 	free(c->text);
 	c->text = NULL;
 }
@@ -561,5 +561,6 @@ int cli_trace_run(struct cli_trace *trace)
 	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;
-	return c.ended ? end_as(c.status) : end_as(c.asked);
+	status = c.ended ? c.status : c.asked;
+	return c.lost && !status ? CLI_RUN_FAILED : end_as(status);
 }

@@ -84,7 +84,7 @@ hold -o "$p" --report "$T/r"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
 [ "$(cat "$T/r")" = before ]; ok $? "so does a tool that is killed"; rm -f "$T"/r.??????
 cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
 cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
-run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 0 "a full disk"
+run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 125 "a full disk"
 says '/dev/full: .*No space left on device; here it is' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "goes on" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
