@@ -147,7 +147,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	const char *slash = strrchr(path, '/');
 	struct gpubpf_image image;
 	struct gpubpf_diag diag;
-	bool closed;
+	bool closed, foreign;
 	uint32_t n;
 	int err = open_file(path, &image);
 
@@ -159,7 +159,12 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	assert(target);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
 	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);
+	foreign = image.size < 4 || (memcmp(image.data, "\x7f" "ELF", 4) && memcmp(image.data, "\x50\xed\x55\xba", 4));
 	munmap((void *)image.data, image.size);
+	if (err < 0 && foreign) {
+		cli_error("%s: is no program, library, cubin or fatbin, and has no machine code of NVIDIA's", path);
+		return err;
+	}
 	if (err < 0) {
 		gpubpf_diag_set(&diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s", strerror(-err));
 		gpubpf_diag_where(&diag, "%s", path);

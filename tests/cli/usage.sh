@@ -87,7 +87,7 @@ for target in clc llvm spirv ptx amdgpu; do
 	prints 'gpubpf_site_0' "it has the site"
 done
 run "$GPUBPF" prog dump --target sass --cpu sm_90 "$OBJ/probe.bpf.o"; is 0 "prog dump --target sass"; prints 'entry gpubpf_inline_0' "it has the site"
-run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'machine code' "and why"
+run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'is no program, library, cubin or fatbin' "and why"; one_line "it"
 run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"; prints 'gpubpf kernel list -- CMD' "and where others are seen"
 CODE=$(dirname "$0")/../conformance/cubins/workload.sm_90.cubin
 run "$GPUBPF" kernel inspect -v "$CODE"; is 0 "kernel inspect of machine code"; prints '^early (sm_90): yes$' "for which architecture each kernel is"
