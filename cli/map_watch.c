@@ -56,6 +56,57 @@ static const char *plain(struct json_object *o)
 	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
+static void put_plain(struct json_object *o, FILE *out);
+
+static void put_members(struct json_object *o, FILE *out)
+{
+	const char *between = "";
+
+	for (struct json_object_iterator i = json_object_iter_begin(o), end = json_object_iter_end(o);
+	     !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
+		fprintf(out, "%s.%s = ", between, json_object_iter_peek_name(&i));
+		put_plain(json_object_iter_peek_value(&i), out);
+		between = ", ";
+	}
+}
+
+/* As `map dump` prints it: { .x = 1, .slots = { 1, 2 } }. */
+static void put_plain(struct json_object *o, FILE *out)
+{
+	bool members = json_object_is_type(o, json_type_object);
+
+	if (!members && !json_object_is_type(o, json_type_array)) {
+		fputs(json_object_is_type(o, json_type_string) ? json_object_get_string(o) : plain(o), out);
+		return;
+	}
+	fputs("{ ", out);
+	if (members)
+		put_members(o, out);
+	for (size_t i = 0, n = members ? 0 : json_object_array_length(o); i < n; i++) {
+		fputs(i ? ", " : "", out);
+		put_plain(json_object_array_get_idx(o, i), out);
+	}
+	fputs(" }", out);
+}
+
+/* For people; what is not JSON stays as it is. For the caller to free; NULL: there is no memory. */
+static char *readable(const char *json)
+{
+	struct json_object *o = json_tokener_parse(json);
+	char *text = NULL;
+	size_t size;
+	FILE *out = o ? open_memstream(&text, &size) : NULL;
+
+	if (out)
+		put_plain(o, out);
+	if (out && fclose(out) == EOF) {
+		free(text);
+		text = NULL;
+	}
+	json_object_put(o);
+	return text ? text : strdup(json);
+}
+
 static bool number_of(struct json_object *o, double *number)
 {
 	if (!json_object_is_type(o, json_type_int) && !json_object_is_type(o, json_type_double))
@@ -197,14 +248,22 @@ static int take(const struct watch *w, struct picture *p)
 
 static void tell(const struct watch *w, const char *key, const char *value)
 {
-	if (w->json)
+	char *k, *v;
+
+	if (w->json) {
 		printf("{\"key\":%s,\"value\":%s}\n", key, value ? value : "null");
-	else if (!has_key(key))
-		printf("value: %s\n", value ? value : "is gone");
-	else if (value)
-		printf("key: %s  value: %s\n", key, value);
+		return;
+	}
+	k = readable(key);
+	v = value ? readable(value) : NULL;
+	if (!has_key(key))
+		printf("value: %s\n", v ? v : "is gone");
+	else if (v)
+		printf("key: %s  value: %s\n", k, v);
 	else
-		printf("key: %s  is gone\n", key);
+		printf("key: %s  is gone\n", k);
+	free(k);
+	free(v);
 }
 
 /* What is new or another, and what is gone, of two pictures in the order of their keys. */
@@ -242,10 +301,14 @@ static void show_json(const struct picture *p)
 
 static void put_line(const char *value, const char *key)
 {
-	if (key)
-		printf("%-24s %s\n", value, key);
+	char *v = readable(value), *k = key ? readable(key) : NULL;
+
+	if (k)
+		printf("%-24s %s\n", v, k);
 	else
-		printf("%s\n", value);
+		printf("%s\n", v);
+	free(v);
+	free(k);
 }
 
 /* A terminal is drawn anew; into a file or a pipe one list follows the other. */

@@ -120,6 +120,18 @@ static bool runs_program(const struct cli_command *c)
 	return strstr(c->arguments, "CMD") != NULL;
 }
 
+/* bpftool's `map dump name counts`. What key, value or a file may follow is of a map that is called so. */
+static void drop_name(const struct cli_command *command, struct cli_args *args)
+{
+	bool pins = command->verb && !strcmp(command->verb, "pin");
+
+	if (strcmp(command->object, "map") || !strstr(command->arguments, "NAME") || args->nrest < (pins ? 3 : 2) ||
+	    strcmp(args->rest[0], "name") || !strcmp(args->rest[1], "key") || !strcmp(args->rest[1], "value"))
+		return;
+	args->nrest--;
+	memmove(args->rest, args->rest + 1, args->nrest * sizeof(*args->rest));
+}
+
 int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *args)
 {
 	bool stop = false;
@@ -144,6 +156,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 			stop |= runs_program(command);
 		}
 	}
+	drop_name(command, args);
 	if (status == CLI_OK && !command->arguments[0] && args->nrest) {
 		cli_error("%s: this command takes no arguments", args->rest[0]);
 		status = CLI_USAGE;

@@ -3,6 +3,7 @@
  * Elements by their keys, for other tools, as the words of a command line tell them: [key DATA] [value DATA]
  * [any | noexist | exist]. DATA is told by the map's types (core/load/typed_read.c).
  */
+#include <bpf/btf.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <linux/bpf.h>
@@ -21,6 +22,7 @@ struct request {
 	uint32_t what, flags;          /* of the query */
 	uint64_t update;               /* BPF_ANY, ... */
 	uint8_t *key, *value;          /* NULL: none was given */
+	const char *variable;          /* of global data, in place of its key; NULL: none */
 	size_t value_size;             /* of all copies */
 	FILE *out;
 	struct json_object *list;      /* of a look-up: entries */
@@ -158,6 +160,52 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 	return err;
 }
 
+/* Does the word name a variable of global data, as `map dump` prints it as a key? */
+static bool is_variable(const struct request *q, const char *word)
+{
+	return q->map->global_data && q->what != GPUBPF_QUERY_NEXT && (word[0] < '0' || word[0] > '9') && strcmp(word, "hex");
+}
+
+/* Its place in the value; false: there is none. */
+static bool find_variable(const struct request *q, const char *name, uint32_t *type, uint32_t *offset, uint32_t *size)
+{
+	const struct btf *btf = gpubpf_map_btf(q->s, gpubpf_map_index(q->map));
+	const struct btf_type *t = btf ? btf__type_by_id(btf, q->map->btf_value) : NULL;
+
+	for (uint32_t i = 0; t && btf_is_datasec(t) && i < btf_vlen(t); i++) {
+		const struct btf_var_secinfo *v = &btf_var_secinfos(t)[i];
+		const struct btf_type *var = btf__type_by_id(btf, v->type);
+		const char *is = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) : NULL;
+
+		if (!is || strcmp(is, name) || v->offset > q->value_size || v->size > q->value_size - v->offset)
+			continue;
+		*type = var->type;
+		*offset = v->offset;
+		*size = v->size;
+		return true;
+	}
+	return false;
+}
+
+/* key NAME value 5, key NAME value .x=1: as .NAME=5, .NAME.x=1 */
+static int set_variable(struct request *q, const char *name, char *const *words, uint32_t n)
+{
+	char **whole = calloc(n + 1, sizeof(*whole));
+	int err = whole && (q->value = calloc(1, q->value_size + 8)) ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (asprintf(&whole[i], ".%s%s%s", name, words[i][0] == '.' ? "" : "=", words[i]) < 0) {
+			whole[i] = NULL;
+			err = -ENOMEM;
+		}
+	if (!err)
+		err = read_variables(q, whole, n);
+	for (uint32_t i = 0; whole && i < n; i++)
+		free(whole[i]);
+	free(whole);
+	return err;
+}
+
 static int read_words(struct request *q, char *const *words, uint32_t n)
 {
 	bool takes_value = q->what == GPUBPF_QUERY_UPDATE;
@@ -174,6 +222,13 @@ static int read_words(struct request *q, char *const *words, uint32_t n)
 		value = !strcmp(words[i], "value") ? i : 0;
 	if (takes_value && !value)
 		return refuse(q, "a value is missing; key DATA value DATA");
+	if (n > 1 && is_variable(q, words[1]) && (takes_value ? value : n) == 2) {
+		q->variable = words[1];
+		q->key = calloc(1, q->map->key_size + 8);
+		if (!q->key)
+			return -ENOMEM;
+		return takes_value ? set_variable(q, words[1], words + value + 1, n - value - 1) : 0;
+	}
 	err = read_key(q, words + 1, (takes_value ? value : n) - 1);
 	return err || !takes_value ? err : read_value(q, words + value + 1, n - value - 1);
 }
@@ -296,6 +351,26 @@ static int show_same(void *arg, const struct gpubpf_entry *e)
 	return 0;
 }
 
+static int show_variable(struct request *q)
+{
+	uint32_t type, offset, size;
+	struct json_object *o;
+
+	if (!find_variable(q, q->variable, &type, &offset, &size))
+		return gpubpf_session_fail(q->s, -ENOENT, "map %s has no variable %s", q->map->name, q->variable);
+	if (!q->list) {
+		fprintf(q->out, "key: %s  ", q->variable);
+		gpubpf_element_text(q->s, q->map, "value", type, q->value + offset, size, q->flags, q->out);
+		fputc('\n', q->out);
+		return 0;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "key", json_object_new_string(q->variable));
+	json_object_object_add(o, "value", gpubpf_element_json(q->s, q->map, type, q->value + offset, size, q->flags));
+	json_object_array_add(q->list, o);
+	return 0;
+}
+
 /* Copies are each device's own: those of all devices are shown. */
 static int look_up(struct request *q)
 {
@@ -312,6 +387,8 @@ static int look_up(struct request *q)
 		return -ENOMEM;
 	err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
 	e.value = q->value;
+	if (!err && q->variable)
+		return show_variable(q);
 	if (!err)
 		show(q, &e);
 	return told(q, err);

@@ -21,6 +21,11 @@ asks "zeros of all copies of a struct" update place_copies key 7 value .x=0
 asks "their dump" dump place_copies; prints '^ *7  *0  { .x = 0, .y = 0 }$' "has one of them"
 asks "others" update place_copies key 7 value .x=4; asks "their dump" dump place_copies; prints '{ .x = 4, .y = 0 }' "has those"
 
+# bpftool's word before a map's name
+asks "a dump by name" dump name hash; fits 'hash(HASH,roomfor4)KEYVALUE50' "is the map's"
+asks "a look-up by name" lookup name hash key 5; prints '^key: 5  value: 0$' "too"
+fails 'there is no map name in the session' "the map that is called so" lookup name key 5
+
 # a bloom filter has no entries, and breaks nobody's report
 asks "a dump of all maps" dump; prints '^seen (BLOOM_FILTER, room for 4)$' "has a bloom filter"; prints '^places (QUEUE' "and what comes behind it"
 asks "CSV of all" dump --csv; prints '^elements.data,,,,threshold,,3$' "has what comes behind it"
@@ -33,7 +38,8 @@ fails 'map ring, of type RINGBUF, has no entries: its records' "to watch a ring"
 
 # values of queues by their types; what has no key is shown without one
 asks "push of a struct" push places value .x=-3 .y=4; asks "peek" peek places; prints '^value: { .x = -3, .y = 4 }$' "has it"
-asks "watch" watch places -n 1; fits 'value:{"x":-3,"y":4}' "has no keys"; asks "top" top places -n 1; fits 'VALUE{"x":-3,"y":4}' "neither"
+asks "watch" watch places -n 1; prints '^value: { .x = -3, .y = 4 }$' "has no keys"; asks "top" top places -n 1; prints '^{ .x = -3, .y = 4 }$' "neither"
+asks "top as JSON" top places -n 1 -j; fits '[{"key":null,"value":{"x":-3,"y":4}}]' "has it as JSON"
 fails 'map places: push: value: 5: it is a struct; name its members' "push of a number" push places value 5
 fails 'peek takes no value' "peek for a value" peek places value .x=1
 asks "one as JSON has it" push places value '{"x":7,"y":-8}'; asks "pop" pop places; asks "pop" pop places -j; fits '{"value":{"x":7,"y":-8}}' "has it"
@@ -48,6 +54,11 @@ run "$GPUBPF" map lookup hash -x; is 2 "an option that is none"; says '^gpubpf: 
 # variables
 asks "global data" lookup elements.data key 0
 prints '^key: 0  value: { .threshold = 3, .at = { .x = 1, .y = 2 }, .limits = { 4, 5, 6 } }$' "by its variables"
+asks "one of them" lookup elements.data key threshold; prints '^key: threshold  value: 3$' "by its name, as a dump has it"
+asks "another as JSON" lookup elements.data key at -j; fits '{"key":"at","value":{"x":1,"y":2}}' "too"
+asks "one by its name" update elements.data key threshold value 7; asks "it" lookup elements.data key threshold; prints 'value: 7$' "is another"
+asks "a member" update elements.data key at value .y=5; asks "it" lookup elements.data key at; prints '{ .x = 1, .y = 5 }' "is another"
+fails 'map elements.data has no variable nothing' "one that is not there" lookup elements.data key nothing
 asks "a variable" update elements.data key 0 value .threshold=9 '.limits[1]=50' .at.y=-2
 asks "the others" lookup elements.data key 0 -j
 fits '{"key":0,"value":{"threshold":9,"at":{"x":1,"y":-2},"limits":[4,50,6]}}' "stay what they are"
