@@ -2,6 +2,7 @@
 #include "placement.h"
 
 #include "facts.h"
+#include "gpubpf/allocation.h"
 #include "gpubpf/placement.h"
 #include "prog.h"
 
@@ -23,6 +24,8 @@ const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use)
 		return "records of rings are brought to the host as they come";
 	if (map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS))
 		return "what it names lies in the device's memory";
+	if (map->map_flags & GPUBPF_F_ALLOCATIONS)
+		return "allocations are told where the arena is";
 	if (use & GPUBPF_USE_ELEMENT)
 		return "it may be an element of a map of maps, and those lie alike";
 	return NULL;

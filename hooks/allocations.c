@@ -22,7 +22,7 @@ struct known {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known known[GPUBPF_ALLOCATION_MOST]; /* in the order of their bases */
-static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST];
+static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST], numbered[GPUBPF_ALLOCATION_MOST]; /* on their way */
 static uint64_t granules[GPUBPF_GRANULES]; /* as a device is to have them */
 static uint32_t nknown;
 static atomic_uint made;
@@ -118,6 +118,41 @@ static int tell_granules(struct gpubpf_hook_device *d)
 	return put(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
 }
 
+/* Where a map that is to have them by their numbers lies, in the part that the device has. */
+static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
+{
+	const struct gpubpf_arena_hdr *hdr = d->host;
+	uint64_t size = d->shared ? d->size : d->filled;
+
+	if (row >= GPUBPF_ARENA_ROWS - 1 || row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(l, (char *)d->host + GPUBPF_ARENA_MAPS + row * sizeof(*l), sizeof(*l));
+	if (!(l->flags & GPUBPF_LAYOUT_ALLOCATIONS) || l->flags & GPUBPF_LAYOUT_PLACED || l->value_size != sizeof(struct gpubpf_allocation) ||
+	    l->stride != l->value_size || l->data % 8 || l->data > size || l->max_entries > (size - l->data) / l->stride)
+		l->max_entries = 0;
+	return true;
+}
+
+/* Those that are not there yet, into the maps that have them by their numbers. What is cut or freed later stays as it was made. */
+static int tell_numbered(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_map_layout l;
+	int err = 0;
+
+	gpubpf_assert_held(&lock);
+	for (uint32_t row = 0; !err && numbered_at(d, row, &l); row++)
+		for (uint32_t i = 0; !err && l.max_entries && i < nknown; i++) {
+			uint64_t offset = l.data + known[i].row.number * l.stride;
+			struct gpubpf_allocation *at = (void *)((char *)d->host + offset);
+
+			if (known[i].row.number >= l.max_entries || at->size || !reaches(d, &known[i]))
+				continue;
+			*at = numbered[i] = known[i].row;
+			err = d->shared ? 0 : put(d, offset, &numbered[i], sizeof(*at));
+		}
+	return err;
+}
+
 /* Into the set of rows that nobody reads. */
 static int tell(struct gpubpf_hook_device *d)
 {
@@ -126,6 +161,8 @@ static int tell(struct gpubpf_hook_device *d)
 	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
 
 	gpubpf_assert_held(&lock);
+	if (!err)
+		err = tell_numbered(d);
 	if (!err)
 		err = tell_granules(d);
 	if (!err)
@@ -356,7 +393,14 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	bool searches;
 
 	gpubpf_assert_held(&d->lock);
-	if (d->allocations || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
+	if (d->allocations) { /* maps may have come */
+		pthread_mutex_lock(&lock);
+		if (!tell_numbered(d) && !d->shared)
+			gpubpf_arena_wait(d->ops->device, d->device);
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	if (!(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
 		return;
 	pthread_mutex_lock(&lock);
 	offset = gpubpf_hook_device_gone(d) ? 0 : claim(d, hdr);

@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "gpubpf/allocation.h"
 #include "host.h"
 
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
@@ -14,6 +15,10 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
 	if (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX)
 		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864");
+	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->type->flags & GPUBPF_MAP_COPIES)
+		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "without GPUBPF_F_ALLOCATIONS, which is for ARRAY");
+	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->value_size != sizeof(struct gpubpf_allocation))
+		return gpubpf_map_wrong(fault, "value_size", map->value_size, "32, struct gpubpf_allocation, as GPUBPF_F_ALLOCATIONS has it");
 	return 0;
 }
 
@@ -31,6 +36,8 @@ static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	uint64_t bytes;
 
 	l->stride = gpubpf_align(l->value_size, 8);
+	if (map->map_flags & GPUBPF_F_ALLOCATIONS)
+		l->flags |= GPUBPF_LAYOUT_ALLOCATIONS;
 	bytes = gpubpf_align(l->max_entries * l->stride, GPUBPF_REPLICA_ALIGN);
 	if (map->kernel) {
 		array_share(l, bytes);
@@ -190,7 +197,7 @@ HOST_OP(array, each, (u64 *)HOST_PTR(arg[0]), HOST_PTR(arg[1]))
 
 const struct gpubpf_map_impl gpubpf_array_impl = {
 	.name = "array",
-	.map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS,
+	.map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS | GPUBPF_F_ALLOCATIONS,
 	.check = gpubpf_array_check,
 	.size = array_size,
 	.init = array_init,

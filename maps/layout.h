@@ -101,6 +101,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host writes and reads it while kernels do */
 	GPUBPF_LAYOUT_BESIDE = 1 << 13, /* its values lie between those of others, with which an agent copies them */
 	GPUBPF_LAYOUT_ELEMENT = 1 << 14, /* of a call, too: on an element of a map of maps, of which each lane may have another */
+	GPUBPF_LAYOUT_ALLOCATIONS = 1 << 15, /* the agent tells the application's allocations there: struct gpubpf_allocation by number */
 	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: enum gpubpf_placement of a map that is behind the arena's own part */
 };
 #define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)

@@ -7,6 +7,7 @@
 
 #include "core/diag.h"
 #include "core/placement.h"
+#include "gpubpf/allocation.h"
 #include "gpubpf/placement.h"
 #include "maps/impl.h"
 
@@ -69,6 +70,8 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 		.btf_key = def->btf_key, .btf_value = def->btf_value,
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);
+	if (def->flags & GPUBPF_F_ALLOCATIONS)
+		map->map_flags |= BPF_F_RDONLY_PROG; /* the session's to fill in: not .rdonly, a constant */
 	if (!type)
 		return unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)

@@ -10,6 +10,7 @@
 
 #include "core/bpf/bpf.h"
 #include "core/worker/result_cache.h"
+#include "gpubpf/allocation.h"
 #include "linux_maps.h"
 #include "makers.h"
 #include "sized.h"
@@ -406,6 +407,8 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		if (s->raw)
 			s->map_use[i] |= GPUBPF_USE_READ | GPUBPF_USE_WRITE;
 	}
+	for (uint32_t m = 0; m < unit->nmaps; m++)
+		s->allocations |= !!(unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS);
 	gpubpf_layout_spread(unit, s->map_use);
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
 		s->map_set[m] = unit->maps[m].kernel;

@@ -17,12 +17,20 @@ enum gpubpf_allocation_kind {
 /* A stack by its number in the session, which the tool shows as its functions; 0: none is known. */
 typedef gpubpf_u32 gpubpf_stack_number;
 
+/* An address that is no C pointer: the tool shows it in hex, as it does pointers and uintptr_t. */
+typedef gpubpf_u64 gpubpf_address;
+
 struct gpubpf_allocation {
-	gpubpf_u64 base, size;     /* the address that kernels see, bytes */
+	gpubpf_address base;       /* as kernels see it */
+	gpubpf_u64 size;           /* bytes */
 	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
 	gpubpf_u32 number;         /* from 0 in the order in which the process made them; never used again */
 	gpubpf_stack_number stack; /* of the thread that made it, if programs were there that ask for allocations */
 	gpubpf_u32 unused;
 };
+
+/* In map_flags of an ARRAY whose values are of this type: the element of an allocation's number has it, from before the first
+ * launch that may use it, also when it is freed; of those that were made when no session was there, what is left of them then. */
+#define GPUBPF_F_ALLOCATIONS (1u << 27)
 
 #endif

@@ -232,6 +232,17 @@ struct gpubpf_times {
  */
 #define gpubpf_allocation(addr, info) bpf_gpu_allocation(addr, info, sizeof(*(info)))
 
+/* All of them by their numbers below n, which the session fills in: to name what a program has found by a number. Programs
+ * may read it. */
+#define GPUBPF_ALLOCATIONS(name, n) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_ARRAY); \
+		__uint(map_flags, GPUBPF_F_ALLOCATIONS); \
+		__uint(max_entries, n); \
+		__type(key, __u32); \
+		__type(value, struct gpubpf_allocation); \
+	} name SEC(".maps")
+
 /*
  * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of text in maps and constants, which is
  * looked up when the record is read, and %f %e %g of a float's or a double's bits, as ctx->arg has them:
@@ -435,9 +446,6 @@ static __always_inline void gpubpf_copy_args(const struct gpubpf_ctx *ctx, struc
 	for (int i = 0; i < GPUBPF_CTX_ARGS; i++)
 		to->value[i] = ctx->arg[i];
 }
-
-/* An address that is no C pointer: the tool shows it in hex, as it does pointers and uintptr_t. */
-typedef __u64 gpubpf_address;
 
 /* The name of a kernel or function, cut to 63 bytes: two kernels may have the same. For keys gpubpf_kernel is better. */
 struct gpubpf_name {

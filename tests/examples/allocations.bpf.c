@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the address that each launch is given as a number. */
+/* What is known of the address that each launch is given as a number, and what the session tells of all. */
 #include <gpubpf/probe.h>
 
 struct look {
@@ -7,6 +7,8 @@ struct look {
 	gpubpf_stack_number stack, unused;
 };
 GPUBPF_HASH(looks, __u64, struct look, 64); /* by launch */
+
+GPUBPF_ALLOCATIONS(made, 2); /* which no program looks at */
 
 SEC("gpu/entry/look")
 int look(struct gpubpf_ctx *ctx)

@@ -248,6 +248,10 @@ def allocations(r):
         stack = look.pop("stack")
         assert "main" in stack.split(" < ") if look["known"] else stack == 0, stack
         look.pop("unused")
+    # of the first two of all, freed or not
+    told = entries(r, "made")
+    assert [(n, a["number"], a["size"], a["kind"]) for n, a in told] == [(0, 0, 4096, 1), (1, 1, 8192, 1)], told
+    assert all(int(str(a["base"]), 0) and "main" in a["stack"].split(" < ") for _, a in told), told
     assert dict(entries(r, "looks")) == {0: unknown, 1: buffer, 2: unknown, 3: svm, 4: unknown, 5: unknown}, entries(r, "looks")
 
 

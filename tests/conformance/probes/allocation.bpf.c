@@ -5,10 +5,22 @@
 EXPECT("workload plain");
 EXPECT("needs ALLOCATIONS");
 EXPECT("launch 4,1,1 32,1,1");
-EXPECT("checks 1792");
+EXPECT("checks 2176");
 
 #define EFAULT 14
 #define ENOENT 2
+
+GPUBPF_ALLOCATIONS(made, 64);
+
+/* What the session tells of the number. */
+static __always_inline void check_told(__u32 number, __u64 base, __u64 size)
+{
+	struct gpubpf_allocation *told = bpf_map_lookup_elem(&made, &number);
+
+	CHECK(told ? told->base : 1, base);
+	CHECK(told ? told->size : 1, size);
+	CHECK(told ? told->number : ~0u, number);
+}
 
 SEC("gpu/exit/plain")
 int known(struct gpubpf_ctx *ctx)
@@ -24,6 +36,7 @@ int known(struct gpubpf_ctx *ctx)
 	CHECK(gpubpf_allocation(mine, &of), 0);
 	CHECK(of.base, to);
 	CHECK(gpubpf_allocation_number(mine), of.number);
+	check_told(of.number, of.base, of.size);
 	CHECK(of.size >= 4096, 1); /* a page, of which 512 bytes are written */
 	CHECK(of.kind == GPUBPF_ALLOCATION_DEVICE || of.kind == GPUBPF_ALLOCATION_HOST, 1); /* Level Zero, on host memory */
 	CHECK(gpubpf_allocation(of.base + of.size - 1, &of), 0);
