@@ -255,6 +255,7 @@ struct cli_progress {
 	int fd;                        /* of the terminal; -1: there is none, or it is not to be told */
 	uint64_t since_ns, before;     /* when the first twin was asked for; how many had been made then */
 	uint64_t drawn_ns;             /* when the line was drawn last; 0: it is not there */
+	bool told;                     /* the note was written, or is not to be */
 };
 void cli_progress_open(struct cli_progress *p, bool quiet);
 void cli_progress_close(struct cli_progress *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line on a terminal while twins are made, which the program waits for; a summary behind a long wait. */
+/* One line on a terminal while twins are made, which the program waits for, and a summary behind a long wait. Elsewhere a note, once. */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -10,11 +10,13 @@
 #include "core/session/session.h"
 
 #define PATIENCE_NS 500000000ull       /* nothing is said of what takes less */
+#define PATIENCE_LINE_NS 10000000000ull /* where there is no terminal, and one line is all that is said */
 #define REDRAW_NS 100000000ull
 
 void cli_progress_open(struct cli_progress *p, bool quiet)
 {
 	/* opened anew: not to wait for a terminal that is stopped is for this line alone */
+	p->told = quiet;
 	p->fd = quiet || !isatty(STDERR_FILENO) ? -1 :
 		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -68,12 +70,29 @@ static void end(struct cli_progress *p, const struct gpubpf_session *s, uint64_t
 	p->since_ns = p->drawn_ns = 0;
 }
 
+static bool tell_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t now)
+{
+	char kernel[128];
+	const char *stage;
+
+	if (p->told || !s->pending) {
+		p->since_ns = 0;
+		return false;
+	}
+	p->since_ns = p->since_ns ? p->since_ns : now;
+	if (now - p->since_ns < PATIENCE_LINE_NS || !gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
+		return true;
+	cli_note("twins of kernels are being made, and the program waits for them: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
+	p->told = true;
+	return false;
+}
+
 bool cli_progress(struct cli_progress *p, struct gpubpf_session *s)
 {
 	uint64_t now = gpubpf_now_ns();
 
 	if (p->fd < 0)
-		return false;
+		return tell_once(p, s, now);
 	if (s->pending && !p->since_ns) {
 		p->since_ns = now;
 		p->before = made(s);

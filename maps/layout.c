@@ -248,10 +248,14 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t culprit,
 		     uint64_t max, struct gpubpf_diag *diag)
 {
+	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
+	/* what is not plausible was not laid out */
+	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
+
 	if (diag && culprit < unit->nmaps)
 		gpubpf_diag_where(diag, "map %s", unit->maps[culprit].name);
 	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			"the map needs %llu bytes on the device, and %s may have %llu",
+			"the map needs %s%llu bytes on the device, and %s may have %llu", bound ? "up to " : "",
 			culprit < unit->nmaps ? (unsigned long long)layout->maps[culprit].size : 0ull,
 			layout->nmaps ? "maps that come later" : "all maps together",
 			(unsigned long long)(layout->nmaps ? max - layout->used : max));

@@ -69,9 +69,9 @@ def at_stopped_terminal(tool, *args):
         os.close(master)
 
 
-def slow_tool():
+def slow_tool(seconds=2):
     """the tool beside a copy of its tree, with a vendor's compiler that begins late"""
-    tree, real = folder("slow"), os.path.dirname(gpubpf)
+    tree, real = folder(f"slow{seconds}"), os.path.dirname(gpubpf)
     for name in ("core/worker", "hooks"):
         os.makedirs(os.path.join(tree, name))
     shutil.copy(gpubpf, tree)
@@ -79,7 +79,7 @@ def slow_tool():
     for name in ("compile", "clread", "build"):
         worker, path = (os.path.join(d, "core/worker/gpubpf-" + name) for d in (real, tree))
         with open(path, "w", encoding="utf-8") as f:
-            f.write(f"#!/bin/sh\n{'sleep 2' if name == 'build' else ''}\nexec {worker}\n")
+            f.write(f"#!/bin/sh\n{f'sleep {seconds}' if name == 'build' else ''}\nexec {worker}\n")
         os.chmod(path, 0o755)
     return os.path.join(tree, "gpubpf")
 
@@ -114,6 +114,10 @@ ok("gpubpf: 2 twins in " in text, "and a summary", text)
 drawn = text.count("making twins")
 seconds = float(text.split("twins in ")[1].split()[0]) if "twins in " in text else 0
 ok(1 < drawn <= 10 * seconds + 1, "drawn ten times a second at most", f"{drawn} in {seconds} s")
+said = run(slow_tool(11), "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
+ok(said.count("twins of kernels are being made, and the program waits for them: step_") == 1, "elsewhere it is said once, after ten seconds", said)
+said = run(slow, "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
+ok("being made" not in said, "and not of what takes less", said)
 status = at_stopped_terminal(slow, "run", "-e", ONE, "-r", report, "--no-cache", "--", cold, "1")
 ok(status == 42, "a terminal that is stopped stops nobody", status)
 text = run(slow, "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr

@@ -139,9 +139,13 @@ static void test_refused(void)
 	ok(!only(&f, BPF_MAP_TYPE_ARRAY, 4, 1 << 20, 1 << 20, 0), "a terabyte does not fit");
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && !strcmp(diag.where, "map map0") &&
-	   strstr(diag.what, "1099511627776"), "... and the map is named: %s: %s", diag.where, diag.what);
+	   strstr(diag.what, "needs 1099511627776"), "... and the map is named: %s: %s", diag.where, diag.what);
 	ok(strstr(diag.remedy, "max_entries"), "... and what to do: %s", diag.remedy);
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 512, 1 << 26, 0x7ffffffe, 0), "the largest numbers do not overflow");
+	gpubpf_diag_init(&diag);
+	ok(!only(&f, BPF_MAP_TYPE_HASH, 8, 8, 0x7ffffffe, 0) &&
+	   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs up to "),
+	   "of a table that is not laid out the size is a bound: %s", diag.what);
 	f.opts.max_size = 1ull << 33;
 	ok(only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1000000000, 0), "an array has no keys and heads of entries that would need room");
 	f.opts.threads = UINT32_MAX;
