@@ -126,11 +126,41 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
+/* A kernel by its name, as it is printed; a number is its number. */
+static bool read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+{
+	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
+	bool wide = size == 8 && gpubpf_typed_is(btf, type, "gpubpf_kernel");
+
+	if (!wide && !(size == 4 && gpubpf_typed_is(btf, type, "gpubpf_kernel_index")))
+		return false;
+	for (uint64_t id = 0; id < s->nkernel_ids; id++)
+		if (!strcmp(word, gpubpf_kernel_named(s, id)) || !strcmp(word, gpubpf_kernel_shown(s, id, true))) {
+			memcpy(data, &id, size); /* little-endian, as all that is here */
+			return true;
+		}
+	return false;
+}
+
+/* struct gpubpf_name as it is printed, bare; its members stand in braces or behind dots. */
+static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+{
+	size_t len = strlen(word);
+
+	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len > size || strchr("{.", word[0]))
+		return false;
+	memset(data, 0, size);
+	memcpy(data, word, len);
+	return true;
+}
+
 int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
 			char *const *words, uint32_t n, void *data, size_t size)
 {
 	char why[400];
 
+	if (n == 1 && (read_kernel(s, map, type, words[0], data, size) || read_name(s, map, type, words[0], data, size)))
+		return 0;
 	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data, size, why,
 			       sizeof(why)))
 		return 0;

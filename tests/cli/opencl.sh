@@ -53,6 +53,13 @@ says '^  \[256, 512)  *1024 |@@*|$' "linear ones in steps"; says '^  (\.\.\., 25
 says '.kernel = step_one, .arg = 0x[0-9a-f]*, .name = step_one }$' "names as names, addresses in hex"
 says 'show: text: launch even, step_one$' "text of constants and maps is printed"; says 'show: text: launch odd, step_one$' "of any element"
 says '^  step_one  *1$' "a name as a key"; says '^  zeros     { 0 <repeats 39 times>, 1 }$' "zeros folded"
+rm -f "$T/up" "$T/go"
+"$GPUBPF" run -o "$OBJ/shown.bpf.o" -- sh -c '"$2" 1 0 > "$0.out"; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
+until_true [ -e "$T/up" ]
+run "$GPUBPF" map lookup by_kernel key step_one; is 0 "a kernel is a key by its name"; prints '^key: step_one  value: { .calls = [1-9]' "as a dump has it"
+run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"
+run "$GPUBPF" map lookup by_name key step_one; is 0 "struct gpubpf_name is too"; prints '^key: step_one  value: 1$' "as a dump has it"
+let_go; wait $tool
 run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "[(e['key'], e['value']['calls'], e['value']['threads']['percentiles']['p99']) for m in r['maps'] if m['name'] == 'by_kernel' for e in m['entries']]")" = "[('step_one', 4096, 1012)]" ]
 ok $? "in JSON too: $(json "[m['entries'] for m in r['maps'] if m['name'] == 'by_kernel']" | cut -c1-200)"
