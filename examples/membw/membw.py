@@ -13,7 +13,9 @@ KINDS = ["none", "device", "managed", "host"]
 
 def joined(maps):
     """Bytes loaded and stored by (number, kind, base, size) of an allocation; all others' have kind and size 0."""
-    entries = {m["name"]: {e["key"]: e["value"] for e in m["entries"]} for m in maps}
+    entries = {m["name"]: {e["key"]: e["value"] for e in m["entries"]} for m in maps if m["name"] in ("memories", "moved")}
+    if len(entries) < 2:
+        sys.exit("membw.py: the session that is running is not one with membw.bpf.o; --session names another")
     none = {"kind": 0, "base": 0, "size": 0}
     return {(number, *(entries["memories"].get(number, none)[k] for k in ("kind", "base", "size"))):
             (value["loaded"], value["stored"]) for number, value in entries["moved"].items()}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """places_random.py SEED FILE [N]: a case (tests/wrap/case.h) of random kernels that access memory in every form. Each lane
-writes to places of its own, or atomically what does not depend on an order; so what they leave behind is one thing."""
+writes to places of its own, or atomically what does not depend on an order, and sums that may overflow are without a sign; so
+what they leave behind is one thing."""
 import random
 import sys
 
@@ -11,14 +12,14 @@ __constant int table[8] = { 3, 1, 4, 1, 5, 9, 2, 6 };
 
 __attribute__((noinline)) int weigh(__global const int *p, int i)
 {
-	return p[i & 127] * 3 + table[i & 7];
+	return (int)((uint)p[i & 127] * 3 + table[i & 7]);
 }
 
 __attribute__((noinline)) void leave(__global int *p, int i, int v)
 {
 	p[0] = v;
 	if (v & 1)
-		p[1] += weigh(p, 0) ^ i;
+		p[1] += (uint)(weigh(p, 0) ^ i);
 }
 """
 
@@ -35,7 +36,7 @@ class Kernel:
         r = self.rng
         forms = ["i", "l", "n", f"{r.randint(-9, 99)}", "x", "in[{}]", "table[({}) & 7]", "c[({}) & 15]", "p[({}) & 7]",
                  "own[{}]", "weigh(in, {})", "convert_int_sat(f)", "s[l]", "(int)bytes[({}) & 63]", "(int)wide[i & 31]",
-                 "({} + {})", "({} * {})", "({} ^ {})", "({} > {} ? {} : {})"]
+                 "(int)((uint)({}) + ({}))", "(int)((uint)({}) * ({}))", "({} ^ {})", "({} > {} ? {} : {})"]
         if not self.local:
             forms.remove("s[l]")
         form = r.choice(forms[:5] if deep > 2 else forms)
@@ -77,7 +78,7 @@ class Kernel:
             self.put("}")
         else:
             self.put(r.choice(["f = fract(fabs([]), &mine[{} & 7]);"] * (not self.local) + [
-                "own[{} & 15] = {};", "own[{} & 15] += {};", "own[{} & 15]++;", "p[{} & 7] = {};", "p[{} & 7] ^= {};", "x = {};",
+                "own[{} & 15] = {};", "own[{} & 15] += (uint)({});", "own[{} & 15]++;", "p[{} & 7] = {};", "p[{} & 7] ^= {};", "x = {};",
                 "mine[{} & 7] = [];", "mine[{} & 7] += [];", "f = [];", "bytes[{} & 63] = {};", "wide[i & 31] = {};",
                 "vstore4(vload4({} & 31, in) + {}, 1, own);", "vstore2((float2)([], f), {} & 3, mine);",
                 "atomic_add(&sum[{} & 7], {});", "atomic_max(&sum[8 + ({} & 7)], {});", "atomic_or(&sum[16], {});",
@@ -116,7 +117,7 @@ class Kernel:
             self.put("barrier(CLK_LOCAL_MEM_FENCE);")
         for _ in range(r.randint(4, 9)):
             self.statement()
-        self.put("own[0] = x + p[x & 7] + (int)wide[x & 31];")
+        self.put("own[0] = (uint)x + p[x & 7] + (int)wide[x & 31];")
         self.put("mine[15] = f;")
         body = "\n".join(self.lines)
         return (f"__kernel void random{self.number}(__global int *out, __global const int *in, __global float *fout, "
