@@ -187,17 +187,22 @@ static bool find_variable(const struct request *q, const char *name, uint32_t *t
 	return false;
 }
 
-/* key NAME value 5, key NAME value .x=1: as .NAME=5, .NAME.x=1 */
+/* key NAME value 5, key NAME value .x=1, key NAME value 1 2: as .NAME=5, .NAME.x=1, .NAME[0]=1 .NAME[1]=2 */
 static int set_variable(struct request *q, const char *name, char *const *words, uint32_t n)
 {
 	char **whole = calloc(n + 1, sizeof(*whole));
 	int err = whole && (q->value = calloc(1, q->value_size + 8)) ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < n && !err; i++)
-		if (asprintf(&whole[i], ".%s%s%s", name, words[i][0] == '.' ? "" : "=", words[i]) < 0) {
+	for (uint32_t i = 0; i < n && !err; i++) {
+		char element[16] = "";
+
+		if (n > 1)
+			snprintf(element, sizeof(element), "[%u]", i);
+		if (asprintf(&whole[i], ".%s%s%s%s", name, words[i][0] == '.' ? "" : element, words[i][0] == '.' ? "" : "=", words[i]) < 0) {
 			whole[i] = NULL;
 			err = -ENOMEM;
 		}
+	}
 	if (!err)
 		err = read_variables(q, whole, n);
 	for (uint32_t i = 0; whole && i < n; i++)
@@ -223,11 +228,11 @@ static int read_words(struct request *q, char *const *words, uint32_t n)
 	if (takes_value && !value)
 		return refuse(q, "a value is missing; key DATA value DATA");
 	if (n > 1 && is_variable(q, words[1]) && (takes_value ? value : n) == 2) {
-		q->variable = words[1];
+		q->variable = words[1] + (words[1][0] == '.');
 		q->key = calloc(1, q->map->key_size + 8);
 		if (!q->key)
 			return -ENOMEM;
-		return takes_value ? set_variable(q, words[1], words + value + 1, n - value - 1) : 0;
+		return takes_value ? set_variable(q, q->variable, words + value + 1, n - value - 1) : 0;
 	}
 	err = read_key(q, words + 1, (takes_value ? value : n) - 1);
 	return err || !takes_value ? err : read_value(q, words + value + 1, n - value - 1);

@@ -58,6 +58,9 @@ asks "one of them" lookup elements.data key threshold; prints '^key: threshold  
 asks "another as JSON" lookup elements.data key at -j; fits '{"key":"at","value":{"x":1,"y":2}}' "too"
 asks "one by its name" update elements.data key threshold value 7; asks "it" lookup elements.data key threshold; prints 'value: 7$' "is another"
 asks "a member" update elements.data key at value .y=5; asks "it" lookup elements.data key at; prints '{ .x = 1, .y = 5 }' "is another"
+asks "all elements" update elements.data key limits value 4 5 6; asks "one" update elements.data key .limits value 1 2 3; asks "it" lookup elements.data key limits; prints '{ 1, 2, 3 }' "is those"
+fails 'no element \[3\]' "too many" update elements.data key limits value 1 2 3 4
+asks "as they were" update elements.data key limits value '{ 4, 5, 6 }'
 fails 'map elements.data has no variable nothing' "one that is not there" lookup elements.data key nothing
 asks "a variable" update elements.data key 0 value .threshold=9 '.limits[1]=50' .at.y=-2
 asks "the others" lookup elements.data key 0 -j
