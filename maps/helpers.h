@@ -91,7 +91,7 @@ GPUBPF_FN u64 gpubpf_helper_warp_ballot(GPUBPF_ENV, u64 condition)
 
 GPUBPF_FN u64 gpubpf_lanes_given(u64 lanes)
 {
-#if defined(GPUBPF_HAS_WARP) || defined(GPUBPF_HAS_WAVE)
+#if defined(GPUBPF_HAS_WARP) || defined(GPUBPF_HAS_WAVE) || defined(GPUBPF_MACHINE_CODE)
 	return lanes;
 #else
 	return lanes << (gpubpf_lane() & 63);
