@@ -21,11 +21,11 @@ compile() {
 	set --; for p in $(grep -o '^int cuda__[a-z_]*' "$from"/*.bpf.c | cut -c5-); do set -- "$@" -a "$p=step_one"; done
 	attach=$*
 }
-# go PATTERN APP LOADER [ARG]...: the loader, and when it is attached a program of three launches, in its folder, until it prints this
+# go PATTERN APP LOADER [ARG]...: the loader, and when all of it is attached, after which it shows something, a program of three launches, in its folder, until it prints this
 go() {
 	cat > "$T/go" <<-E
 		cd "$to"; stdbuf -oL "$3" "${4:-}" > "$T/shown" & it=\$!
-		until "$GPUBPF" session list | grep -q step_one; do sleep 0.1; done
+		until [ -s "$T/shown" ] && "$GPUBPF" session list | grep -q step_one; do sleep 0.1; done
 		"$2" $launches; until grep -q '$1' "$T/shown"; do sleep 0.1; done
 		kill -TERM \$it; wait \$it; status=\$?; cat "$T/shown"; exit \$status
 	E
