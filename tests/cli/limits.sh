@@ -39,7 +39,7 @@ core=0:0
 EOF
 { timeout 60 prlimit --fsize=0:0 "$GPUBPF" run -o "$p" -q -- true 2>&1; echo "status $?"; } | cat > "$T/err"; says 'status 125' "no byte of a file"; says 'File too large' "is told so"; says 'ulimit -f' "with what to do"
 run prlimit --fsize=4096:unlimited "$GPUBPF" run -o "$p" -q -- sh -c 'ulimit -Sf; ulimit -Ss'; prints '^8$' "the program has the limit that the user set"
-if [ "$(id -u)" = 0 ] && setpriv --reuid=12345 --clear-groups test -x "$GPUBPF" 2> /dev/null; then
+if [ "$(id -u)" = 0 ] && setpriv --reuid=12345 --clear-groups test -x "$(realpath "$GPUBPF")" 2> /dev/null; then
 	mkdir "$T/user"; chmod 711 "$T"; mkdir -p "$T/user/run" "$T/user/cache"; chown -R 12345 "$T/user"; chmod -R 700 "$T/user"
 	cp "$p" "$T/p.o"; chmod 644 "$T/p.o"
 	for most in 1 2 8; do
