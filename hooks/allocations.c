@@ -122,35 +122,41 @@ static int tell_granules(struct gpubpf_hook_device *d)
 static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
-	uint64_t size = d->shared ? d->size : d->filled;
+	uint64_t size = d->shared ? d->size : __atomic_load_n(&hdr->filled, __ATOMIC_ACQUIRE);
 
+	size = size < d->size ? size : d->size;
 	if (row >= GPUBPF_ARENA_ROWS - 1 || row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
 		return false;
 	memcpy(l, (char *)d->host + GPUBPF_ARENA_MAPS + row * sizeof(*l), sizeof(*l));
 	if (!(l->flags & GPUBPF_LAYOUT_ALLOCATIONS) || l->flags & GPUBPF_LAYOUT_PLACED || l->value_size != sizeof(struct gpubpf_allocation) ||
-	    l->stride != l->value_size || l->data % 8 || l->data > size || l->max_entries > (size - l->data) / l->stride)
+	    l->stride != l->value_size || l->data % 8 || l->data < GPUBPF_ARENA_DATA || l->data > size || l->max_entries > (size - l->data) / l->stride)
 		l->max_entries = 0;
 	return true;
 }
 
-/* Those that are not there yet, into the maps that have them by their numbers. What is cut or freed later stays as it was made. */
-static int tell_numbered(struct gpubpf_hook_device *d)
+/* Those that are not there yet, into the maps that have them by their numbers: how many, or -errno. What is cut or freed later
+ * stays as it was made. count: no more than that. */
+static int tell_numbered(struct gpubpf_hook_device *d, bool count)
 {
 	struct gpubpf_map_layout l;
-	int err = 0;
+	int err = 0, n = 0;
 
 	gpubpf_assert_held(&lock);
 	for (uint32_t row = 0; !err && numbered_at(d, row, &l); row++)
 		for (uint32_t i = 0; !err && l.max_entries && i < nknown; i++) {
 			uint64_t offset = l.data + known[i].row.number * l.stride;
 			struct gpubpf_allocation *at = (void *)((char *)d->host + offset);
+			uint64_t none = 0;
 
 			if (known[i].row.number >= l.max_entries || at->size || !reaches(d, &known[i]))
 				continue;
+			n++;
+			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+				continue; /* another process's */
 			*at = numbered[i] = known[i].row;
 			err = d->shared ? 0 : put(d, offset, &numbered[i], sizeof(*at));
 		}
-	return err;
+	return err ? err : n;
 }
 
 /* Into the set of rows that nobody reads. */
@@ -161,8 +167,8 @@ static int tell(struct gpubpf_hook_device *d)
 	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
 
 	gpubpf_assert_held(&lock);
-	if (!err)
-		err = tell_numbered(d);
+	if (!err && tell_numbered(d, false) < 0)
+		err = -EIO;
 	if (!err)
 		err = tell_granules(d);
 	if (!err)
@@ -181,15 +187,21 @@ static bool is_told(const struct gpubpf_hook_device *d)
 	return false;
 }
 
+/* A kernel runs on it, behind which what it is told would wait. */
+static bool is_held(const struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = d->ops->device;
+
+	return !d->shared && ops->quiet && !ops->quiet(d->device);
+}
+
 /* may_wait: as the runtime does that takes memory away. False: a device where a kernel runs will be told with the next change. */
 static bool tell_all(bool may_wait)
 {
 	bool all = true;
 
 	for (struct gpubpf_hook_device **d = &tables; *d && !gpubpf_session_sealed();) {
-		const struct gpubpf_device_ops *ops = (*d)->ops->device;
-
-		if (!may_wait && !(*d)->shared && ops->quiet && !ops->quiet((*d)->device)) {
+		if (!may_wait && is_held(*d)) {
 			all = false;
 			d = &(*d)->next_table;
 		} else if (!is_told(*d) && tell(*d) < 0) {
@@ -257,6 +269,12 @@ uint32_t gpubpf_allocation_stack(void)
 	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_here(0, GPUBPF_STACK_DEPTH) : 0;
 }
 
+static void note_late(void)
+{
+	gpubpf_hook_note("memory was allocated while a kernel ran, beside which this device cannot be told of it; probes know it from the "
+			 "next call on that allocates while none runs, or that frees");
+}
+
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
 {
 	struct known k = { context, everywhere, *row };
@@ -271,8 +289,7 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 	full &= tables != NULL;
 	pthread_mutex_unlock(&lock);
 	if (late)
-		gpubpf_hook_note("memory was allocated while a kernel ran, beside which this device cannot be told of it; probes know it "
-				 "from the next call on that allocates while none runs, or that frees");
+		note_late();
 	if (full)
 		gpubpf_hook_note("the program has more than %d allocations at a time; probes are not told of the newest ones",
 				 GPUBPF_ALLOCATION_MOST);
@@ -386,6 +403,26 @@ static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr
 	return err ? err : put(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
+/* Maps may have come to a device that has a table. */
+static void tell_maps(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_hook_device *at;
+	bool late = false;
+
+	pthread_mutex_lock(&lock);
+	at = tables;
+	while (at && at != d)
+		at = at->next_table;
+	if (at && !gpubpf_session_sealed() && !gpubpf_hook_device_gone(d)) {
+		late = is_held(d) && tell_numbered(d, true) > 0;
+		if (!late && tell_numbered(d, false) > 0 && !d->shared)
+			gpubpf_arena_wait(d->ops->device, d->device);
+	}
+	pthread_mutex_unlock(&lock);
+	if (late)
+		note_late();
+}
+
 void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
@@ -393,11 +430,8 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	bool searches;
 
 	gpubpf_assert_held(&d->lock);
-	if (d->allocations) { /* maps may have come */
-		pthread_mutex_lock(&lock);
-		if (!tell_numbered(d) && !d->shared)
-			gpubpf_arena_wait(d->ops->device, d->device);
-		pthread_mutex_unlock(&lock);
+	if (d->allocations) {
+		tell_maps(d);
 		return;
 	}
 	if (!(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))

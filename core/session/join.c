@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpubpf/allocation.h"
-
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
@@ -134,8 +132,7 @@ static void gather(struct joining *j, const uint32_t *use)
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
-	for (uint32_t m = 0; m < j->unit.nmaps; m++)
-		j->allocations |= !!(j->unit.maps[m].map_flags & GPUBPF_F_ALLOCATIONS);
+	j->allocations |= gpubpf_maps_ask_allocations(&j->unit);
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		j->use[m] |= j->s->map_use[m];
 	memcpy(j->named, j->use, sizeof(j->named));

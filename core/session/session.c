@@ -392,6 +392,15 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 }
 
 /* What all programs together do to each map: this decides on replicas, and on rings being read. */
+bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit)
+{
+	bool asked = false;
+
+	for (uint32_t m = 0; m < unit->nmaps; m++)
+		asked |= unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS;
+	return asked;
+}
+
 static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 {
 	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
@@ -407,8 +416,7 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		if (s->raw)
 			s->map_use[i] |= GPUBPF_USE_READ | GPUBPF_USE_WRITE;
 	}
-	for (uint32_t m = 0; m < unit->nmaps; m++)
-		s->allocations |= !!(unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS);
+	s->allocations |= gpubpf_maps_ask_allocations(unit);
 	gpubpf_layout_spread(unit, s->map_use);
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
 		s->map_set[m] = unit->maps[m].kernel;

@@ -191,7 +191,7 @@ struct gpubpf_session {
 	uint32_t *map_use;                 /* union over the programs */
 	bool has_rings;
 	bool print_ring;
-	bool allocations;              /* some program looks into their table */
+	bool allocations;              /* some program looks into their table, or a map is to have them */
 
 	struct gpubpf_session_arena arenas[GPUBPF_MAX_ARENAS];
 	uint32_t narenas;
@@ -422,6 +422,9 @@ void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
 /* `object`: the one that has the program; -1: the first that has one of this name. */
 int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *prog, const char *pattern, uint32_t *id);
 int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
+
+/* Is a map of the unit to be filled with the application's allocations? */
+bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit);
 
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);

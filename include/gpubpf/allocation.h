@@ -29,8 +29,10 @@ struct gpubpf_allocation {
 	gpubpf_u32 unused;
 };
 
-/* In map_flags of an ARRAY whose values are of this type: the element of an allocation's number has it, from before the first
- * launch that may use it, also when it is freed; of those that were made when no session was there, what is left of them then. */
+/* In map_flags of an ARRAY whose values are of this type: the element of an allocation's number has it, as soon as programs find
+ * the allocation, and also when it is freed; of those that were made when no session was there, what is left of them then. Where
+ * a device cannot be told beside a running kernel (HIP), one that comes and goes meanwhile has none. Processes that share a CPU
+ * device's maps share the elements: the first one's stays. */
 #define GPUBPF_F_ALLOCATIONS (1u << 27)
 
 #endif
