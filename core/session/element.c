@@ -126,20 +126,42 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
-/* A kernel by its name, as it is printed; a number is its number. */
-static bool read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+/* The kernel of that name, else the last of those that are printed so; *n: how many may be meant. */
+static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t *n)
+{
+	uint64_t found = 0;
+
+	*n = 0;
+	for (uint64_t id = 0; id < s->nkernel_ids; id++) {
+		if (!strcmp(name, gpubpf_kernel_named(s, id))) {
+			*n = 1;
+			return id;
+		}
+		if (!strcmp(name, gpubpf_kernel_shown(s, id, true))) {
+			found = id;
+			++*n;
+		}
+	}
+	return found;
+}
+
+/* A kernel by its name, 1; 0: it is none, but a number, say. */
+static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
 {
 	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
 	bool wide = size == 8 && gpubpf_typed_is(btf, type, "gpubpf_kernel");
+	uint64_t id;
+	uint32_t n;
 
 	if (!wide && !(size == 4 && gpubpf_typed_is(btf, type, "gpubpf_kernel_index")))
-		return false;
-	for (uint64_t id = 0; id < s->nkernel_ids; id++)
-		if (!strcmp(word, gpubpf_kernel_named(s, id)) || !strcmp(word, gpubpf_kernel_shown(s, id, true))) {
-			memcpy(data, &id, size); /* little-endian, as all that is here */
-			return true;
-		}
-	return false;
+		return 0;
+	id = find_kernel(s, word, &n);
+	if (n > 1)
+		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels are called %s; name the one that is meant as the image does, "
+					   "as %s", map->name, n, word, gpubpf_kernel_named(s, id));
+	if (n)
+		memcpy(data, &id, size); /* little-endian, as all that is here */
+	return n;
 }
 
 /* struct gpubpf_name as it is printed, bare; its members stand in braces or behind dots. */
@@ -147,7 +169,7 @@ static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, ui
 {
 	size_t len = strlen(word);
 
-	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len > size || strchr("{.", word[0]))
+	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len >= size || strchr("{.", word[0]))
 		return false;
 	memset(data, 0, size);
 	memcpy(data, word, len);
@@ -158,8 +180,11 @@ int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, 
 			char *const *words, uint32_t n, void *data, size_t size)
 {
 	char why[400];
+	int kernel = n == 1 ? read_kernel(s, map, type, words[0], data, size) : 0;
 
-	if (n == 1 && (read_kernel(s, map, type, words[0], data, size) || read_name(s, map, type, words[0], data, size)))
+	if (kernel < 0)
+		return kernel;
+	if (kernel || (n == 1 && read_name(s, map, type, words[0], data, size)))
 		return 0;
 	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data, size, why,
 			       sizeof(why)))

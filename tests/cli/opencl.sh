@@ -60,6 +60,12 @@ run "$GPUBPF" map lookup by_kernel key step_one; is 0 "a kernel is a key by its 
 run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"
 run "$GPUBPF" map lookup by_name key step_one; is 0 "struct gpubpf_name is too"; prints '^key: step_one  value: 1$' "as a dump has it"
 let_go; wait $tool
+rm -f "$T/up" "$T/go"
+"$GPUBPF" run -o "$OBJ/shown.bpf.o" -a show='_ZN*' -- sh -c 'for n in _ZN1AC1Ev _ZN1AC2Ev; do LOOP_NAME=$n "$2" 1 0 > "$0.out"; done; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
+until_true [ -e "$T/up" ]
+run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels are called A::A(); .* as _ZN1AC2Ev' "and told apart by their own names"
+run "$GPUBPF" map lookup by_kernel key _ZN1AC1Ev; is 0 "by which each is found"
+let_go; wait $tool
 run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "[(e['key'], e['value']['calls'], e['value']['threads']['percentiles']['p99']) for m in r['maps'] if m['name'] == 'by_kernel' for e in m['entries']]")" = "[('step_one', 4096, 1012)]" ]
 ok $? "in JSON too: $(json "[m['entries'] for m in r['maps'] if m['name'] == 'by_kernel']" | cut -c1-200)"
