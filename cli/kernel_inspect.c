@@ -161,7 +161,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);
 	foreign = image.size < 4 || (memcmp(image.data, "\x7f" "ELF", 4) && memcmp(image.data, "\x50\xed\x55\xba", 4));
 	munmap((void *)image.data, image.size);
-	if (err < 0 && foreign) {
+	if (err < 0 && foreign && diag.code == GPUBPF_E_INJECT) {
 		cli_error("%s: is no program, library, cubin or fatbin, and has no machine code of NVIDIA's", path);
 		return err;
 	}
