@@ -66,6 +66,14 @@ until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels are called A::A(); .* as _ZN1AC2Ev' "and told apart by their own names"
 run "$GPUBPF" map lookup by_kernel key _ZN1AC1Ev; is 0 "by which each is found"
 let_go; wait $tool
+# a map of allocations that joins: of what was made before, and of what is freed
+rm -f "$T/up" "$T/go"
+"$GPUBPF" run -o "$p" -- sh -c 'LOOP_UNTIL=$1 "$2" 1 100 > "$0.out" & sleep 1; > "$0"; wait' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
+until_true [ -e "$T/up" ]
+"$GPUBPF" session attach -o "$OBJ/told.bpf.o" > /dev/null 2> "$T/err"; ok $? "an object with such a map joins"
+until_true sh -c '"$1" map lookup made key 0 2> /dev/null | grep -q "size = 4096, .kind = 1, .number = 0"' - "$GPUBPF"; ok $? "and is told of what was there"
+let_go; wait $tool
+run "$GPUBPF" run -o "$OBJ/told.bpf.o" -- "$LOOP" 1 0; says '.size = 4096, .kind = 1, .number = 0, .stack = .*main' "and by itself, when the program has ended"
 run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "[(e['key'], e['value']['calls'], e['value']['threads']['percentiles']['p99']) for m in r['maps'] if m['name'] == 'by_kernel' for e in m['entries']]")" = "[('step_one', 4096, 1012)]" ]
 ok $? "in JSON too: $(json "[m['entries'] for m in r['maps'] if m['name'] == 'by_kernel']" | cut -c1-200)"
