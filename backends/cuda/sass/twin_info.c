@@ -29,16 +29,19 @@ static int is_not_known(uint8_t attr, struct gpubpf_diag *diag)
 int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
 {
 	const struct sass_section *s = &app->sections[kernel->info];
+	uint32_t ends = 0;
 	struct sass_item item;
 	size_t at = 0;
 
 	for (unsigned attr = 0; attr < sizeof(attrs); attr++)
 		if (app->said[attr / 64] >> attr % 64 & 1 && !is_known_of_all(attr))
 			return is_not_known(attr, diag);
-	while (sass_item_next(s->data, s->size, &at, &item))
+	while (sass_item_next(s->data, s->size, &at, &item)) {
 		if (attrs[item.attr] == ATTR_UNKNOWN)
 			return is_not_known(item.attr, diag);
-	return 0;
+		ends += attrs[item.attr] == ATTR_EXITS;
+	}
+	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image says more than once where its ends are") : 0;
 }
 
 /* Two numbers: of the symbol, and larger where the probes need more. */
