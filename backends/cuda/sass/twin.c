@@ -189,19 +189,29 @@ static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
 	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
 }
 
+static int is_within(void *arg, const struct sass_relocation *r)
+{
+	return r->off / 8 == *(const uint64_t *)arg / 8;
+}
+
 static int take_address(struct writer *w, uint64_t off)
 {
+	uint32_t section = sass_section_find(w->app, ".nv.constant4");
+	const struct sass_section *bank = &w->app->sections[section];
 	const struct sass_symbol *s;
 	struct sass_relocation a;
 
+	if (off % 8 || bank->size < 8 || off > bank->size - 8)
+		return refuse(w, "the relocations of its addresses are broken");
 	for (uint32_t i = 0; i < w->nrelocations; i++)
 		if (w->relocations[i].r_offset == off)
 			return 0;
 	for (uint32_t i = 0; i < w->twin->nbindings; i++)
 		if (w->twin->bindings[i].off == off)
 			return 0;
-	if (!sass_address_at(w->app, off, &a))
-		return 0; /* data: kept as it is */
+	if (!sass_address_at(w->app, off, &a)) /* data is kept as it is */
+		return sass_relocations_each(w->app, section, is_within, &off) ?
+			       refuse(w, "it reads an address that is filled in in a way that is not known") : 0;
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
 		w->relocations[w->nrelocations++] = relocation(w, &a);
@@ -232,8 +242,8 @@ static int take_addresses(struct writer *w, uint32_t bank)
 		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
 			return refuse(w, "it reads addresses by an index");
 		if (!sass_reads_address(w->code, i, &off))
-			return sass_addresses_each(w->app, take_each, w);
-		if (!s->data || (off & ~7ull) + 8 > s->size)
+			return sass_relocations_each(w->app, bank, take_each, w);
+		if ((off & ~7ull) + 8 > s->size)
 			return refuse(w, "it reads an address that the image does not have");
 		err = take_address(w, off & ~7ull);
 	}

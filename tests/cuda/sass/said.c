@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * said FILE.cu: what images say of kernels, as nvcc compiles that for each architecture.
+ * said FILE.cu VARIABLES.cu: what images say of kernels, as nvcc compiles that for each architecture.
  *   - the parameters of a kernel that has more than 4 KiB of them are told as others are;
- *   - a mark of an instruction is taken where it is the one that is known, and what it is of stays where it is; others are refused.
+ *   - a mark of an instruction is taken where it is the one that is known, and what it is of stays where it is; others are refused;
+ *   - so is a kernel that reads an address which the driver fills in in another way, or which is not one of the image's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "backends/cuda/sass/code.h"
 #include "backends/cuda/sass/params.h"
 #include "backends/cuda/sass/places.h"
+#include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
@@ -116,11 +118,60 @@ static void try_file(const char *arch, const char *data, size_t size)
 	sass_cubin_finish(&c);
 }
 
+/* "": it has a twin, without probes */
+static const char *twin_of(const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	static struct sass_section nothing;
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	static struct gpubpf_diag diag;
+	const struct sass_arounds none = { 0 };
+	struct sass_grafted grafted = { 0 };
+	struct sass_twin twin = { 0 };
+	struct sass_code code;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	if (sass_code_read(c, k, &code, &diag) < 0)
+		return diag.what;
+	err = sass_graft(&code, k->regs, NULL, NULL, &none, &grafted, &diag);
+	if (!err)
+		err = sass_twin_write(c, k, &code, &probes, &grafted, &twin, &diag);
+	sass_twin_finish(&twin);
+	sass_grafted_finish(&grafted);
+	sass_code_finish(&code);
+	return err ? diag.what : "";
+}
+
+static void try_addresses(const char *arch, const char *data, size_t size)
+{
+	const struct sass_section *table;
+	const struct sass_kernel *k;
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+	size_t step;
+	const char *why;
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(data, size, &c, &diag) < 0 || !(k = sass_kernel_find(&c, "variables")))
+		abort();
+	table = &c.sections[sass_relocations_of(&c, sass_section_find(&c, ".nv.constant4"))];
+	step = table->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	if (ok(table->data && !*twin_of(&c, k), "%s: addresses of variables are known", arch)) {
+		for (size_t at = offsetof(Elf64_Rel, r_info); at < table->size; at += step)
+			((uint8_t *)table->data)[at]++; /* the type */
+		why = twin_of(&c, k);
+		ok(strstr(why, "filled in in a way that is not known"), "%s: those of another type are not: %s", arch, why);
+	}
+	sass_cubin_finish(&c);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const arches[] = { "sm_90", "sm_100", "sm_120", NULL };
+	static const char *const arches[] = { "sm_90", "sm_100", "sm_120", NULL }, *const all[] = { "sm_75", "sm_80", "sm_90", "sm_100", NULL };
 
-	if (argc > 1)
+	if (argc > 2) {
 		compiled_each(argv[1], arches, "-O3 -std=c++17", try_file);
+		compiled_each(argv[2], all, "-O3", try_addresses);
+	}
 	return done();
 }
