@@ -9,7 +9,7 @@
 // LIBS: -ldw -lelf
 /*
  * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,
- * or refused with a reason.
+ * or refused with a reason; and one that says it counts a block's lanes.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -95,6 +95,10 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 		err = sass_check(app, k, &code, &twin, &(struct sass_has){ .entry = true, .exit = true }, &places.around, &diag);
 	sass_body_finish(&places.bodies[0]);
 	sass_body_finish(&places.bodies[1]);
+	sass_twin_finish(&twin);
+	grafted.counts = true;
+	if (!err && !sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag)) /* its code does not, which is found out */
+		sass_check(app, k, &code, &twin, &(struct sass_has){ true, true, true }, &places.around, &diag);
 	if (err == -EINVAL && !diag.what[0])
 		abort();
 	sass_twin_finish(&twin);

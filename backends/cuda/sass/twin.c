@@ -489,15 +489,20 @@ static uint64_t aligned(const Elf64_Shdr *head)
 	return head->sh_size + (over ? head->sh_addralign - over : 0);
 }
 
+#define MOST_SHARED (1u << 20)     /* bytes, and to a multiple of how many: more than any block has */
+
 /* The word that lanes are counted in lies behind all that the block has; a kernel without shared memory gets some. */
-static void add_counted(struct writer *w)
+static int add_counted(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
 	Elf64_Shdr head = { .sh_type = SHT_NOBITS, .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK, .sh_info = w->kernel->text,
 			    .sh_size = w->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0, .sh_addralign = SASS_COUNT_BYTES };
 	uint32_t at = own ? w->section[own] : add(w, renamed(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
+	if (w->sections[at].data || w->sections[at].head.sh_size > MOST_SHARED || w->sections[at].head.sh_addralign > MOST_SHARED)
+		return refuse(w, "its shared memory is none that a block can have");
 	w->sections[at].head.sh_size = aligned(&w->sections[at].head) + SASS_COUNT_BYTES;
+	return 0;
 }
 
 static int choose_sections(struct writer *w, uint32_t bank)
@@ -527,9 +532,9 @@ static int choose_sections(struct writer *w, uint32_t bank)
 		add_as(w, data);
 	add_rank(w, 3);
 	if (w->grafted->counts)
-		add_counted(w);
+		err = add_counted(w);
 	add_rank(w, 4);
-	return 0;
+	return err;
 }
 
 static void set_data(struct writer *w, uint32_t section, const void *data, size_t size)
