@@ -239,6 +239,13 @@ static void add_carry(struct state *s, const struct hip_step *step, const struct
 		know(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
 }
 
+/* An address has 48 bits, and its upper half stays what it is. */
+static bool extends(const struct hip_step *step, const struct state *s)
+{
+	return step->what == HIP_STEP_EXTEND && step->nto == 1 && step->nfrom == 1 && step->to == step->from &&
+	       s->reg[step->to].half == HIGH;
+}
+
 static void carry_out(const struct trace *t, struct hip_step *step, struct state *s)
 {
 	const struct state before = *s;
@@ -248,7 +255,7 @@ static void carry_out(const struct trace *t, struct hip_step *step, struct state
 		step->callee = address_in(s, step);
 	if (step->what == HIP_STEP_BUFFER)
 		step->own = descriptor_in(s, step);
-	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_EXTEND || step->what == HIP_STEP_BUFFER)
+	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_BUFFER || extends(step, s))
 		return;
 	if (step->what == HIP_STEP_COMPLETE) {
 		s->adds = false;
@@ -261,12 +268,12 @@ static void carry_out(const struct trace *t, struct hip_step *step, struct state
 	forget(s, step->also, step->nalso);
 	if (step->what == HIP_STEP_PC && step->nto == 2) {
 		know(s, step->to, t->address + step->off + 4);
-	} else if (step->what == HIP_STEP_ADD && step->nfrom == 1 && before.reg[step->from].half == LOW) {
+	} else if (step->what == HIP_STEP_ADD && step->nto == 1 && step->nfrom == 1 && before.reg[step->from].half == LOW) {
 		s->adds = true;
 		s->sum = step->to;
 		s->at = before.reg[step->from].at;
 		s->literal = step->literal;
-	} else if (step->what == HIP_STEP_ADD_CARRY && step->nfrom == 1) {
+	} else if (step->what == HIP_STEP_ADD_CARRY && step->nto == 1 && step->nfrom == 1) {
 		add_carry(s, step, &before.reg[step->from], &before);
 	} else if (step->what == HIP_STEP_MOVE && step->nfrom == step->nto) {
 		memcpy(&s->reg[step->to], &before.reg[step->from], step->nto * sizeof(s->reg[0]));
