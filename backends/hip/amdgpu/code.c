@@ -26,7 +26,7 @@ struct reader {
 	uint64_t address;
 	struct hip_steps steps;    /* where callees are looked for */
 	bool indexed;              /* registers are named by an index, as far as the code was read */
-	uint8_t *seen;             /* a bit for each word */
+	uint8_t *seen, *inside;    /* a bit for each word: an instruction begins there, or goes on */
 	uint32_t *pending;         /* offsets that control reaches */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
@@ -37,11 +37,29 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
+static bool is_set(const uint8_t *bits, uint32_t off)
+{
+	return bits[off / 32] >> (off / 4 % 8) & 1;
+}
+
+/* An instruction of n bytes, of which one that others have a part of could not be replaced. */
+static int take_words(struct reader *r, uint32_t off, size_t n)
+{
+	bool overlaps = is_set(r->inside, off);
+
+	r->seen[off / 32] |= 1 << (off / 4 % 8);
+	for (uint32_t word = off + 4; word < off + n; word += 4) {
+		overlaps |= is_set(r->seen, word);
+		r->inside[word / 32] |= 1 << (word / 4 % 8);
+	}
+	return overlaps ? refuse(r, "control comes to the middle of an instruction", off) : 0;
+}
+
 static int push(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
 		return refuse(r, "control leaves its code", off < 0 ? 0 : off);
-	if (r->seen[off / 32] >> (off / 4 % 8) & 1)
+	if (is_set(r->seen, off))
 		return 0;
 	if (r->npending == r->room) {
 		uint32_t room = r->room ? 2 * r->room : 64;
@@ -281,7 +299,7 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 /* From an offset to the next instruction after which control goes elsewhere. */
 static int straight(struct reader *r, uint32_t off)
 {
-	while (!(r->seen[off / 32] >> (off / 4 % 8) & 1)) {
+	while (!is_set(r->seen, off)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
@@ -291,7 +309,9 @@ static int straight(struct reader *r, uint32_t off)
 
 		if (!n || n > r->size - off)
 			return refuse(r, "it has an instruction that is not known", off);
-		r->seen[off / 32] |= 1 << (off / 4 % 8);
+		err = take_words(r, off, n);
+		if (err < 0)
+			return err;
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
@@ -457,10 +477,11 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 	hip_code_init();
 	r.disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
 	r.seen = calloc(1, r.size / 32 + 1);
+	r.inside = calloc(1, r.size / 32 + 1);
 	r.bytes = calloc(1, r.size + PADDING);
 	if (r.bytes)
 		memcpy(r.bytes, at->bytes, r.size);
-	if (r.disasm && r.seen && r.bytes)
+	if (r.disasm && r.seen && r.inside && r.bytes)
 		err = read_all(&r, at->start);
 	if (!err && r.steps.n)
 		err = follow(&r, at);
@@ -469,6 +490,7 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 	free(r.steps.list);
 	free(r.bytes);
 	free(r.seen);
+	free(r.inside);
 	free(r.pending);
 	if (err < 0)
 		hip_code_finish(code);
