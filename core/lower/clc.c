@@ -64,7 +64,7 @@ static void site_function(struct clc *c, bool one_kernel)
 		return;
 	text_add(t, "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env);\n"
 		 "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env)\n"
-		 "{\n\tu64 r0;\n\n\treturn gpubpf_body_%u(env, &r0);\n}\n\n",
+		 "{\n\tu64 r0;\n\n\treturn GPUBPF_NO_LANE ? 0 : gpubpf_body_%u(env, &r0);\n}\n\n",
 		 c->site, c->site, c->site);
 }
 

@@ -22,6 +22,17 @@ typedef u64 gpubpf_w8a8 __attribute__((may_alias));
 #define GPUBPF_PRIV(type, index) (*(GPUBPF_PRIVATE type *)(stack + (index)))
 #define GPUBPF_GLOB(type, address) (*(GPUBPF_DEVMEM type *)(address))
 
+/*
+ * Never true, as PoCL cannot know. In kernels with barriers PoCL 3.1 puts more of them into inner loops that, as it thinks, all
+ * work-items of a group run together; it thinks so of the head of a loop that they leave at different times, where programs
+ * stand (at its condition, in the body of a do), and such kernels then go wrong. What depends on the work-item has none.
+ */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define GPUBPF_NO_LANE (get_local_id(0) == ~0ul)
+#else
+#define GPUBPF_NO_LANE 0
+#endif
+
 static inline void gpubpf_clc_copy(GPUBPF_PRIVATE uchar *to, GPUBPF_PRIVATE const uchar *from, u64 size)
 {
 	for (u64 i = 0; i < size; i++)

@@ -86,6 +86,16 @@ static void write_counting(struct wrapper *w)
 		"\tbarrier(CLK_LOCAL_MEM_FENCE);\n");
 }
 
+/*
+ * Behind our barrier the kernel's work depends on the work-item, if it has no barrier itself: PoCL 3.1 puts more of them into
+ * inner loops, in kernels that have one, and wrongly into some of loops that work-items leave at different times (core/lower/prelude.cl).
+ */
+static void write_unlike(struct wrapper *w, const char *then)
+{
+	if (w->wrap->end != UINT32_MAX && !(w->wrap->kernel->info.flags & GPUBPF_KINFO_BARRIER))
+		fprintf(w->out, "\t%s\n", then);
+}
+
 /* With what the others did in memory before it. */
 static void write_last(struct wrapper *w)
 {
@@ -128,6 +138,8 @@ static void write_before(struct wrapper *w)
 			"\tgpubpf_here.env = gpubpf_env;\n");
 		gpubpf_weave_variables(&w->weave, w->out);
 	}
+	if (w->paste)
+		write_unlike(w, "if (get_local_id(0) == ~0ul) goto gpubpf_out;");
 	write_aliases(w, false);
 }
 
@@ -135,6 +147,7 @@ static void write_call(struct wrapper *w)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
 
+	write_unlike(w, "if (get_local_id(0) != ~0ul)");
 	fprintf(w->out, "\t%s(", w->wrap->kernel->name);
 	for (uint32_t i = 0; i < info->nparams; i++)
 		fprintf(w->out, "%sgpubpf_p%u", i ? ", " : "", i);
