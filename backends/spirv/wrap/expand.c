@@ -41,6 +41,12 @@ static bool is_of_source(const struct expanding *x, CXCursor definition)
 	return file && clang_File_isEqual(file, x->r->main);
 }
 
+/* Macros and their parameters may be called as OpenCL C's keywords are. */
+static bool is_word(const struct cl_body *b, unsigned i)
+{
+	return b->kind[i] == CXToken_Identifier || b->kind[i] == CXToken_Keyword;
+}
+
 /* Does what the definition leads to have the name, or make something else of a text's blanks and lines? Any definition of a name
  * counts, and so does a search that takes too long. */
 static bool leads_to(struct expanding *x, const struct cl_body *b, const char *name)
@@ -49,7 +55,7 @@ static bool leads_to(struct expanding *x, const struct cl_body *b, const char *n
 
 	for (unsigned i = 1; i < b->n && !found; i++) {
 		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || !strcmp(b->token[i], "__LINE__");
-		if (found || i < b->first || b->kind[i] != CXToken_Identifier)
+		if (found || i < b->first || !is_word(b, i))
 			continue;
 		found = !strcmp(b->token[i], name);
 		for (uint32_t d = 0; d < x->r->ndefinitions && !found; d++) {
@@ -229,8 +235,8 @@ static void put_body(struct expanding *x, const struct cl_body *b, char *const *
 	for (unsigned i = b->first; i < b->n; i++) {
 		const char *token = b->token[i];
 
-		for (unsigned p = 2, n = 0; p < b->params && b->kind[i] == CXToken_Identifier; p++) {
-			if (b->kind[p] != CXToken_Identifier)
+		for (unsigned p = 2, n = 0; p < b->params && is_word(b, i); p++) {
+			if (!is_word(b, p))
 				continue;
 			if (!strcmp(b->token[p], b->token[i]))
 				token = argument[n];
@@ -248,7 +254,7 @@ static int params_of(const struct cl_body *b)
 	int n = 0;
 
 	for (unsigned p = 2; p < b->params; p++)
-		n += b->kind[p] == CXToken_Identifier;
+		n += is_word(b, p);
 	return n;
 }
 

@@ -4,16 +4,18 @@
 //@ mem: reduces mem 1002:4008 mem.shared 508:2032
 //@ run: nests 64 16 buf:4096 buf:4096
 //@ mem: nests mem 640:2560
+//@ run: words 64 16 buf:4096 buf:4096
+//@ mem: words mem 384:1536
 //@ run: pastes 64 16 buf:4096 buf:4096
-//@ refuses: pastes mem cannot see what a macro makes a part of (line 71)
+//@ refuses: pastes mem cannot see what a macro makes a part of (line 85)
 //@ run: leads_back 64 16 buf:4096 buf:4096
-//@ refuses: leads_back mem cannot see what a macro makes a part of (line 84)
+//@ refuses: leads_back mem cannot see what a macro makes a part of (line 98)
 //@ run: tells_lines 64 16 buf:4096 buf:4096
-//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 91)
+//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 105)
 //@ run: gives_names 64 16 buf:4096 buf:4096
-//@ refuses: gives_names mem cannot see what a macro makes a part of (line 107)
+//@ refuses: gives_names mem cannot see what a macro makes a part of (line 121)
 //@ run: varies 64 16 buf:4096 buf:4096
-//@ refuses: varies mem cannot see what a macro makes a part of (line 100)
+//@ refuses: varies mem cannot see what a macro makes a part of (line 114)
 
 #define GROUP_SIZE 64
 #define READ_AND_MAP(i) (x[i] * y[i])
@@ -58,6 +60,18 @@ __kernel void nests(__global int *a, __global int *b)
 		TWICE(i)) * 2));
 	if (SUM(AT(a, i), 0) == SUM(AT(a, i), 0) && i < 32)
 		AT(b, i + 128) += SUM(AT(a, i), AT(b, i)) * 2;
+}
+
+/* Parameters that are called as keywords are. */
+#define PLUS(local) local[i] +
+#define BOTH_OF(global, half) global[i] + global[half] +
+__kernel void words(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = PLUS(a) 1;
+	b[i + 64] = BOTH_OF(a, i + 64) 1;
+	a[i + 128] = 3;
 }
 
 /* What stays as it is written, since it might mean something else. */
