@@ -108,12 +108,16 @@ static void give_count(struct giving *g, uint32_t word)
 	give(g, word, g->access->count);
 }
 
-/* Of the pointer's type, where it is kept. */
+/* Of the pointer's type, where it is kept, what qualifies what it points to: clread_pointer_name(). OpenCL C's atomic functions
+ * take such pointers whatever they are given. */
 static void give_hint(struct giving *g, uint32_t word)
 {
-	const char *type = g->access->pointer >= 0 ? g->event->part[g->access->pointer].type : NULL;
+	static const char last[] = " volatile *";
+	bool kept = g->access->pointer >= 0 && g->event->form != CLREAD_CALL;
+	const char *type = kept ? g->event->part[g->access->pointer].type : NULL;
+	size_t n = type ? strlen(type) : 0;
 
-	give(g, word, type && strstr(type, "volatile") ? GPUBPF_HINT_VOLATILE : 0);
+	give(g, word, n >= strlen(last) && !strcmp(type + n - strlen(last), last) ? GPUBPF_HINT_VOLATILE : 0);
 }
 
 static uint64_t first_bytes(uint32_t n)

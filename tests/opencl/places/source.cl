@@ -16,6 +16,13 @@
 //@ mem: volatiles mem 128:512 mem.shared 320:1280
 //@ told: volatiles mem.shared hints=163840
 //@ told: volatiles mem hints=0
+//@ run: adds 64 16 buf:4096 buf:4096
+//@ mem: adds mem 128:512
+//@ told: adds mem atomics=64 hints=0
+//@ run: pointers 64 16 buf:4096 buf:4096
+//@ mem: pointers mem 128:512 mem.shared 128:1024
+//@ told: pointers mem.shared hints=0
+//@ told: pointers mem hints=32768
 //@ run: copies 64 16 buf:8192 buf:8192
 //@ mem: copies mem 256:4096 mem.local 64:1024
 //@ run: functions 64 16 buf:8192 buf:8192
@@ -64,6 +71,26 @@ __kernel void steps(__global int *a, __global float *b)
 	b[i]++;
 	x = b[i] - a[64 + i];
 	a[i] = x;
+}
+
+/* functions take pointers to what is volatile, whatever they are given */
+__kernel void adds(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	atomic_add(&a[i], 1);
+	b[i] = 1;
+}
+
+/* what is volatile is what is pointed to, not the pointers, which are in memory too */
+__kernel void pointers(__global int *a, __global int *b)
+{
+	volatile __global int *__local s[16];
+	int i = get_global_id(0), l = get_local_id(0);
+
+	s[l] = b + i;
+	a[i] = 1;
+	*s[l] = 2;
 }
 
 /* of float4: one element, two, the whole */
