@@ -193,11 +193,14 @@ static int build(struct gpubpf_making *m)
 	return err;
 }
 
-/* Was there anything to put in? */
-static bool has_site(const struct gpubpf_making *m, uint32_t kernel)
+/* Was there anything to put in? Of places at instructions a kernel may have none of the kind. */
+static bool has_place(const struct gpubpf_making *m, uint32_t kernel)
 {
 	for (uint32_t i = 0; i < m->nsites; i++)
-		if (m->site_kernel[i] == kernel)
+		if (m->site_kernel[i] == kernel && gpubpf_place_kind(m->sites[i].site)->where != GPUBPF_WHERE_INSN)
+			return true;
+	for (uint32_t i = 0; i < m->puts.n; i++)
+		if (m->site_kernel[m->puts.list[i].site] == kernel)
 			return true;
 	return false;
 }
@@ -219,7 +222,7 @@ static int publish(struct gpubpf_making *m)
 			   (next_target(m, m->target) ? GPUBPF_TWIN_OTHER_FORM : 0);
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
-		if (!t->kernels[i].twin[0] && has_site(m, i))
+		if (!t->kernels[i].twin[0] && has_place(m, i))
 			gpubpf_making_refuse(&t->kernels[i], "the twin was not built");
 	if (!m->built.npieces)
 		return 0;
