@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "entries.h"
 #include "report.h"
 
@@ -44,14 +45,40 @@ static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 
+/* The map whose name is near, or is it behind its object's, as libbpf's .bss is; NULL. */
+static const struct gpubpf_map *near_map(const struct gpubpf_session *s, const char *name)
+{
+	size_t least = strlen(name) / 3 + 2, len = strlen(name);
+	const struct gpubpf_map *near = NULL;
+
+	for (struct gpubpf_map *map = NULL; (map = gpubpf_session__next_map(s, map));) {
+		size_t all = strlen(map->name), d = gpubpf_distance(name, map->name);
+
+		if (name[0] == '.' && all > len && !strcmp(map->name + all - len, name))
+			d = 0;
+		if (d >= least)
+			continue;
+		least = d;
+		near = map;
+	}
+	return near;
+}
+
+int gpubpf_element_no_map(struct gpubpf_session *s, const char *name)
+{
+	const struct gpubpf_map *near = near_map(s, name);
+
+	return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session%s%s%s; gpubpf map show lists its maps", name,
+				   near ? ", did you mean " : "", near ? near->name : "", near ? "?" : "");
+}
+
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
 {
 	const struct gpubpf_element_verb *verb = &verbs[what];
 
 	*map = gpubpf_session__find_map_by_name(s, name);
 	if (!*map)
-		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show lists them",
-					   name);
+		return gpubpf_element_no_map(s, name);
 	if (!can(*map, verb->op))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
@@ -159,6 +186,9 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 	if (n > 1)
 		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels are called %s; name the one that is meant as the image does, "
 					   "as %s", map->name, n, word, gpubpf_kernel_named(s, id));
+	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
+		return gpubpf_session_fail(s, -ENOENT, "map %s: no kernel of the session is called %s; gpubpf session report lists them",
+					   map->name, word);
 	if (n)
 		memcpy(data, &id, size); /* little-endian, as all that is here */
 	return n;

@@ -16,6 +16,8 @@ struct gpubpf_element_verb {
 const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what);
 /* The map of that name, if it can do that; else -errno, told. */
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map);
+/* Says that there is none of that name, and which may be meant: -ENOENT. */
+int gpubpf_element_no_map(struct gpubpf_session *s, const char *name);
 /* `what` ("key", "value") of that type by the words of a command line: 0, or -EINVAL, told. */
 int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
 			char *const *words, uint32_t n, void *data, size_t size);

@@ -9,6 +9,7 @@
 #include "called_functions.h"
 #include "core/facts.h"
 #include "core/wire/match.h"
+#include "element.h"
 #include "linux_maps.h"
 #include "named_places.h"
 #include "sized.h"
@@ -227,8 +228,7 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	if (s->state == GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
-		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show "
-					   "lists its maps", all.map);
+		return gpubpf_element_no_map(s, all.map);
 	if (s->state != GPUBPF_SESSION_STOPPED)
 		gpubpf_linux_maps_pass(s);
 	err = gpubpf_kernel_table_collect(s);

@@ -25,6 +25,8 @@ asks "others" update place_copies key 7 value .x=4; asks "their dump" dump place
 asks "a dump by name" dump name hash; fits 'hash(HASH,roomfor4)KEYVALUE50' "is the map's"
 asks "a look-up by name" lookup name hash key 5; prints '^key: 5  value: 0$' "too"
 fails 'there is no map name in the session' "the map that is called so" lookup name key 5
+fails 'there is no map hashes in the session, did you mean hash?' "one that is called nearly so" lookup hashes key 5
+fails 'did you mean elements.data?' "one by libbpf's word for it" dump .data
 
 # a bloom filter has no entries, and breaks nobody's report
 asks "a dump of all maps" dump; prints '^seen (BLOOM_FILTER, room for 4)$' "has a bloom filter"; prints '^places (QUEUE' "and what comes behind it"

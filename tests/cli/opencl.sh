@@ -57,7 +57,7 @@ rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$OBJ/shown.bpf.o" -- sh -c '"$2" 1 0 > "$0.out"; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key step_one; is 0 "a kernel is a key by its name"; prints '^key: step_one  value: { .calls = [1-9]' "as a dump has it"
-run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"
+run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"; says 'map by_kernel: no kernel of the session is called step_none' "says so"
 run "$GPUBPF" map lookup by_name key step_one; is 0 "struct gpubpf_name is too"; prints '^key: step_one  value: 1$' "as a dump has it"
 let_go; wait $tool
 rm -f "$T/up" "$T/go"
