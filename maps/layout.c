@@ -132,7 +132,9 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 }
 
-/* Could all copies that the map must have, of so many bytes at least, fit in max? Then no product of its numbers overflows. */
+#define LEAST 8 /* a map needs no less than one in so many of these bytes */
+
+/* Could all copies that the map must have, of so many bytes at most, fit in max? Then no product of its numbers overflows. */
 static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
 	uint32_t type = map->type->flags;
@@ -143,7 +145,7 @@ static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scal
 
 	if (__builtin_mul_overflow(map->max_entries * entry, copies, bytes))
 		*bytes = UINT64_MAX / 2;
-	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes <= max;
+	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes / LEAST <= max;
 }
 
 static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t bytes)
@@ -251,14 +253,15 @@ static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout 
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
 	/* what is not plausible was not laid out */
 	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
+	uint64_t left = map && layout->maps[culprit].ctl < max ? max - layout->maps[culprit].ctl : 0;
 
-	if (diag && culprit < unit->nmaps)
-		gpubpf_diag_where(diag, "map %s", unit->maps[culprit].name);
+	if (diag && map)
+		gpubpf_diag_where(diag, "map %s", map->name);
 	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			"the map needs %s%llu bytes on the device, and %s may have %llu", bound ? "up to " : "",
-			culprit < unit->nmaps ? (unsigned long long)layout->maps[culprit].size : 0ull,
-			layout->nmaps ? "maps that come later" : "all maps together",
-			(unsigned long long)(layout->nmaps ? max - layout->used : max));
+			"the map needs %s%llu bytes on the device, where %llu are left of %llu that %s may have", bound ? "up to " : "",
+			map ? (unsigned long long)layout->maps[culprit].size : 0ull, (unsigned long long)left,
+			(unsigned long long)(layout->nmaps ? max - layout->used : max),
+			layout->nmaps ? "maps that come later" : "all maps together");
 	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
 	return -E2BIG;
 }

@@ -146,6 +146,14 @@ static void test_refused(void)
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 8, 8, 0x7ffffffe, 0) &&
 	   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs up to "),
 	   "of a table that is not laid out the size is a bound: %s", diag.what);
+	ok(only(&f, BPF_MAP_TYPE_HASH, 8, 8, 10000000, 0), "a table of 400 MB lies in what they may have");
+	f.opts.max_size = f.layout.maps[0].ctl + f.layout.maps[0].size + GPUBPF_ARENA_ALIGN;
+	ok(only(&f, BPF_MAP_TYPE_HASH, 8, 8, 10000000, 0), "and in what is just enough for it");
+	f.opts.max_size -= 2 * GPUBPF_ARENA_ALIGN;
+	gpubpf_diag_init(&diag);
+	ok(!only(&f, BPF_MAP_TYPE_HASH, 8, 8, 10000000, 0) &&
+	   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs 4"),
+	   "not in less, and what it needs is told as it is: %s", diag.what);
 	f.opts.max_size = 1ull << 33;
 	ok(only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1000000000, 0), "an array has no keys and heads of entries that would need room");
 	f.opts.threads = UINT32_MAX;
