@@ -187,6 +187,8 @@ static bool outputs(const struct verifier *v, uint32_t pc, bool prints)
 static int check_volume(struct verifier *v)
 {
 	const struct gpubpf_cost *c = &v->facts->cost;
+	bool blocks = v->prog->site == GPUBPF_SITE_BLOCK_BEGIN || v->prog->site == GPUBPF_SITE_BLOCK_END;
+	const char *who = blocks ? "block" : "thread";
 	uint32_t print = 0, event = 0;
 	const struct gpubpf_map *map;
 	int err;
@@ -196,14 +198,14 @@ static int check_volume(struct verifier *v)
 	while (c->event_bytes && event < v->n && !outputs(v, event, false))
 		event++;
 	if (c->prints && print < v->n &&
-	    warn(v, print, "prints up to %llu line%s a thread: a launch of a million threads makes as many millions",
-		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s") < 0)
+	    warn(v, print, "prints up to %llu line%s a %s: a launch of a million %ss makes as many millions",
+		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s", who, who) < 0)
 		return -ENOMEM;
 	if (c->event_bytes < MANY_BYTES || event == v->n)
 		return 0;
 	map = map_of(v, v->facts->insn[event].call->map);
-	err = warn(v, event, "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
-		   (unsigned long long)c->event_bytes, (unsigned long long)c->event_bytes);
+	err = warn(v, event, "emits up to %llu bytes of events a %s: %llu MiB for a launch of 2^20 %ss",
+		   (unsigned long long)c->event_bytes, who, (unsigned long long)c->event_bytes, who);
 	return map && map->few ? harmless(v, err) : err;
 }
 

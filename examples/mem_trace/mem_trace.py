@@ -8,6 +8,7 @@ place is the darker the more bytes were accessed there. The PNG has the same map
 and atomics red."""
 import argparse
 import json
+import signal
 import struct
 import zlib
 
@@ -110,4 +111,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

@@ -4,6 +4,7 @@
 session with membw.bpf.o runs, over windows of SECONDS; at last when the session is over, or after ROUNDS windows."""
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -57,4 +58,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

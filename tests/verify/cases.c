@@ -5,8 +5,8 @@
  *   # text                          what the case shows
  *   map NAME TYPE KEY VALUE MAX [FLAGS]   TYPE: a number or a name of map_types.def
  *   rodata NAME "text" | HEX        a read-only map of one value with this content
- *   opts WORD...                    kernel (verdicts on kernel programs), leaks, exit, cost=N, states=N,
- *                                   target=NAME (limits.def), stack=N, frames=N (of a target that has so much)
+ *   opts WORD...                    kernel (verdicts on kernel programs), leaks, exit, block (it stands at gpu/block_begin/),
+ *                                   cost=N, states=N, target=NAME (limits.def), stack=N, frames=N (of a target that has so much)
  *   accept | reject CODE text       the verdict; of a refusal its code and a piece of what it says
  *   remedy text                     a piece of what it says to do
  *   warn text | nowarn              a piece of a warning; no warning at all
@@ -34,7 +34,7 @@ struct test_case {
 	uint32_t nmaps;
 	struct gpubpf_verify_opts opts;
 	struct gpubpf_limits limits;
-	bool accept, verdict, nowarn;
+	bool accept, verdict, nowarn, block;
 	char code[32], text[200], remedy[200];
 	char checks[MAX_CHECKS][200];
 	uint32_t nchecks;
@@ -123,6 +123,7 @@ static void read_opts(struct test_case *c, char *line)
 		c->opts.allow_kernel_helpers |= !strcmp(w, "kernel");
 		c->opts.allow_ptr_leaks |= !strcmp(w, "leaks");
 		c->opts.allow_exit_thread |= !strcmp(w, "exit");
+		c->block |= !strcmp(w, "block");
 		if (!strncmp(w, "cost=", 5))
 			c->opts.max_cost = strtoull(w + 5, NULL, 0);
 		if (!strncmp(w, "states=", 7))
@@ -292,6 +293,7 @@ static bool run_case(struct test_case *c, const char *path)
 		return false;
 	prog.insns = c->insns;
 	prog.ninsns = c->program.n;
+	prog.site = c->block ? GPUBPF_SITE_BLOCK_BEGIN : GPUBPF_SITE_NONE;
 	unit.nmaps = c->nmaps;
 	gpubpf_diag_init(&diag);
 	err = gpubpf_insn_decode(c->program.insns, c->program.n, c->insns, &diag);
