@@ -104,6 +104,14 @@ static void explain_place(struct gpubpf_session *s, const struct subject *who)
 			    gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
 }
 
+static void explain_none(struct gpubpf_session *s, const struct subject *who)
+{
+	const char *place = gpubpf_place_kind(who->prog->site)->name;
+
+	gpubpf_session_note(s, "%s: none of the kernels that it names has a place of gpu/%s/; gpubpf kernel list --places -- CMD "
+			    "lists those that there are", who->is, place);
+}
+
 static void explain_program(struct gpubpf_session *s, const struct subject *who)
 {
 	const struct gpubpf_prog *prog = who->prog;
@@ -168,8 +176,13 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 	while ((prog = gpubpf_session__next_program(s, prog))) {
 		struct subject who = subject(s, prog, text);
 
-		if (!prog->pattern[0] || gpubpf_report_matched(s, prog))
+		if (!prog->pattern[0])
 			continue;
+		if (gpubpf_report_matched(s, prog)) {
+			if (!gpubpf_report_placed(s, prog))
+				explain_none(s, &who);
+			continue;
+		}
 		if (gpubpf_named_wants(prog))
 			explain_place(s, &who);
 		else

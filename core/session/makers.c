@@ -572,8 +572,11 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 	struct gpubpf_verdict *grown;
 
 	for (uint32_t i = 0; i < s->nverdicts; i++)
-		if (!strcmp(s->verdicts[i].name, k->name))
+		if (!strcmp(s->verdicts[i].name, k->name)) {
+			for (size_t n = 0; n < sizeof(k->named); n++)
+				s->verdicts[i].named[n] |= k->named[n];
 			return;
+		}
 	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
 		return;
 	grown = realloc(s->verdicts, (s->nverdicts + 1) * sizeof(*grown));

@@ -46,7 +46,7 @@ struct gpubpf_twin {
 		char *functions;   /* that it calls: called_functions.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
 		uint32_t stack;    /* of `flags`, what its programs want of the stack of its launches; 0: nothing */
-		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named_places.h */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that have a place in it */
 		struct gpubpf_place *places; /* inspect: that programs can run at; called_functions.h */
 		uint32_t nplaces;
 	} *kernels;

@@ -191,6 +191,22 @@ bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_p
 	return false;
 }
 
+bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	bool known = false;
+
+	if (gpubpf_place_kind(prog->site)->where != GPUBPF_WHERE_INSN || matched_place(s, prog))
+		return true;
+	for (uint32_t i = 0; i < s->nverdicts; i++) {
+		if (!gpubpf_pattern_matches(prog->pattern, s->verdicts[i].name))
+			continue;
+		if (s->verdicts[i].reason[0])
+			return true;
+		known = true;
+	}
+	return !known;
+}
+
 bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
 			struct gpubpf_variable *var)
 {

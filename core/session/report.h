@@ -51,6 +51,8 @@ const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *
 const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
 /* Did any program's pattern name a kernel that was launched, a function that one calls, or a place that one has? */
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+/* Of a program at instructions: false if all kernels that it names could be probed, and none has a place of the kind. */
+bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 
 /* The i-th variable of global data: its name, type, and place in the value. False past the end. */
 struct gpubpf_variable {

@@ -245,7 +245,7 @@ struct gpubpf_session {
 		const char *route;         /* the target that takes it; NULL: none does */
 		char instead[240];         /* why not one that is preferred; "": none is */
 		char *functions;           /* that it calls: called_functions.h; NULL: not known */
-		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named_places.h */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that have a place in it */
 		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */
 		const struct gpubpf_place *places;
 		uint32_t nplaces;

@@ -154,7 +154,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
-	uint32_t bit = 0;
+	uint32_t bit = 0, puts = m->puts.n;
 
 	*desc = (struct gpubpf_site_desc){
 		.site = site, .params = where->params, .nparams = where->nparams,
@@ -186,6 +186,9 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 		gpubpf_making_refuse(k, "out of memory");
 		return false;
 	}
+	for (uint32_t i = 0; !set && m->puts.n > puts && i < desc->nprogs; i++)
+		if (desc->progs[i] < GPUBPF_PLAN_LINKS)
+			k->named[desc->progs[i] / 8] |= 1 << desc->progs[i] % 8;
 	m->nprogs += desc->nprogs;
 	m->site_kernel[m->nsites++] = kernel;
 	return true;

@@ -3,7 +3,7 @@
 """heads.py BUILD pocl|intel CASE: programs with loops of their own in the heads of a kernel's loops (TAP). The case runs
 natively and with each of the programs below: what its kernels wrote is the same, and of what it says in its lines
     //@ counted: @NAME[KERNEL, ...]: N
-each program has counted its own. Kernels that have none of its places are no failure."""
+each program has counted its own. Kernels that have none of its places are no failure, and if all have none, a line says so."""
 import os
 import re
 import subprocess
@@ -44,4 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         ok("not probed" not in tool.stderr, "kernels without such a place are as they were", tool.stderr)
         for line in (line for line, of in wanted if of == name):
             ok(line in tool.stderr.splitlines(), line, tool.stderr)
+    tool = run([f"{build}/gpubpf", "run", "--wait", "600", "-e", "gpu/mem.const/* { @ = count(); }", "--", *app])
+    ok("none of the kernels that it names has a place of gpu/mem.const/" in tool.stderr and tool.stdout == native.stdout,
+       "a program that has a place in none is told of", tool.stderr)
 plan()
