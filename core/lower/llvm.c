@@ -248,20 +248,7 @@ static int machine_create(struct low *l, const char *cpu, LLVMTargetMachineRef *
 	return *machine ? 0 : llvm_failed(l, "making the target machine", NULL);
 }
 
-static int take(const void *data, size_t size, struct gpubpf_blob *out)
-{
-	void *copy = malloc(size + 1);
-
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, data, size);
-	((char *)copy)[size] = 0; /* text ends; not counted */
-	out->data = copy;
-	out->size = size;
-	return 0;
-}
-
-static int write_out(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_blob *out)
+static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_blob *out)
 {
 	bool object = l->target->object && !l->opts->text;
 	LLVMMemoryBufferRef buf;
@@ -271,8 +258,23 @@ static int write_out(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why,
 						&buf))
 		return llvm_failed(l, "emitting", why);
-	err = l->diag->code == GPUBPF_OK ? take(LLVMGetBufferStart(buf), LLVMGetBufferSize(buf), out) : -EINVAL;
+	err = l->diag->code == GPUBPF_OK ? low_blob_copy(LLVMGetBufferStart(buf), LLVMGetBufferSize(buf), out) : -EINVAL;
 	LLVMDisposeMemoryBuffer(buf);
+	return err;
+}
+
+static int write_out(struct low *l, LLVMTargetMachineRef machine, const char *cpu, struct gpubpf_blob *out)
+{
+	struct gpubpf_blob key = { 0 };
+	bool keep = low_kept_key(l, cpu, &key);
+	int err = keep && low_kept_find(&key, out) ? 0 : 1;
+
+	if (err) {
+		err = compile(l, machine, out);
+		if (!err && keep)
+			low_kept_add(&key, out);
+	}
+	free(key.data);
 	return err;
 }
 
@@ -284,7 +286,7 @@ static int write_ir(struct low *l, struct gpubpf_blob *out)
 	if (err < 0)
 		return err;
 	text = LLVMPrintModuleToString(l->mod);
-	err = take(text, strlen(text), out);
+	err = low_blob_copy(text, strlen(text), out);
 	LLVMDisposeMessage(text);
 	return err;
 }
@@ -311,7 +313,7 @@ static int lower(struct low *l, const char *cpu, enum gpubpf_llvm_form form, str
 	if (!err)
 		err = low_optimise(l, machine);
 	if (!err)
-		err = write_out(l, machine, out);
+		err = write_out(l, machine, cpu, out);
 	LLVMDisposeTargetMachine(machine);
 	return err;
 }

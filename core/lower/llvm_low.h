@@ -228,4 +228,13 @@ void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValue
 int low_check_helper(struct low_frame *f, uint32_t pc);
 void low_check_depth(struct low_frame *f, uint32_t depth);
 
+/* llvm_kept.c */
+int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out);
+/* What a module is known by; false: nothing is kept of it. */
+bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key);
+/* What was made of the same one; a copy. */
+bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made);
+/* Keep a copy of what was made; the key is taken, or stays the caller's. */
+void low_kept_add(struct gpubpf_blob *key, const struct gpubpf_blob *made);
+
 #endif

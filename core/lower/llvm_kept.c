@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects that LLVM made in this process, by the module that they were made of: kernels of a session get the same programs, and
+ * code for a small program takes more time than all that comes before. What a module becomes is told by its bitcode, the
+ * processor and its features.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/BitWriter.h>
+
+#include "llvm_low.h"
+
+#define MOST 32                /* objects; the oldest goes */
+#define LARGEST (1u << 20)     /* bytes of a module; larger ones are not kept */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	struct gpubpf_blob key, made;
+} kept[MOST];
+static uint32_t next;
+
+int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
+{
+	void *copy = malloc(size + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, size);
+	((char *)copy)[size] = 0; /* text ends; not counted */
+	*out = (struct gpubpf_blob){ copy, size };
+	return 0;
+}
+
+/* For what the module is compiled, and its bitcode; false: it is not to be kept. */
+bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
+{
+	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);
+	size_t size = LLVMGetBufferSize(buf);
+	char *text = NULL;
+	FILE *f = size <= LARGEST ? open_memstream(&text, &key->size) : NULL;
+
+	if (f) {
+		fprintf(f, "%s %s %s %d ", l->target->name, cpu ? cpu : "", l->target->features, l->opts->text);
+		fwrite(LLVMGetBufferStart(buf), 1, size, f);
+		if (fclose(f)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	LLVMDisposeMemoryBuffer(buf);
+	key->data = text;
+	return text;
+}
+
+bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; !found && i < MOST; i++)
+		if (kept[i].key.size == key->size && !memcmp(kept[i].key.data, key->data, key->size))
+			found = !low_blob_copy(kept[i].made.data, kept[i].made.size, made);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void low_kept_add(struct gpubpf_blob *key, const struct gpubpf_blob *made)
+{
+	struct gpubpf_blob copy;
+
+	if (low_blob_copy(made->data, made->size, &copy) < 0)
+		return;
+	pthread_mutex_lock(&lock);
+	free(kept[next].key.data);
+	free(kept[next].made.data);
+	kept[next].key = *key;
+	kept[next].made = copy;
+	next = (next + 1) % MOST;
+	pthread_mutex_unlock(&lock);
+	*key = (struct gpubpf_blob){ 0 };
+}
