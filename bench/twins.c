@@ -2,7 +2,7 @@
 /*
  * twins TARGET IMAGE RUNS OBJECT: how long a twin takes to make, of the first kernel of a file, with the programs of OBJECT at
  * all places of their kinds in it that the target lists. Prints "PLACES MS MS": the first, for which the worker starts and reads
- * the image, and the least of RUNS later ones, each with its programs compiled; "validated" behind that in builds that do.
+ * the image, and the least of RUNS later ones, each with its programs lowered; "validated" behind that in builds that do.
  */
 #include <stdio.h>
 #include <stdlib.h>

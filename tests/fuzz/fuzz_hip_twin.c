@@ -2,11 +2,11 @@
 // SOURCES: backends/hip/amdgpu/access.c backends/hip/amdgpu/around.c backends/hip/amdgpu/assemble.c backends/hip/amdgpu/bundle.c
 // SOURCES: backends/hip/amdgpu/calls.c backends/hip/amdgpu/code.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c
 // SOURCES: backends/hip/amdgpu/found_kernel.c backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c
-// SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/linker.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c
-// SOURCES: backends/hip/amdgpu/moves.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/operands.c
+// SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/islands.c backends/hip/amdgpu/linker.c backends/hip/amdgpu/listing.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c
+// SOURCES: backends/hip/amdgpu/moves.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/object.c backends/hip/amdgpu/operands.c
 // SOURCES: backends/hip/amdgpu/stub.c
 // SOURCES: core/diag.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
-// LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_link
+// LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_listing_write
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
@@ -14,68 +14,79 @@
 /*
  * Twins of code objects whose instructions and descriptors are any bytes, with probes wherever some can stand, which are a few
  * instructions here: a twin, or refused with a reason. Of a twin LLVM's disassembler reads what control reaches; the kernel's
- * instructions are where they were, byte by byte, but for those with probes, each of which is a branch to what stands for it;
- * and a place's stub has the instruction once, and ends by the branch back behind it.
+ * instructions are in their order, byte by byte, but for those with probes, each of which is a branch to what stands for it;
+ * and a place's stub has the instruction once, and ends by the branch back behind it. All branches come to their labels, over
+ * islands where they reach less far than the hardware's.
  */
 #include "backends/hip/amdgpu/assemble.h"
 #include "backends/hip/amdgpu/emit.h"
-#include "backends/hip/amdgpu/linker.h"
-#include "backends/hip/amdgpu/stub.h"
+#include "backends/hip/amdgpu/listing.h"
+#include "backends/hip/amdgpu/stub_text.h"
 #include "hip_code.h"
 
-#define CODE_END 0xbf9f0000 /* "s_code_end" */
-#define NOP 0xbf800000 /* "s_nop 0" */
 #define REQUIRE(truth) ((truth) ? (void)0 : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #truth), abort()))
 
 int __real_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text);
 int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text);
-int __real_hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag);
-int __wrap_hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+int __real_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
+int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
 
 static const struct hip_draft *drafted; /* of which the stubs were written last */
+static uint32_t reach;
 
 int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text)
 {
 	drafted = draft;
+	((struct hip_draft *)draft)->reach = reach;
 	return __real_hip_stub_write(draft, text);
 }
 
-/* the stubs' code as LLVM assembled it */
-struct stubs {
-	struct hip_symbols symbols;
-	const uint8_t *text;
-	uint64_t size, kernel;     /* kernel: where its instructions begin */
-};
-
-static bool find(const struct stubs *s, uint64_t *at, const char *name, uint32_t i)
+static bool find(const struct hip_listing *l, uint32_t *at, const char *name, uint32_t i)
 {
 	char whole[64];
-	Elf64_Sym symbol;
 
 	snprintf(whole, sizeof(whole), name, i);
-	if (!hip_elf_find(&s->symbols, whole, &symbol))
-		return false;
-	REQUIRE(symbol.st_value <= s->size);
-	*at = symbol.st_value;
-	return true;
+	*at = hip_listing_find(l, whole);
+	REQUIRE(*at == HIP_NONE || *at <= l->size);
+	return *at != HIP_NONE;
 }
 
-static uint32_t word(const struct stubs *s, uint64_t at)
+static uint32_t word(const struct hip_listing *l, uint32_t at)
 {
 	uint32_t w;
 
-	REQUIRE(at + 4 <= s->size);
-	memcpy(&w, s->text + at, sizeof(w));
+	REQUIRE(at + 4 <= l->size);
+	memcpy(&w, l->bytes + at, sizeof(w));
 	return w;
 }
 
-/* "s_branch", where it goes (ISA guides, "SOPP") */
-static uint64_t branch(const struct stubs *s, uint64_t at)
+static bool is_island(const struct hip_listing *l, uint32_t at)
 {
-	uint32_t w = word(s, at);
+	for (uint32_t i = 0; i < l->npools; i++)
+		if (at >= l->pools[i].at && at < l->pools[i].at + 4 * l->pools[i].n)
+			return true;
+	return false;
+}
 
-	REQUIRE(w >> 16 == (drafted->isa->family == HIP_GFX11 || drafted->isa->family == HIP_GFX12 ? 0xbfa0 : 0xbf82));
-	return at + 4 + 4 * (int64_t)(int16_t)w;
+/* Where a branch goes, over islands, each of which brings it nearer. */
+static uint32_t goes_to(const struct hip_listing *l, uint32_t at)
+{
+	for (uint32_t hops = 0;; hops++) {
+		uint32_t to = at + 4 + 4 * (int32_t)(int16_t)word(l, at);
+
+		REQUIRE(hops <= l->npools && (to > at ? to - at : at - to) <= reach);
+		if (!is_island(l, to))
+			return to;
+		REQUIRE(word(l, to) >> 16 == drafted->isa->branch >> 16);
+		at = to;
+	}
+}
+
+/* "s_branch", where it goes */
+static uint32_t branch(const struct hip_listing *l, uint32_t at)
+{
+	REQUIRE(word(l, at) >> 16 == drafted->isa->branch >> 16);
+	return goes_to(l, at);
 }
 
 static bool has_body(uint32_t i)
@@ -87,19 +98,20 @@ static bool has_body(uint32_t i)
 	return false;
 }
 
-/* Where the stub of a place ends: the next one's label, or what LLVM puts behind all code. */
-static uint64_t end_of(const struct stubs *s, uint64_t from)
+/* Where the stub of a place ends: the next one's label, or where islands may be. */
+static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 {
-	uint64_t end = s->size;
-	const char *name;
-	Elf64_Sym symbol;
+	uint32_t end = l->size;
 
-	for (uint32_t i = 0; hip_elf_symbol(&s->symbols, i, &symbol, &name); i++)
-		if (symbol.st_value > from && symbol.st_value < end &&
-		    (!strncmp(name, "gpubpf_place_", 13) || !strncmp(name, "gpubpf_call_", 12) || !strcmp(name, "gpubpf_kernel")))
-			end = symbol.st_value;
-	while (end > from + 4 && (word(s, end - 4) == CODE_END || word(s, end - 4) == NOP))
-		end -= 4;
+	for (uint32_t i = 0; i < l->labels.n; i++) {
+		const struct hip_string *label = &l->labels.list[i];
+
+		if (label->at > from && label->at < end && label->length > 13 && !strncmp(label->s, "gpubpf_place_", 13))
+			end = label->at;
+	}
+	for (uint32_t i = 0; i < l->npools; i++)
+		if (l->pools[i].at > from && l->pools[i].at < end)
+			end = l->pools[i].at;
 	return end;
 }
 
@@ -117,30 +129,30 @@ static bool is_written_anew(const struct hip_patch *patch)
 	}
 }
 
-static void check_place(const struct stubs *s, uint64_t from, const struct hip_patch *patch)
+/* at: of the kernel's instruction, for which the stub is */
+static void check_place(const struct hip_listing *l, uint32_t from, const struct hip_patch *patch, uint32_t at)
 {
-	uint64_t end = end_of(s, from);
-	uint32_t n = 0;
+	uint32_t end = end_of(l, from), n = 0;
 
-	REQUIRE(branch(s, end - 4) == s->kernel + patch->off + 4);
-	for (uint64_t at = from; at + patch->size <= end - 4; at += 4)
-		n += !memcmp(s->text + at, drafted->bytes + patch->off, patch->size);
+	REQUIRE(branch(l, end - 4) == at + 4);
+	for (uint32_t i = from; i + patch->size <= end - 4; i += 4)
+		n += !memcmp(l->bytes + i, drafted->bytes + patch->off, patch->size);
 	REQUIRE(is_written_anew(patch) || n >= 1);
 }
 
 /* What stands in the twin for a patch; false: the kernel's own instruction. */
-static bool check_patch(const struct stubs *s, uint32_t i)
+static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 {
 	const struct hip_patch *patch = &drafted->code->patches[i];
-	uint64_t at = s->kernel + patch->off, to;
+	uint32_t to;
 
 	if (has_body(i)) {
-		REQUIRE(find(s, &to, "gpubpf_place_%u", i) && branch(s, at) == to);
-		check_place(s, to, patch);
+		REQUIRE(find(l, &to, "gpubpf_place_%u", i) && branch(l, at) == to);
+		check_place(l, to, patch, at);
 	} else if (patch->kind == HIP_PATCH_PC) {
-		REQUIRE(find(s, &to, "gpubpf_pc_%u", i) && branch(s, at) == to);
+		REQUIRE(find(l, &to, "gpubpf_pc_%u", i) && branch(l, at) == to);
 	} else if (patch->kind == HIP_PATCH_END && (patch->probed || patch->counted)) {
-		REQUIRE(find(s, &to, patch->probed ? "gpubpf_leaving" : "gpubpf_ending", i) && branch(s, at) == to);
+		REQUIRE(find(l, &to, patch->probed ? "gpubpf_leaving" : "gpubpf_ending", i) && branch(l, at) == to);
 	} else {
 		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
 		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; what is left out */
@@ -148,38 +160,63 @@ static bool check_patch(const struct stubs *s, uint32_t i)
 	return true;
 }
 
-static void check_kernel(const struct stubs *s)
+/* Where the twin has the kernel's instruction of an offset: behind the one before it, or where that goes on. */
+static uint32_t next_at(const struct hip_listing *l, uint32_t off, uint32_t at)
+{
+	uint32_t label;
+
+	if (!find(l, &label, HIP_STUB_WORD, off) || label == at)
+		return at;
+	REQUIRE(branch(l, at) == label);
+	return label;
+}
+
+/* A word of the kernel's own: a branch goes to the same instruction. */
+static void check_word(const struct hip_listing *l, uint32_t off, uint32_t at)
+{
+	uint32_t theirs, to;
+
+	memcpy(&theirs, drafted->bytes + off, sizeof(theirs));
+	if (!(drafted->code->words[off / 4] & HIP_WORD_JUMPS)) {
+		REQUIRE(word(l, at) == theirs);
+		return;
+	}
+	REQUIRE(word(l, at) >> 16 == theirs >> 16);
+	REQUIRE(find(l, &to, HIP_STUB_WORD, off + 4 + 4 * (int32_t)(int16_t)theirs) && goes_to(l, at) == to);
+}
+
+static void check_kernel(const struct hip_listing *l)
 {
 	const struct hip_code *code = drafted->code;
-	uint32_t next = 0;
+	uint32_t next = 0, at;
 
-	for (uint32_t off = 0; off < code->size; off += 4) {
+	REQUIRE(find(l, &at, "gpubpf_kernel", 0));
+	for (uint32_t off = 0; off < code->size; off += 4, at += 4) {
+		uint32_t size = 4;
+
+		at = next_at(l, off, at);
 		if (next < code->npatches && code->patches[next].off == off) {
-			if (check_patch(s, next))
-				off += code->patches[next].size - 4;
+			if (check_patch(l, next, at))
+				size = code->patches[next].size;
 			else
-				REQUIRE(!memcmp(s->text + s->kernel + off, drafted->bytes + off, 4));
+				check_word(l, off, at);
 			next++;
 		} else {
-			REQUIRE(!memcmp(s->text + s->kernel + off, drafted->bytes + off, 4));
+			check_word(l, off, at);
 		}
+		off += size - 4;
+		at += size - 4;
 	}
 	REQUIRE(next == code->npatches);
 }
 
-int __wrap_hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag)
+int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object)
 {
-	struct stubs s = { .symbols = hip_elf_symbols(&job->object[1], SHT_SYMTAB) };
-	Elf64_Shdr head;
-	Elf64_Sym kernel;
-
-	REQUIRE(hip_elf_find(&s.symbols, "gpubpf_kernel", &kernel));
-	REQUIRE(hip_elf_section(&job->object[1], kernel.st_shndx, &head, &s.text) && s.text);
-	s.size = head.sh_size;
-	s.kernel = kernel.st_value;
-	REQUIRE(s.kernel + drafted->code->size <= s.size);
-	check_kernel(&s);
-	return __real_hip_link(job, out, diag);
+	check_kernel(l);
+	for (uint32_t i = 0; i < l->nitems; i++)
+		if (l->items[i].kind == HIP_ITEM_BRANCH)
+			REQUIRE(goes_to(l, l->items[i].at) == l->labels.list[l->items[i].label].at);
+	return __real_hip_listing_write(l, object);
 }
 
 /* Probes of a few instructions, which read all that places give: what LLVM would make of programs. */
@@ -313,6 +350,17 @@ static void inject(const struct hip_looked *l, const struct gpubpf_kernel_info *
 	free(at.list);
 }
 
+/* What a branch reaches: all that it does on the hardware, or much less, but more than a place's stub is long. */
+static uint32_t choose_reach(const uint8_t *data, size_t size)
+{
+	uint32_t sum = size;
+
+	for (size_t i = 0; i < size; i++)
+		sum = sum * 33 + data[i];
+	sum ^= sum >> 16;
+	return sum % 3 ? 4 * (500 + sum % 3000) : HIP_REACH;
+}
+
 /* Places of all kinds, those of a kernel's ends, one kind of single instructions with and without them: by the bytes. */
 static uint32_t choose(const uint8_t *data, size_t size, uint32_t turn)
 {
@@ -335,6 +383,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!hip_look(&l, data, size))
 		return -1;
+	reach = choose_reach(data, size);
 	for (uint32_t i = 0; !l.err && i < l.n && i < 4; i++)
 		if (!l.kernels[i].reason[0] && !(l.kernels[i].flags & GPUBPF_KINFO_FUNCTION))
 			inject(&l, &l.kernels[i], choose(data, size, i));

@@ -78,7 +78,7 @@ def expected(kind, text, shape):
             if words[0][0] not in KINDS[kind]:
                 continue
             fields = dict(w.split('=', 1) for w in words[1 if words[0] == 'B' else 2:])
-            sums = told(kind, statement if row.lstrip().startswith(('"', 'CMPST')) else number, words, fields, shape)
+            sums = told(kind, statement if row.lstrip().startswith(('"', 'CMPST', 'MEET')) else number, words, fields, shape)
             if part[0] == '+' and out and out[-1][0] == number:
                 out[-1] = (number, [None if a is None else a + b for a, b in zip(out[-1][1], sums)])
             elif sums[0]:

@@ -678,28 +678,22 @@ static bool is_around(const struct hip_text *t, uint32_t i)
 	return is_functions(t, i) || is_named(t, i) || any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
 }
 
-static void write_places(struct hip_text *t, uint32_t from, uint32_t to)
+void hip_write_calls(struct hip_text *t)
 {
-	for (uint32_t i = from; t->draft->stands && i < to; i++)
-		if (is_around(t, i))
-			write_place(t, i);
-}
-
-void hip_write_before(struct hip_text *t)
-{
-	write_places(t, 0, t->draft->code->npatches / 2);
 	for (uint32_t b = 0; b < t->draft->nbodies; b++) {
 		fprintf(t->f, "gpubpf_call_%u:\n", b);
 		keep_all(t);
 		hip_give_state(t, &t->draft->bodies[b].descriptor);
 		fprintf(t->f, HIP_STUB_TO_BODY ":\n\ts_nop 0\n" HIP_STUB_FROM_BODY ":\n", b, b);
 		give_all_back(t);
+		fputs("\t.pool\n", t->f);
 	}
 }
 
-void hip_write_behind(struct hip_text *t)
+void hip_write_place(struct hip_text *t, uint32_t i)
 {
-	write_places(t, t->draft->code->npatches / 2, t->draft->code->npatches);
+	if (t->draft->stands && is_around(t, i))
+		write_place(t, i);
 }
 
 bool hip_write_at(struct hip_text *t, uint32_t i)

@@ -26,7 +26,6 @@ struct reader {
 	uint64_t address;
 	struct hip_steps steps;    /* where callees are looked for */
 	bool indexed;              /* registers are named by an index, as far as the code was read */
-	uint8_t *seen, *inside;    /* a bit for each word: an instruction begins there, or goes on */
 	uint32_t *pending;         /* offsets that control reaches */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
@@ -37,29 +36,11 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
-static bool is_set(const uint8_t *bits, uint32_t off)
-{
-	return bits[off / 32] >> (off / 4 % 8) & 1;
-}
-
-/* An instruction of n bytes, of which one that others have a part of could not be replaced. */
-static int take_words(struct reader *r, uint32_t off, size_t n)
-{
-	bool overlaps = is_set(r->inside, off);
-
-	r->seen[off / 32] |= 1 << (off / 4 % 8);
-	for (uint32_t word = off + 4; word < off + n; word += 4) {
-		overlaps |= is_set(r->seen, word);
-		r->inside[word / 32] |= 1 << (word / 4 % 8);
-	}
-	return overlaps ? refuse(r, "control comes to the middle of an instruction", off) : 0;
-}
-
 static int push(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
 		return refuse(r, "control leaves its code", off < 0 ? 0 : off);
-	if (is_set(r->seen, off))
+	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
 		return 0;
 	if (r->npending == r->room) {
 		uint32_t room = r->room ? 2 * r->room : 64;
@@ -77,8 +58,10 @@ static int push(struct reader *r, int64_t off)
 static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, uint32_t off)
 {
 	struct hip_code *code = r->code;
-	struct hip_patch *grown = realloc(code->patches, (code->npatches + 1) * sizeof(*grown));
+	struct hip_patch *grown = code->patches;
 
+	if (!(code->npatches & (code->npatches - 1))) /* twice as many when there are a power of two */
+		grown = realloc(code->patches, (code->npatches ? 2 * code->npatches : 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
 	code->patches = grown;
@@ -197,12 +180,43 @@ static bool waits(const char *name, const char *operands, const char **why)
 	return true;
 }
 
-static uint32_t target_of(const struct reader *r, uint32_t off)
+uint32_t hip_code_target(uint32_t off, uint32_t word)
+{
+	return off + 4 + 4 * (int32_t)(int16_t)word;
+}
+
+static uint32_t word_at(const struct reader *r, uint32_t off)
 {
 	uint32_t word;
 
 	memcpy(&word, r->bytes + off, sizeof(word));
-	return off + 4 + 4 * (int32_t)(int16_t)word;
+	return word;
+}
+
+static uint32_t target_of(const struct reader *r, uint32_t off)
+{
+	return hip_code_target(off, word_at(r, off));
+}
+
+/* An instruction's words, of which one that others have a part of could not be replaced. clause: instructions of it that are to
+ * come (ISA guides, "S_CLAUSE"). */
+static int take_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
+{
+	uint8_t *words = r->code->words + off / 4;
+	bool overlaps = words[0] & HIP_WORD_INSIDE;
+
+	words[0] |= HIP_WORD_BEGINS | (*clause ? HIP_WORD_CLAUSE : 0);
+	if (!strcmp(name, "s_branch") || !strncmp(name, "s_cbranch_", 10))
+		words[0] |= HIP_WORD_JUMPS;
+	for (uint32_t i = 1; i < size / 4; i++) {
+		overlaps |= words[i] & HIP_WORD_BEGINS;
+		words[i] |= HIP_WORD_INSIDE;
+	}
+	if (!strcmp(name, "s_clause"))
+		*clause = (word_at(r, off) & 63) + 1;
+	else
+		*clause -= *clause != 0;
+	return overlaps ? refuse(r, "control comes to the middle of an instruction", off) : 0;
 }
 
 /* What single instructions do that programs can stand at. */
@@ -299,7 +313,9 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 /* From an offset to the next instruction after which control goes elsewhere. */
 static int straight(struct reader *r, uint32_t off)
 {
-	while (!is_set(r->seen, off)) {
+	uint32_t clause = 0;
+
+	while (!(r->code->words[off / 4] & HIP_WORD_BEGINS)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
@@ -309,16 +325,15 @@ static int straight(struct reader *r, uint32_t off)
 
 		if (!n || n > r->size - off)
 			return refuse(r, "it has an instruction that is not known", off);
-		err = take_words(r, off, n);
-		if (err < 0)
-			return err;
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
 		flow = flow_here(r, mnemonic);
 		if (flow == HIP_UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
-		err = note(r, mnemonic, operands, off);
+		err = take_words(r, mnemonic, off, n, &clause);
+		if (!err)
+			err = note(r, mnemonic, operands, off);
 		if (!err && r->how & HIP_READ_CALLS)
 			err = hip_steps_add(&r->steps, mnemonic, operands, off, flow, target_of(r, off));
 		if (r->code->npatches > npatches) {
@@ -476,12 +491,11 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 	*code = (struct hip_code){ 0 };
 	hip_code_init();
 	r.disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
-	r.seen = calloc(1, r.size / 32 + 1);
-	r.inside = calloc(1, r.size / 32 + 1);
+	code->words = calloc(1, r.size / 4 + 1);
 	r.bytes = calloc(1, r.size + PADDING);
 	if (r.bytes)
 		memcpy(r.bytes, at->bytes, r.size);
-	if (r.disasm && r.seen && r.inside && r.bytes)
+	if (r.disasm && code->words && r.bytes)
 		err = read_all(&r, at->start);
 	if (!err && r.steps.n)
 		err = follow(&r, at);
@@ -489,8 +503,6 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 		LLVMDisasmDispose(r.disasm);
 	free(r.steps.list);
 	free(r.bytes);
-	free(r.seen);
-	free(r.inside);
 	free(r.pending);
 	if (err < 0)
 		hip_code_finish(code);
@@ -499,6 +511,7 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 
 void hip_code_finish(struct hip_code *code)
 {
+	free(code->words);
 	free(code->patches);
 	free(code->callees);
 	*code = (struct hip_code){ 0 };

@@ -60,8 +60,17 @@ struct hip_patch {
 	struct hip_reg marked;     /* its value */
 };
 
+/* of a word of the code, as bits */
+enum hip_word {
+	HIP_WORD_BEGINS = 1,       /* control comes to an instruction that begins here */
+	HIP_WORD_INSIDE = 2,       /* it is another word of one */
+	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is its distance */
+	HIP_WORD_CLAUSE = 8,       /* an instruction that follows the one before it in a clause */
+};
+
 struct hip_code {
 	uint32_t size;             /* bytes up to the end of the last instruction that is reached */
+	uint8_t *words;            /* enum hip_word of each */
 	struct hip_patch *patches;
 	uint32_t npatches;
 	bool calls;                /* it calls functions */
@@ -95,6 +104,8 @@ void hip_code_init(void);
 /* What control reaches; how: enum hip_reading. 0; -EINVAL and the reason for which no twin can be made; -ENOMEM. */
 int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
 		  struct gpubpf_diag *diag);
+/* Where the branch goes whose word that is, at an offset. */
+uint32_t hip_code_target(uint32_t off, uint32_t word);
 /* Is part i of what an instruction does a place of that kind? */
 bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
 /* The patch that begins there; NULL: none does. */

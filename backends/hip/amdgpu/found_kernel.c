@@ -139,11 +139,14 @@ static int add_part(struct hip_found *app, const char *name, struct hip_code *al
 	struct hip_code *code = &app->code;
 	struct hip_part *parts = realloc(app->parts, (app->nparts + 1) * sizeof(*parts));
 	struct hip_patch *patches = realloc(all->patches, (all->npatches + code->npatches + 1) * sizeof(*patches));
+	uint8_t *words = realloc(all->words, (all->size + code->size) / 4 + 1);
 
 	app->parts = parts ? parts : app->parts;
 	all->patches = patches ? patches : all->patches;
-	if (!parts || !patches)
+	all->words = words ? words : all->words;
+	if (!parts || !patches || !words)
 		return -ENOMEM;
+	memcpy(words + all->size / 4, code->words, code->size / 4);
 	parts[app->nparts] = (struct hip_part){ .address = app->address, .bytes = app->bytes, .off = all->size, .size = code->size };
 	strcpy(parts[app->nparts++].name, name);
 	for (uint32_t i = 0; i < code->npatches; i++) {
@@ -231,21 +234,6 @@ void hip_found_finish(struct hip_found *app)
 	app->parts = NULL;
 	app->joined = NULL;
 	app->nparts = 0;
-}
-
-/* Each patch is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
-int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag)
-{
-	uint32_t stubs = 2048;
-
-	for (uint32_t i = 0; i < code->npatches; i++)
-		stubs += code->patches[i].kind < HIP_PATCH_JUMP ? 64 : 0;
-	if (code->npatches && code->patches[code->npatches - 1].off + stubs >= 4 * 32767)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "its code is too large: %u bytes, and a branch must "
-				       "reach from its last instruction to what stands before the first",
-				       code->size);
-	return 0;
 }
 
 int hip_found_named(const char *name, struct gpubpf_diag *diag)

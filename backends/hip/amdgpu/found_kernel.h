@@ -56,8 +56,7 @@ void hip_found_name(const struct hip_found *app, uint64_t address, char name[256
 /* Put the functions that the kernel calls behind it: app->code, ->bytes. Refused where some are called by pointers. */
 int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag);
 void hip_found_finish(struct hip_found *app);
-/* Can branches of a twin reach what stands before its code; can its names be made of the kernel's? */
-int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag);
+/* Can the names of a twin be made of the kernel's? */
 int hip_found_named(const char *name, struct gpubpf_diag *diag);
 
 #endif

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assemble.h"
 #include "backends/hip/wire/bind.h"
 #include "core/diag.h"
 #include "core/worker/functions.h"
 #include "core/worker/lines.h"
 #include "emit.h"
 #include "linker.h"
+#include "listing.h"
 #include "live.h"
 #include "named.h"
 
@@ -492,52 +492,38 @@ static int link_twin(const struct hip_found *app, const struct probes *probes, c
 	return err;
 }
 
-/* What stubs take at most, by their lines. */
-static uint64_t bytes_of(const char *from, const char *to)
+/* The twin's code but for the probes, as an object. */
+static int assemble(const struct hip_draft *draft, struct gpubpf_blob *object, struct gpubpf_diag *diag)
 {
-	uint64_t bytes = 0;
+	struct hip_listing listing = { 0 };
+	struct gpubpf_blob text;
+	int err = hip_stub_write(draft, &text);
 
-	for (; (from = memchr(from, '\n', to - from)); from++)
-		bytes += from[1] == '\t' ? 8 : 0;
-	return bytes;
-}
-
-/* Each branch must reach, over the kernel's code, what stands before it, or behind. */
-static int reaches(const struct hip_draft *draft, const struct gpubpf_blob *text, struct gpubpf_diag *diag)
-{
-	const char *kernel = strstr(text->data, "gpubpf_kernel:"), *calls = strstr(text->data, "gpubpf_call_0:");
-	const char *behind = strstr(kernel, "\t.size"), *end = strstr(behind, "\t.section");
-	uint64_t before = bytes_of(text->data, kernel), after = (calls ? bytes_of(calls, kernel) : 0) + bytes_of(behind, end);
-	uint64_t bytes = draft->code->size + max(before, after);
-
-	if (bytes < 4 * 32767)
-		return 0;
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       "its code and that of its places are too large: %llu bytes, and branches reach 131068; fewer "
-			       "kinds of places may fit",
-			       (unsigned long long)bytes);
+	if (err < 0)
+		return err;
+	err = hip_listing_read(draft, &text, &listing, diag);
+	if (!err)
+		err = hip_listing_place(&listing, diag);
+	if (!err)
+		err = hip_listing_write(&listing, object);
+	hip_listing_finish(&listing);
+	free(text.data);
+	return err;
 }
 
 static int build(const struct hip_found *app, struct probes *probes, struct hip_draft *draft, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag)
 {
-	struct gpubpf_blob text = { 0 }, object = { 0 };
-	int err = hip_found_reaches(&app->code, diag);
+	struct gpubpf_blob object = { 0 };
+	int err = make_draft(app, probes, draft, diag);
 
-	if (!err)
-		err = make_draft(app, probes, draft, diag);
 	if (!err)
 		err = place_operands(draft, probes, diag);
 	if (!err)
-		err = hip_stub_write(draft, &text);
-	if (!err && draft->stands)
-		err = reaches(draft, &text, diag);
-	if (!err)
-		err = hip_assemble(app->isa, app->wave32, text.data, text.size, &object, diag);
+		err = assemble(draft, &object, diag);
 	if (!err)
 		err = link_twin(app, probes, draft, &object, out, diag);
 	free(object.data);
-	free(text.data);
 	return err;
 }
 
@@ -618,7 +604,7 @@ static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, 
 		     struct gpubpf_diag *diag)
 {
 	struct hip_draft draft = { .isa = app->isa, .wave32 = app->wave32, .code = &app->code, .kernel = app->descriptor,
-				   .twin = app->descriptor };
+				   .twin = app->descriptor, .reach = HIP_REACH };
 	uint32_t n = count_bodies(job, &app->insns);
 	struct gpubpf_functions types = { 0 };
 	struct gpubpf_lines lines = { 0 };

@@ -176,8 +176,6 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
 		if (!err)
 			err = hip_found_named(info->name, &why);
-		if (!err)
-			err = hip_found_reaches(&app->code, &why);
 		if (!err && (err = hip_live_at_exit(app, &why)) < 0)
 			info->flags |= GPUBPF_KINFO_ENTRY_ONLY;
 	}

@@ -167,9 +167,6 @@ static void write_entry(struct hip_text *t)
 {
 	const struct hip_draft *draft = t->draft;
 
-	fprintf(t->f,
-		"\t.text\n\t.p2align 8\n\t.globl \"%s\"\n\t.protected \"%s\"\n\t.type \"%s\",@function\n\"%s\":\n",
-		draft->name, draft->name, draft->name, draft->name);
 	keep_state(t);
 	begin_count(t);
 	if (hip_has(draft, HIP_AT_ENTRY)) {
@@ -226,7 +223,7 @@ static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *pat
 {
 	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
 		patch->reg[1]);
-	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
+	fprintf(t->f, "\ts_branch gpubpf_back_%u\n\t.pool\n", i);
 }
 
 bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
@@ -257,69 +254,149 @@ static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *
 	return patch->kind == HIP_PATCH_PC || hip_write_instead(t, patch);
 }
 
-static void write_kernel(struct hip_text *t)
+static uint32_t word_at(const struct hip_text *t, uint32_t off)
+{
+	uint32_t word;
+
+	memcpy(&word, t->draft->bytes + off, sizeof(word));
+	return word;
+}
+
+static void label(struct hip_text *t, uint32_t off)
+{
+	if (off < t->draft->code->size)
+		t->labelled[off / 4] = 1;
+}
+
+static void find_labels(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;
-	uint32_t next = 0, word;
 
-	fputs("\t.p2align 8\ngpubpf_kernel:\n", t->f);
-	for (uint32_t off = 0; off < code->size; off += 4) {
+	for (uint32_t off = 0; off < code->size; off += 4)
+		if (code->words[off / 4] & HIP_WORD_JUMPS)
+			label(t, hip_code_target(off, word_at(t, off)));
+	for (uint32_t i = 0; i < code->npatches; i++)
+		label(t, code->patches[i].target);
+}
+
+/* Between instructions, but for those of a clause. */
+static bool can_cut(const struct hip_code *code, uint32_t off)
+{
+	return (code->words[off / 4] & (HIP_WORD_BEGINS | HIP_WORD_CLAUSE)) == HIP_WORD_BEGINS;
+}
+
+/* How far the kernel's code goes from there, if with its places' stubs it is to be half of what a branch reaches. A line of
+ * text is an instruction of at most half as many bytes, of a third in the mean. */
+static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
+{
+	const struct hip_code *code = t->draft->code;
+	size_t begin = patch ? t->ends[patch - 1] : 0, bytes = 0;
+	uint32_t off = from;
+
+	for (; off < code->size && (bytes < t->draft->reach / 2 || !can_cut(code, off)); off += 4) {
+		if (patch < code->npatches && code->patches[patch].off == off)
+			patch++;
+		bytes = off - from + ((patch ? t->ends[patch - 1] : 0) - begin) / 3;
+	}
+	return off;
+}
+
+/* The kernel's code up to an offset; returns the first patch behind it. */
+static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint32_t next)
+{
+	const struct hip_code *code = t->draft->code;
+
+	for (; off < end; off += 4) {
 		bool written = false;
 
-		if (t->draft->stands)
+		if (t->labelled[off / 4])
 			fprintf(t->f, HIP_STUB_WORD ":\n", off);
 		if (next < code->npatches && code->patches[next].off == off) {
 			written = write_patch(t, next, &code->patches[next]);
 			next++;
 		}
-		memcpy(&word, t->draft->bytes + off, sizeof(word));
-		if (!written)
-			fprintf(t->f, "\t.long %#x\n", word);
+		if (!written && code->words[off / 4] & HIP_WORD_JUMPS)
+			fprintf(t->f, "\t.branch %#x " HIP_STUB_WORD "\n", word_at(t, off), hip_code_target(off, word_at(t, off)));
+		else if (!written)
+			fprintf(t->f, "\t.long %#x\n", word_at(t, off));
 		for (; written && code->patches[next - 1].size > off + 4 - code->patches[next - 1].off; off += 4)
 			fputs("\ts_nop 0\n", t->f);
 	}
-	fprintf(t->f, "\t.size \"%s\", .-\"%s\"\n", t->draft->name, t->draft->name);
+	return next;
 }
 
-static void write_descriptor(struct hip_text *t)
+/* In segments, behind each of which are the stubs of its places, so that they are near. */
+static void write_kernel(struct hip_text *t)
 {
-	const char *name = t->draft->name;
-	uint32_t words[16];
+	const struct hip_code *code = t->draft->code;
+	uint32_t off = 0, end, first = 0, next;
 
-	memcpy(words, &t->draft->twin, sizeof(words));
-	fprintf(t->f, "\t.section .rodata,\"a\",@progbits\n\t.p2align 6\n\t.globl \"%s.kd\"\n\t.protected \"%s.kd\"\n"
-		"\t.type \"%s.kd\",@object\n\t.size \"%s.kd\", 64\n\"%s.kd\":\n", name, name, name, name, name);
-	for (int i = 0; i < 16; i++) {
-		if (i == 4)
-			fprintf(t->f, "\t.quad \"%s\"-\"%s.kd\"\n", name, name);
-		else if (i != 5)
-			fprintf(t->f, "\t.long %#x\n", words[i]);
+	fputs("\t.pool\n\t.p2align 8\ngpubpf_kernel:\n", t->f);
+	for (; off < code->size; off = end, first = next) {
+		end = segment_end(t, off, first);
+		label(t, end);
+		next = write_words(t, off, end, first);
+		if (end < code->size)
+			fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", end);
+		if (next)
+			fwrite(t->places + (first ? t->ends[first - 1] : 0), 1, t->ends[next - 1] - (first ? t->ends[first - 1] : 0), t->f);
+		fputs("\t.pool\n", t->f);
 	}
+}
+
+/* The stubs of the places, apart. */
+static int write_places(struct hip_text *t)
+{
+	const struct hip_code *code = t->draft->code;
+
+	t->ends = calloc(code->npatches + 1, sizeof(*t->ends));
+	t->labelled = calloc(1, code->size / 4 + 1);
+	t->f = open_memstream(&t->places, &t->nplaces);
+	if (!t->ends || !t->labelled || !t->f)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->npatches; i++) {
+		hip_write_place(t, i);
+		t->ends[i] = ftell(t->f);
+	}
+	return 0;
+}
+
+static void write_all(struct hip_text *t)
+{
+	const struct hip_code *code = t->draft->code;
+
+	write_entry(t);
+	write_exit(t);
+	write_end(t);
+	for (uint32_t i = 0; i < code->npatches; i++)
+		if (code->patches[i].kind == HIP_PATCH_PC)
+			write_pc(t, i, &code->patches[i]);
+	hip_write_calls(t);
+	find_labels(t);
+	write_kernel(t);
 }
 
 int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 {
 	struct hip_text t = { .draft = draft, .say = &spellings[draft->isa->family] };
 	char *data = NULL;
+	int err;
 
 	t.kept = hip_start_of(draft->isa, &draft->twin);
-	t.f = open_memstream(&data, &out->size);
-	if (!t.f)
-		return -ENOMEM;
-	write_entry(&t);
-	write_exit(&t);
-	write_end(&t);
-	for (uint32_t i = 0; i < draft->code->npatches; i++)
-		if (draft->code->patches[i].kind == HIP_PATCH_PC)
-			write_pc(&t, i, &draft->code->patches[i]);
-	hip_write_before(&t);
-	write_kernel(&t);
-	hip_write_behind(&t);
-	write_descriptor(&t);
-	if (fclose(t.f)) {
+	err = write_places(&t);
+	if (t.f && fclose(t.f))
+		err = -ENOMEM;
+	t.f = err ? NULL : open_memstream(&data, &out->size);
+	if (t.f)
+		write_all(&t);
+	if (!t.f || fclose(t.f)) {
 		free(data);
-		return -ENOMEM;
+		data = NULL;
+		err = -ENOMEM;
 	}
 	out->data = data;
-	return 0;
+	free(t.places);
+	free(t.ends);
+	free(t.labelled);
+	return err;
 }

@@ -18,6 +18,9 @@
  *                          functions) is the original's.
  *   gpubpf_place_<i>       around single instructions, see around.c
  *
+ * The kernel's code is in segments, behind each of which are the stubs of its places, as far as branches reach: the first one's
+ * end goes to the next. What is further away is reached over islands (listing.h).
+ *
  * With places of instructions in functions, or around calls, the functions that the kernel calls are behind its own code, and
  * calls go there, relative to where they stand.
  *
@@ -79,7 +82,10 @@ struct hip_draft {
 	uint32_t saved, same, given[HIP_NGIVEN], copies, ncopies;
 	uint32_t scalars, vectors; /* registers that the bodies use */
 	uint32_t arguments;        /* bytes of the kernel's, and what is behind them for probes */
+	uint32_t reach;            /* bytes that a branch goes over at most */
 };
+
+#define HIP_REACH 131068       /* of 16 bits that count words from the one behind it (ISA guides, "SOPP") */
 
 /* lanes of `saved`, the first registers of which are the kernel's s0 and so on: what else is kept there behind them */
 enum hip_saved_lane {
@@ -114,6 +120,7 @@ static inline bool hip_has(const struct hip_draft *draft, enum hip_whole_kind ki
 	return draft->whole[kind].site != UINT32_MAX;
 }
 
+/* The twin's text, struct hip_listing's. */
 int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text);
 
 #endif

@@ -19,13 +19,16 @@ struct hip_spelling {
 	const char *compare;       /* EXEC keeps the lanes for which the comparison of this name holds: "v_cmpx_%s" and operands */
 };
 
-/* the kernel's instruction at an offset, where branches of its stubs go */
+/* the kernel's instruction at an offset, where branches go */
 #define HIP_STUB_WORD ".Lgpubpf_%u"
 
 struct hip_text {
 	FILE *f;
 	const struct hip_draft *draft;
 	const struct hip_spelling *say;
+	uint8_t *labelled;         /* words of the kernel to which branches go */
+	char *places;              /* the stubs of its places */
+	size_t nplaces, *ends;     /* their length; where each place's ends there */
 	struct hip_start kept;     /* the twin's initial state: its registers are the lanes of `state` */
 };
 
@@ -43,10 +46,9 @@ bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch);
 void hip_give_state(struct hip_text *t, const struct hip_descriptor *d);
 
 /* around.c */
-/* The stubs of the places of single instructions: of half of them before the kernel's code, with the calls of bodies next to
- * it, and of half behind, so that branches reach; and what stands in the kernel there. */
-void hip_write_before(struct hip_text *t);
-void hip_write_behind(struct hip_text *t);
+/* The calls of bodies; the stub of a place of single instructions, if one stands there; and what stands in the kernel there. */
+void hip_write_calls(struct hip_text *t);
+void hip_write_place(struct hip_text *t, uint32_t place);
 bool hip_write_at(struct hip_text *t, uint32_t place);
 
 #endif

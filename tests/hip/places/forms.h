@@ -6,10 +6,12 @@
  */
 #ifdef __gfx1201__
 #define WAIT "s_wait_loadcnt 0\ns_wait_storecnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0\n"
+#define MEET "s_barrier_signal -1\ns_barrier_wait -1"
 #define OLD " th:TH_ATOMIC_RETURN"
 #define ONCE(access) " th:TH_" access "_NT"
 #else
 #define WAIT "s_waitcnt 0\n"
+#define MEET "s_barrier"
 #ifdef __gfx942__
 #define OLD " sc0"
 #define ONCE(access) " nt"
