@@ -21,7 +21,9 @@ enum {
 enum gpubpf_gives {
 #define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_GIVES_##NAME = 1 << GPUBPF_OPERAND_##NAME,
 #include "places.def"
+	GPUBPF_GIVES_NOTHING = 1 << 30, /* of a place that cannot be had: programs that would stand there are refused */
 };
+_Static_assert(GPUBPF_NOPERANDS < 30, "GPUBPF_GIVES_NOTHING is none of them");
 
 enum {
 	GPUBPF_NSITES = 1

@@ -115,6 +115,17 @@ static const char *keep(char *text, size_t *bytes, const char *name)
 	return at;
 }
 
+/* Kinds of which a kernel or function has a place that cannot be had; of those with names programs may mean others. */
+static uint32_t not_had(const struct gpubpf_kernel_info *info)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; i < info->nplaces; i++)
+		if (info->places[i].operands & GPUBPF_GIVES_NOTHING && !gpubpf_place_has_name(info->places[i].kind))
+			kinds |= 1u << info->places[i].kind;
+	return kinds;
+}
+
 /* Those of a kernel or function behind the others in list[], names in the text behind it; list NULL: count them. */
 static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function, struct gpubpf_place *list,
 			   uint32_t n, char *text, size_t *bytes)
@@ -122,7 +133,7 @@ static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds
 	const char *in = keep(text, bytes, function);
 
 	for (uint32_t i = 0; i < info->nplaces && n < GPUBPF_MAX_PLACES; i++) {
-		if (!(kinds >> info->places[i].kind & 1))
+		if (!(kinds >> info->places[i].kind & 1) || info->places[i].operands & GPUBPF_GIVES_NOTHING)
 			continue;
 		if (list) {
 			list[n] = info->places[i];
@@ -144,6 +155,9 @@ struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, 
 	char *text = NULL;
 	size_t bytes = 0;
 
+	kinds &= ~not_had(kernel);
+	for (uint32_t i = 0; i < n; i++)
+		kinds &= calls[i] ? ~not_had(&infos[i]) : UINT32_MAX;
 	for (int fill = 0; fill < 2; fill++) {
 		if (fill && !(list = malloc(total * sizeof(*list) + bytes)))
 			return NULL;

@@ -102,6 +102,19 @@ def check_sums(name, text, kernels, told):
         ok(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
 
 
+def check_listed(name, text, app, folder, where):
+    """A kernel that is refused for what cannot be seen in it has no places of that kind in a list of them."""
+    wanted = {(k, words.split()[0]) for k, words in said(text, "refuses") if re.search(r"macro|arrow|understand", words)}
+    if form != "source" or not wanted:
+        return
+    report = f"{where}/list.json"
+    run([f"{build}/gpubpf", "kernel", "list", "-j", "--places", "--report", report, "--", *app], cwd=folder)
+    with open(report, encoding="utf-8") as f:
+        listed = {k["name"]: [p["place"] for p in k["places"]] for k in json.load(f)["kernels"]}
+    for kernel, kind in sorted(wanted):
+        ok("entry" in listed[kernel] and kind not in listed[kernel], f"{name}: {kernel} has no gpu/{kind}/ to list", listed[kernel])
+
+
 def check_oclgrind(name, path, text, told):
     """What Oclgrind executes: loads and stores, and calls of functions that access memory or wait."""
     if not shutil.which("oclgrind"):
@@ -194,6 +207,7 @@ def check(path, where):
         for kernel, sums in told_of(report).items():
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
+    check_listed(name, text, app, folder, where)
     if said(text, "oclgrind"):
         check_oclgrind(name, path, text, told)
 

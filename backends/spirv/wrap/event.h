@@ -111,5 +111,7 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 
 /* The places of these kinds in a function, in the order of its text; `out` NULL: how many. */
 uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, struct cl_place *out);
+/* Is every program at the place refused, whatever it reads there? */
+bool gpubpf_cl_hidden(const struct gpubpf_cl_function *f, const struct cl_place *place);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "backends/spirv/common/options.h"
 #include "core/diag.h"
 
 void wrap_image_finish(struct wrap_image *p)
@@ -85,4 +86,12 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 		return "it declares local variables, and a wrapper would have to repeat its body, which a macro or a "
 		       "header makes, or which has directives that must not be read twice (#define, #include)";
 	return "";
+}
+
+bool wrap_loose_math(const struct wrap_image *p)
+{
+	for (uint32_t i = 0; i < p->parts.nparts; i++)
+		if (gpubpf_cl_loose_math(p->parts.part[i].options))
+			return true;
+	return gpubpf_cl_loose_math(p->parts.link_options);
 }

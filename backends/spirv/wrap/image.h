@@ -26,6 +26,9 @@ void wrap_image_finish(struct wrap_image *p);
 const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kernel *kernel,
 			const struct gpubpf_device_caps *caps);
 
+/* May the compiler make other values of the same arithmetic, by what stands beside it? */
+bool wrap_loose_math(const struct wrap_image *p);
+
 /* struct gpubpf_target's */
 int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);

@@ -170,15 +170,6 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 	return 0;
 }
 
-/* May the compiler make other values of the same arithmetic, by what stands beside it? */
-static bool has_loose_math(const struct draft *draft)
-{
-	for (uint32_t i = 0; i < draft->p->parts.nparts; i++)
-		if (gpubpf_cl_loose_math(draft->p->parts.part[i].options))
-			return true;
-	return gpubpf_cl_loose_math(draft->p->parts.link_options);
-}
-
 static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, struct gpubpf_inserting *at,
 			struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
@@ -208,7 +199,7 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program (%s), which may "
 				      "so have places that are not seen", unit->error);
-	if (!err && has_loose_math(draft))
+	if (!err && wrap_loose_math(draft->p))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
 				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
 	return err;

@@ -13,6 +13,7 @@ struct list {
 	const struct wrap_image *p;
 	const struct gpubpf_device_caps *caps;
 	uint32_t places;
+	bool none;              /* at instructions of the part: it is not understood, or its arithmetic is relaxed */
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
 	struct gpubpf_place *place;
@@ -71,6 +72,8 @@ static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
+	if (l->none || gpubpf_cl_hidden(f, place))
+		to.operands |= GPUBPF_GIVES_NOTHING;
 	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);
 		l->name += strlen(l->name) + 1;
@@ -186,6 +189,7 @@ static int list_unit(struct list *l, uint32_t part)
 	uint32_t base = l->n;
 	int err = 0;
 
+	l->none = unit->error || wrap_loose_math(l->p);
 	for (uint32_t k = 0; k < unit->nkernels && !err; k++)
 		err = add_kernel(l, part, &unit->kernel[k]);
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
