@@ -313,11 +313,11 @@ static void mark_uses(struct reader *r, const struct cl_event *e)
 		for (uint32_t i = 0; i < r->nexpansions; i++) {
 			struct span *s = &r->expansion[i];
 
-			if (s->hides || s->start >= end || s->end <= start)
+			if (s->hides || s->start >= end || s->reach <= start)
 				continue;
 			s->hides = more = true;
 			start = s->start < start ? s->start : start;
-			end = s->end > end ? s->end : end;
+			end = s->reach > end ? s->reach : end;
 		}
 	}
 }

@@ -20,6 +20,15 @@ static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
 	return offset;
 }
 
+static size_t name_size(const char *text)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	return n;
+}
+
 static bool is_macro(const struct reader *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->unit->nmacros; i++)
@@ -153,6 +162,118 @@ static void read_macro(struct reader *r, struct span *s)
 	s->keeps = keeps_arguments(r, &b);
 }
 
+/* -- what stands behind a use -- */
+
+/* Of the source, or of clang's headers: "as_float" and the like. */
+static bool may_be_macro(const struct reader *r, const char *name, size_t n)
+{
+	for (uint32_t i = 0; i < r->unit->nmacros; i++)
+		if (strlen(r->unit->macro[i]) == n && !memcmp(r->unit->macro[i], name, n))
+			return true;
+	return n > 3 && (!memcmp(name, "as_", 3) || (n == strlen("ATOMIC_VAR_INIT") && !memcmp(name, "ATOMIC_VAR_INIT", n)));
+}
+
+/* Of what the use stands for, or is given, something may be the name of a macro that takes what is behind it. */
+static bool may_end_in_macro(struct reader *r, const struct span *s)
+{
+	CXCursor definition = clang_getCursorReferenced(s->cursor);
+	const char *text = r->source->text;
+	size_t at = s->start, n;
+	struct cl_body b;
+
+	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
+		return false;
+	if (!clread_body(r, definition, &b))
+		return true;
+	for (unsigned i = b.first; i < b.n; i++)
+		if (b.token[i][0] == '#' || (b.kind[i] != CXToken_Punctuation && may_be_macro(r, b.token[i], strlen(b.token[i]))))
+			return true;
+	for (at += name_size(text + at); at < s->end; at += n ? n : 1) {
+		n = name_size(text + at);
+		if (n && may_be_macro(r, text + at, n))
+			return true;
+	}
+	return false;
+}
+
+/* The character behind blanks and comments. */
+static size_t skip_blanks(const char *text, size_t at)
+{
+	while (true) {
+		size_t before = at;
+
+		at += strspn(text + at, " \t\r\n\f\v");
+		if (text[at] == '\\' && text[at + 1] == '\n')
+			at += 2;
+		if (text[at] == '/' && text[at + 1] == '/')
+			at += strcspn(text + at, "\n");
+		if (text[at] == '/' && text[at + 1] == '*' && strstr(text + at + 2, "*/"))
+			at = strstr(text + at + 2, "*/") + 2 - text;
+		if (at == before)
+			return at;
+	}
+}
+
+/* Behind a character that is no blank, or the string that it begins. */
+static size_t skip_one(const char *text, size_t at)
+{
+	char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
+
+	at++;
+	while (quote && text[at] && text[at] != quote)
+		at += text[at] == '\\' && text[at + 1] ? 2 : 1;
+	return at + (quote && text[at]);
+}
+
+static int depth_at(const char *text, size_t at)
+{
+	return (text[at] == '(') - (text[at] == ')');
+}
+
+/* Behind the parenthesis that closes the one there; the end of the text: none does. */
+static size_t behind_parentheses(const char *text, size_t at)
+{
+	int depth = 0;
+
+	for (; text[at]; at = skip_blanks(text, at)) {
+		depth += depth_at(text, at);
+		at = skip_one(text, at);
+		if (!depth)
+			break;
+	}
+	return at;
+}
+
+/* Can a macro be given the text as one argument of its: does no comma part it, and is each parenthesis in it closed in it? */
+static bool is_one_argument(const char *text, size_t at, size_t end)
+{
+	int depth = 0;
+
+	for (at = skip_blanks(text, at); at < end; at = skip_blanks(text, skip_one(text, at))) {
+		depth += depth_at(text, at);
+		if (depth < 0 || (!depth && text[at] == ','))
+			return false;
+	}
+	return !depth;
+}
+
+/* A macro whose name another one makes, clang does not tell of; its arguments may be written behind the use of the other. */
+void clread_reaches(struct reader *r)
+{
+	const char *text = r->source->text;
+
+	for (uint32_t i = 0; i < r->nexpansions && !r->reached; i++) {
+		struct span *s = &r->expansion[i];
+		size_t at = s->end <= r->source->size ? skip_blanks(text, s->end) : s->end;
+
+		if (at >= r->source->size || text[at] != '(' || !may_end_in_macro(r, s))
+			continue;
+		for (; text[at] == '('; at = skip_blanks(text, s->reach))
+			s->reach = behind_parentheses(text, at);
+	}
+	r->reached = true;
+}
+
 /* -- what stands around a text -- */
 
 static bool delimits_left(const char *text, size_t at)
@@ -183,15 +304,15 @@ static bool is_selected(const char *text, size_t at)
 /* One macro's use, which touches the text. *edge: it makes the text's first or last token. */
 static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
 {
-	bool left = range->start == s->start, right = range->end == s->end;
+	bool left = range->start == s->start, right = range->end == s->reach;
 
-	if (range->start <= s->start && s->end <= range->end && !left && !right)
+	if (range->start <= s->start && s->reach <= range->end && !left && !right)
 		return ATOM; /* within */
 	if (!s->known)
 		read_macro(r, s);
 	if (s->start < range->start && range->end < s->end)
-		return s->keeps ? ATOM : OPEN;
-	if (range->start > s->start || range->end < s->end)
+		return s->keeps && is_one_argument(r->source->text, range->start, range->end) ? ATOM : OPEN;
+	if (s->reach > s->end || range->start > s->start || range->end < s->end)
 		return OPEN;
 	*edge = true;
 	if (s->shape == SIGNED && left && !right)
@@ -213,7 +334,7 @@ struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struc
 		return range;
 	for (uint32_t i = 0; i < r->nexpansions; i++) {
 		struct span *s = &r->expansion[i];
-		int one = s->start < range.end && range.start < s->end ? shape_at(r, s, &range, &edge) : ATOM;
+		int one = s->start < range.end && range.start < s->reach ? shape_at(r, s, &range, &edge) : ATOM;
 
 		shape = one < shape ? one : shape;
 	}

@@ -62,7 +62,7 @@ static void add_span(struct reader *r, CXCursor c)
 	s = clang_getCursorKind(c) == CXCursor_InclusionDirective ? APPEND(r, r->include, r->nincludes) :
 								     APPEND(r, r->expansion, r->nexpansions);
 	if (s)
-		*s = (struct span){ start, end, clang_getRangeStart(range), c };
+		*s = (struct span){ start, end, clang_getRangeStart(range), c, end };
 }
 
 /* Is it in clang's headers of OpenCL C? */
@@ -105,8 +105,8 @@ bool clread_place(struct reader *r, CXCursor c, size_t *at)
 	if (in_main) {
 		*at = offset_in_main(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
 		for (uint32_t i = 0; i < r->nexpansions; i++)
-			if (r->expansion[i].start <= *at && *at < r->expansion[i].end)
-				*at = r->expansion[i].end;
+			if (r->expansion[i].start <= *at && *at < r->expansion[i].reach)
+				*at = r->expansion[i].reach;
 		return in_main && *at <= r->source->size;
 	}
 	*at = 0;
@@ -131,7 +131,7 @@ void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
 bool clread_in_expansion(const struct reader *r, size_t at)
 {
 	for (uint32_t i = 0; i < r->nexpansions; i++)
-		if (r->expansion[i].start <= at && at < r->expansion[i].end)
+		if (r->expansion[i].start <= at && at < r->expansion[i].reach)
 			return true;
 	return false;
 }
@@ -295,6 +295,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 				clread_function_of(r, c);
 			break;
 		}
+		clread_reaches(r); /* macros come first */
 		clread_function(r, c);
 		add_kernel(r, c);
 		break;

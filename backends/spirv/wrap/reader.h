@@ -22,6 +22,7 @@ struct span {                    /* in the main file */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
+	size_t reach;            /* of a macro's use: up to where it may take what stands behind it as arguments; `end`: it takes none */
 	bool hides;              /* of a macro's use: it makes a part of what a copy would replace */
 	bool known, keeps;       /* the rest is known; its arguments may be written differently */
 	int shape;               /* what its text is, range.c */
@@ -58,6 +59,7 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
+	bool reached;            /* clread_reaches() */
 	CXCursor *definition;    /* of unit->macro, until that is sorted */
 	uint32_t ndefinitions;
 	struct function *function;
@@ -85,6 +87,8 @@ bool clread_repeats(struct reader *r, CXSourceRange body);
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
 
 bool clread_body(struct reader *r, CXCursor definition, struct cl_body *body);
+/* When all uses of macros are known: how far they reach. */
+void clread_reaches(struct reader *r);
 
 /* expand.c: the source without those uses of macros that hide an event; NULL: there are none. */
 const char *clread_expanded(struct reader *r);

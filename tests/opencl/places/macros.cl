@@ -6,16 +6,20 @@
 //@ mem: nests mem 640:2560
 //@ run: words 64 16 buf:4096 buf:4096
 //@ mem: words mem 384:1536
+//@ run: parts 64 16 buf:4096 buf:4096
+//@ mem: parts mem 192:768
+//@ run: others_names 64 16 buf:4096 buf:4096
+//@ mem: others_names mem 256:1024
 //@ run: pastes 64 16 buf:4096 buf:4096
-//@ refuses: pastes mem cannot see what a macro makes a part of (line 85)
+//@ refuses: pastes mem cannot see what a macro makes a part of (line 111)
 //@ run: leads_back 64 16 buf:4096 buf:4096
-//@ refuses: leads_back mem cannot see what a macro makes a part of (line 98)
+//@ refuses: leads_back mem cannot see what a macro makes a part of (line 124)
 //@ run: tells_lines 64 16 buf:4096 buf:4096
-//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 105)
+//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 131)
 //@ run: gives_names 64 16 buf:4096 buf:4096
-//@ refuses: gives_names mem cannot see what a macro makes a part of (line 121)
+//@ refuses: gives_names mem cannot see what a macro makes a part of (line 147)
 //@ run: varies 64 16 buf:4096 buf:4096
-//@ refuses: varies mem cannot see what a macro makes a part of (line 114)
+//@ refuses: varies mem cannot see what a macro makes a part of (line 140)
 
 #define GROUP_SIZE 64
 #define READ_AND_MAP(i) (x[i] * y[i])
@@ -72,6 +76,28 @@ __kernel void words(__global int *a, __global int *b)
 	b[i] = PLUS(a) 1;
 	b[i + 64] = BOTH_OF(a, i + 64) 1;
 	a[i + 128] = 3;
+}
+
+/* Several arguments of one use are one part. */
+#define ASSIGN(x, y) x = y
+__kernel void parts(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	ASSIGN(b[i], a[i]);
+	atomic_xchg(&b[i + 64], SUM(i, 3));
+}
+
+/* Macros whose names are others': arguments stand behind these. */
+#define ADD_UP SUM
+#define PICK AT
+__kernel void others_names(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = ADD_UP(a[i], 1) * 2;
+	PICK(b, i + 64) = ADD_UP (i, /* ) */ 3);
+	atomic_xchg(&b[i + 128], ADD_UP(i, 3));
 }
 
 /* What stays as it is written, since it might mean something else. */
