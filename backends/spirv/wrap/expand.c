@@ -294,7 +294,7 @@ static bool expand_use(struct expanding *x, struct span *s, FILE *out)
 
 	if (!is_of_source(x, definition) || !clread_body(x->r, definition, &b) || !can_replace(x, &b))
 		return false;
-	if (clang_Cursor_isMacroFunctionLike(definition))
+	if (b.params)
 		return put_with_arguments(x, s, &b, out);
 	put_body(x, &b, NULL, out);
 	return true;

@@ -125,9 +125,25 @@ static bool keeps_arguments(const struct reader *r, const struct cl_body *b)
 	return true;
 }
 
+static unsigned offset_in_file(CXSourceLocation where)
+{
+	unsigned offset;
+
+	clang_getSpellingLocation(where, NULL, NULL, NULL, &offset);
+	return offset;
+}
+
+/* Does a parenthesis follow the name at once? Of a macro that is defined again libclang says whether the last one takes arguments. */
+static bool takes_arguments(const struct reader *r, CXToken name, CXToken next)
+{
+	return offset_in_file(clang_getRangeEnd(clang_getTokenExtent(r->tu, name))) ==
+	       offset_in_file(clang_getRangeStart(clang_getTokenExtent(r->tu, next)));
+}
+
 bool clread_body(struct reader *r, CXCursor definition, struct cl_body *b)
 {
 	CXToken *tokens = NULL;
+	bool function_like;
 
 	*b = (struct cl_body){ 0 };
 	clang_tokenize(r->tu, clang_getCursorExtent(definition), &tokens, &b->n);
@@ -137,11 +153,12 @@ bool clread_body(struct reader *r, CXCursor definition, struct cl_body *b)
 		b->token[i] = clread_text(r, clang_getTokenSpelling(r->tu, tokens[i]));
 		b->kind[i] = clang_getTokenKind(tokens[i]);
 	}
+	function_like = b->token && b->n > 1 && !strcmp(b->token[1], "(") && takes_arguments(r, tokens[0], tokens[1]);
 	clang_disposeTokens(r->tu, tokens, b->n);
 	if (!b->token || !b->kind)
 		return false;
 	b->first = 1;
-	if (clang_Cursor_isMacroFunctionLike(definition))
+	if (function_like)
 		b->first = b->params = skip(b, 1);
 	return true;
 }

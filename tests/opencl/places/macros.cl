@@ -11,15 +11,15 @@
 //@ run: others_names 64 16 buf:4096 buf:4096
 //@ mem: others_names mem 256:1024
 //@ run: pastes 64 16 buf:4096 buf:4096
-//@ refuses: pastes mem cannot see what a macro makes a part of (line 111)
+//@ refuses: pastes mem cannot see what a macro makes a part of (line 112)
 //@ run: leads_back 64 16 buf:4096 buf:4096
-//@ refuses: leads_back mem cannot see what a macro makes a part of (line 124)
+//@ refuses: leads_back mem cannot see what a macro makes a part of (line 125)
 //@ run: tells_lines 64 16 buf:4096 buf:4096
-//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 131)
+//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 132)
 //@ run: gives_names 64 16 buf:4096 buf:4096
-//@ refuses: gives_names mem cannot see what a macro makes a part of (line 147)
+//@ refuses: gives_names mem cannot see what a macro makes a part of (line 148)
 //@ run: varies 64 16 buf:4096 buf:4096
-//@ refuses: varies mem cannot see what a macro makes a part of (line 140)
+//@ refuses: varies mem cannot see what a macro makes a part of (line 141)
 
 #define GROUP_SIZE 64
 #define READ_AND_MAP(i) (x[i] * y[i])
@@ -88,16 +88,17 @@ __kernel void parts(__global int *a, __global int *b)
 	atomic_xchg(&b[i + 64], SUM(i, 3));
 }
 
-/* Macros whose names are others': arguments stand behind these. */
-#define ADD_UP SUM
+/* Macros whose names are others', and one that took arguments before: these stand behind the others. */
+#undef PLUS
+#define PLUS SUM
 #define PICK AT
 __kernel void others_names(__global int *a, __global int *b)
 {
 	int i = get_global_id(0);
 
-	b[i] = ADD_UP(a[i], 1) * 2;
-	PICK(b, i + 64) = ADD_UP (i, /* ) */ 3);
-	atomic_xchg(&b[i + 128], ADD_UP(i, 3));
+	b[i] = PLUS(a[i], 1) * 2;
+	PICK(b, i + 64) = PLUS (i, /* ) */ 3);
+	atomic_xchg(&b[i + 128], PLUS(i, 3));
 }
 
 /* What stays as it is written, since it might mean something else. */
