@@ -153,6 +153,8 @@ static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 		REQUIRE(find(l, &to, "gpubpf_pc_%u", i) && branch(l, at) == to);
 	} else if (patch->kind == HIP_PATCH_END && (patch->probed || patch->counted)) {
 		REQUIRE(find(l, &to, patch->probed ? "gpubpf_leaving" : "gpubpf_ending", i) && branch(l, at) == to);
+	} else if (patch->kind == HIP_PATCH_FAR) {
+		REQUIRE(find(l, &to, HIP_STUB_WORD, patch->target) && branch(l, at) == to);
 	} else {
 		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
 		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; what is left out */

@@ -14,7 +14,15 @@
 #include "core/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
+#define HELD "control comes to the middle of a jump"
 #define PADDING 32           /* LLVM's disassembler dies of an instruction whose literal is cut off */
+
+/* A jump further than branches reach, as compilers make it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals, s_setpc_b64. */
+struct far {
+	uint32_t met;              /* of these instructions, one behind the other */
+	uint32_t reg, from;        /* the first register; where the first instruction is */
+	uint64_t to;
+};
 
 struct reader {
 	LLVMDisasmContextRef disasm;
@@ -25,6 +33,7 @@ struct reader {
 	uint32_t start;
 	uint64_t address;
 	struct hip_steps steps;    /* where callees are looked for */
+	struct far far;
 	bool indexed;              /* registers are named by an index, as far as the code was read */
 	uint32_t *pending;         /* offsets that control reaches */
 	uint32_t npending, room;
@@ -40,6 +49,8 @@ static int push(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
 		return refuse(r, "control leaves its code", off < 0 ? 0 : off);
+	if (r->code->words[off / 4] & HIP_WORD_HELD)
+		return refuse(r, HELD, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
 		return 0;
 	if (r->npending == r->room) {
@@ -219,6 +230,65 @@ static int take_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	return overlaps ? refuse(r, "control comes to the middle of an instruction", off) : 0;
 }
 
+static bool is_one_of(const char *name, const char *a, const char *b)
+{
+	return !strcmp(name, a) || !strcmp(name, b);
+}
+
+/* Of a literal to a register itself. */
+static bool adds_to(const char *operands, uint32_t size, uint32_t reg)
+{
+	unsigned to, from;
+	int end = 0;
+
+	return size == 8 && sscanf(operands, " s%3u, s%3u, %n", &to, &from, &end) == 2 && end && to == reg && from == reg;
+}
+
+static bool is_pair(const char *operands, uint32_t *reg)
+{
+	unsigned first, last;
+	int end = 0;
+
+	if (sscanf(operands, " s[%3u:%3u]%n", &first, &last, &end) != 2 || !end || last != first + 1)
+		return false;
+	*reg = first;
+	return true;
+}
+
+/* Is it the last instruction of a jump? */
+static bool jumps_far(struct reader *r, const char *name, const char *operands, uint32_t off, uint32_t size)
+{
+	struct far *f = &r->far;
+	uint32_t met = f->met, reg;
+
+	if (r->how & (HIP_READ_FUNCTION | HIP_READ_TWIN) || is_one_of(name, "s_nop", "s_wait_alu") || !strcmp(name, "s_delay_alu"))
+		return false;
+	f->met = 0;
+	if (!strcmp(name, "s_getpc_b64") && is_pair(operands, &reg)) {
+		*f = (struct far){ 1, reg, off, off + 4 };
+	} else if (met == 1 && is_one_of(name, "s_add_u32", "s_add_co_u32") && adds_to(operands, size, f->reg)) {
+		f->to += word_at(r, off + 4);
+		f->met = 2;
+	} else if (met == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") && adds_to(operands, size, f->reg + 1)) {
+		f->to += (uint64_t)word_at(r, off + 4) << 32;
+		f->met = 3;
+	}
+	return met == 3 && !strcmp(name, "s_setpc_b64") && is_pair(operands, &reg) && reg == f->reg;
+}
+
+/* The jump is a branch in the twin: what was computed goes nowhere else, and no one comes with something else. */
+static int note_far(struct reader *r, uint32_t off)
+{
+	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR, off);
+
+	if (!patch)
+		return -ENOMEM;
+	patch->target = r->far.to;
+	for (uint32_t at = r->far.from + 4; at <= off; at += 4)
+		r->code->words[at / 4] |= HIP_WORD_HELD;
+	return 0;
+}
+
 /* What single instructions do that programs can stand at. */
 static int note_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
@@ -315,12 +385,15 @@ static int straight(struct reader *r, uint32_t off)
 {
 	uint32_t clause = 0;
 
+	r->far.met = 0;
 	while (!(r->code->words[off / 4] & HIP_WORD_BEGINS)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
 		uint32_t npatches = r->code->npatches;
 		enum hip_flow flow;
+		int64_t target;
+		bool far;
 		int err;
 
 		if (!n || n > r->size - off)
@@ -328,14 +401,16 @@ static int straight(struct reader *r, uint32_t off)
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
-		flow = flow_here(r, mnemonic);
+		far = jumps_far(r, mnemonic, operands, off, n);
+		flow = far ? HIP_BRANCHES : flow_here(r, mnemonic);
+		target = far ? (int64_t)r->far.to : (int32_t)target_of(r, off);
 		if (flow == HIP_UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
 		err = take_words(r, mnemonic, off, n, &clause);
 		if (!err)
-			err = note(r, mnemonic, operands, off);
+			err = far ? note_far(r, off) : note(r, mnemonic, operands, off);
 		if (!err && r->how & HIP_READ_CALLS)
-			err = hip_steps_add(&r->steps, mnemonic, operands, off, flow, target_of(r, off));
+			err = hip_steps_add(&r->steps, far ? "s_branch" : mnemonic, far ? "" : operands, off, flow, target);
 		if (r->code->npatches > npatches) {
 			r->code->patches[npatches].size = n;
 			describe(r, &r->code->patches[npatches], mnemonic, operands);
@@ -343,7 +418,7 @@ static int straight(struct reader *r, uint32_t off)
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == HIP_BRANCHES || flow == HIP_MAY_BRANCH))
-			err = push(r, (int32_t)target_of(r, off));
+			err = push(r, target);
 		if (err < 0 || flow == HIP_ENDS || flow == HIP_BRANCHES)
 			return err;
 		off += n;
@@ -466,7 +541,7 @@ static int read_all(struct reader *r, size_t start)
 	while (!err && r->npending) {
 		uint32_t off = r->pending[--r->npending];
 
-		err = straight(r, off);
+		err = r->code->words[off / 4] & HIP_WORD_HELD ? refuse(r, HELD, off) : straight(r, off);
 	}
 	if (!err && r->code->npatches)
 		qsort(r->code->patches, r->code->npatches, sizeof(*r->code->patches), by_offset);

@@ -19,6 +19,7 @@ struct hip_elf;
 enum hip_patch_kind {
 	HIP_PATCH_END,             /* s_endpgm */
 	HIP_PATCH_PC,              /* s_getpc_b64: where the code itself lies */
+	HIP_PATCH_FAR,             /* s_setpc_b64: a jump within the kernel, further than branches reach */
 	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
 	/* only where they are asked for: */
 	HIP_PATCH_ACCESS,          /* of memory */
@@ -44,7 +45,7 @@ struct hip_patch {
 	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
-	uint32_t target;           /* BRANCH, JUMP; CALL and TAIL in a twin: where it goes */
+	uint32_t target;           /* BRANCH, JUMP, FAR; CALL and TAIL in a twin: where it goes */
 	uint64_t callee;           /* CALL, TAIL: the function's address in the file; RETURN: none */
 	bool begins;               /* a function begins here */
 	bool again;                /* and control comes back to it */
@@ -66,6 +67,7 @@ enum hip_word {
 	HIP_WORD_INSIDE = 2,       /* it is another word of one */
 	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is its distance */
 	HIP_WORD_CLAUSE = 8,       /* an instruction that follows the one before it in a clause */
+	HIP_WORD_HELD = 16,        /* control comes from the one before it alone */
 };
 
 struct hip_code {

@@ -237,7 +237,7 @@ bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
 	else if (patch->kind == HIP_PATCH_CALL && t->draft->stands)
 		fprintf(t->f, "\ts_call_b64 s[%u:%u], " HIP_STUB_WORD "\n", patch->registers[0].first, patch->registers[0].first + 1,
 			patch->target);
-	else if (patch->kind == HIP_PATCH_TAIL && t->draft->stands)
+	else if (patch->kind == HIP_PATCH_FAR || (patch->kind == HIP_PATCH_TAIL && t->draft->stands))
 		fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", patch->target);
 	else
 		return false;

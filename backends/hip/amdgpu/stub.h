@@ -19,7 +19,7 @@
  *   gpubpf_place_<i>       around single instructions, see around.c
  *
  * The kernel's code is in segments, behind each of which are the stubs of its places, as far as branches reach: the first one's
- * end goes to the next. What is further away is reached over islands (listing.h).
+ * end goes to the next. What is further away is reached over islands (listing.h), by the kernel's own jumps too.
  *
  * With places of instructions in functions, or around calls, the functions that the kernel calls are behind its own code, and
  * calls go there, relative to where they stand.

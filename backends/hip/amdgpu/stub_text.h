@@ -40,7 +40,7 @@ static inline void hip_settle(struct hip_text *t)
 
 /* EXEC from s0 and s1. */
 void hip_set_exec(struct hip_text *t);
-/* What stands in the twin for an end of the kernel, or where it gives registers away; false: the kernel's own instruction. */
+/* What stands in the twin for an end of the kernel, where it gives registers away or goes far; false: the kernel's own instruction. */
 bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch);
 /* The initial state that a descriptor asks for. */
 void hip_give_state(struct hip_text *t, const struct hip_descriptor *d);
