@@ -2,7 +2,8 @@
 /*
  * twins TARGET IMAGE RUNS OBJECT: how long a twin takes to make, of the first kernel of a file, with the programs of OBJECT at
  * all places of their kinds in it that the target lists. Prints "PLACES MS MS": the first, for which the worker starts and reads
- * the image, and the least of RUNS later ones, each with its programs lowered; "validated" behind that in builds that do.
+ * the image, and the least of RUNS later ones, each with its programs lowered; "validated" behind that in builds that do. Where
+ * programs go through an assembler, what that takes is of neither: "assembled MS", the least, stands behind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "core/diag.h"
 #include "core/load/load.h"
+#include "core/worker/alike.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
@@ -21,6 +23,7 @@ static const struct target {
 	uint32_t warp;
 } targets[] = {
 	{ "ptx", "cuda", "sm_80", GPUBPF_IMAGE_PTX, 0, 32 },
+	{ "sass", "cuda", "sm_90", GPUBPF_IMAGE_CUBIN, 0, 32 },
 	{ "amdgpu", "hip", "gfx90a", GPUBPF_IMAGE_AMDGPU, 0, 64 },
 	{ "spirv", "opencl", "", GPUBPF_IMAGE_SPIRV, GPUBPF_CAP_X86, 1 },
 	{ "wrap", "opencl", "", GPUBPF_IMAGE_OPENCL_C, GPUBPF_CAP_X86, 1 },
@@ -107,18 +110,68 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 	return 0;
 }
 
+struct took {
+	double made, assembled; /* ms; the latter 0: nothing was */
+};
+
+/* The job's programs as machine code. */
+static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assembler, const struct gpubpf_target_info *target,
+		    const struct gpubpf_lower_job *job, struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct took *took)
+{
+	struct gpubpf_twin_image text = { .piece[0].kind = target->output, .npieces = 1 };
+	struct gpubpf_lower_job reduced;
+	double from = now_ms();
+	char log[4096] = "";
+
+	if (gpubpf_job_reduce(job, &reduced) < 0 ||
+	    gpubpf_worker_emit(reader, target->name, &reduced, opts, &text.piece[0].blob, &diag) < 0)
+		return fail("emit");
+	took->made = now_ms() - from;
+	from = now_ms();
+	if (gpubpf_worker_build(assembler, job->caps, &text, code, log, sizeof(log), &diag) < 0)
+		return fail(log[0] ? log : "assemble");
+	took->assembled = now_ms() - from;
+	opts->probes = code->piece[0].blob.data;
+	opts->probes_size = code->piece[0].blob.size;
+	free(text.piece[0].blob.data);
+	free((void *)reduced.sites);
+	return 0;
+}
+
+static int make(const struct target *t, const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+		struct gpubpf_worker *reader, struct gpubpf_worker *assembler, struct took *took)
+{
+	const struct gpubpf_target_info *target = gpubpf_target_find(t->name);
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_twin_image twin, code = { 0 };
+	double from;
+
+	*took = (struct took){ 0 };
+	if (target->assembled && assemble(reader, assembler, target, job, &opts, &code, took))
+		return 1;
+	from = now_ms();
+	if (gpubpf_worker_inject(reader, t->name, image, job, &opts, &twin, &diag) < 0)
+		return fail("inject");
+	took->made += now_ms() - from;
+	gpubpf_twin_image_finish(&code);
+	if (!twin.ntwins) {
+		fprintf(stderr, "refused: %s\n", twin.nrefused ? twin.refused[0].reason : "");
+		return 1;
+	}
+	gpubpf_twin_image_finish(&twin);
+	return 0;
+}
+
 static int measure(const struct target *t, const struct gpubpf_image *image, struct gpubpf_lower_job *job, int runs)
 {
-	struct gpubpf_worker_opts how = { .kind = gpubpf_target_find(t->name)->worker };
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_worker_opts how = { .kind = gpubpf_target_find(t->name)->worker }, with = { .kind = GPUBPF_WORKER_ASSEMBLE };
+	struct gpubpf_worker *worker, *assembler = NULL;
 	struct gpubpf_site_desc sites[GPUBPF_NSITES];
 	struct gpubpf_kernel_info *kernels;
-	struct gpubpf_twin_image twin;
-	struct gpubpf_worker *worker;
-	double first = 0, least = 0;
+	struct took first, least, took;
 	uint32_t n, k = 0;
 
-	if (gpubpf_worker_create(&how, &worker) < 0 ||
+	if (gpubpf_worker_create(&how, &worker) < 0 || gpubpf_worker_create(&with, &assembler) < 0 ||
 	    gpubpf_worker_inspect(worker, t->name, image, job->caps, &kernels, &n, &diag) < 0)
 		return fail("inspect");
 	while (k < n && kernels[k].flags & GPUBPF_KINFO_FUNCTION)
@@ -126,25 +179,20 @@ static int measure(const struct target *t, const struct gpubpf_image *image, str
 	if (k == n || fill(job, sites, &kernels[k], job->caps, gpubpf_target_find(t->name)) < 0)
 		return fail("no kernel");
 	gpubpf_worker_destroy(worker);
-	if (gpubpf_worker_create(&how, &worker) < 0)
+	if (gpubpf_worker_create(&how, &worker) < 0 || make(t, image, job, worker, assembler, &first))
 		return 1;
-	for (int i = 0; i <= runs; i++) {
-		double from = now_ms(), took;
-
-		if (gpubpf_worker_inject(worker, t->name, image, job, &opts, &twin, &diag) < 0)
-			return fail("inject");
-		took = now_ms() - from;
-		if (!twin.ntwins) {
-			fprintf(stderr, "refused: %s\n", twin.nrefused ? twin.refused[0].reason : "");
+	least = (struct took){ 1e9, 1e9 };
+	for (int i = 0; i < runs; i++) {
+		if (make(t, image, job, worker, assembler, &took))
 			return 1;
-		}
-		gpubpf_twin_image_finish(&twin);
-		if (!i)
-			first = took;
-		else if (!least || took < least)
-			least = took;
+		least.made = took.made < least.made ? took.made : least.made;
+		least.assembled = took.assembled < least.assembled ? took.assembled : least.assembled;
 	}
-	printf("%u %.2f %.2f%s\n", job->ninsertions, first, least, GPUBPF_VALIDATE ? " validated" : "");
+	printf("%u %.2f %.2f%s", job->ninsertions, first.made, least.made, GPUBPF_VALIDATE ? " validated" : "");
+	if (first.assembled)
+		printf(" assembled %.2f", least.assembled);
+	putchar('\n');
+	gpubpf_worker_destroy(assembler);
 	gpubpf_worker_destroy(worker);
 	return 0;
 }

@@ -379,6 +379,8 @@ static int check_times(struct checked *c)
 		struct sass_insn insn = insn_at(c, i);
 		const struct sass_form *form = sass_form_find(sass_opcode(insn));
 		bool fixed = !sass_is_slow(insn);
+		struct sass_operand result;
+		unsigned written;
 
 		if (sass_check_is_moved(c, i))
 			continue;
@@ -391,10 +393,12 @@ static int check_times(struct checked *c)
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
 			return sass_check_wrong(c, i, "a probe reads a predicate of its own too soon");
-		for (unsigned k = 0; k < sass_operand(form, insn, 0).n; k++)
-			reg[(sass_operand(form, insn, 0).reg + k) & 255] = fixed ? now + SOONEST - half_earlier(insn) : 0;
+		result = sass_operand(form, insn, 0);
+		for (unsigned k = 0; k < result.n; k++)
+			reg[(result.reg + k) & 255] = fixed ? now + SOONEST - half_earlier(insn) : 0;
+		written = fixed ? sass_predicates_written(insn) : 0;
 		for (unsigned p = 0; p < SASS_PT; p++)
-			if (fixed && sass_predicates_written(insn) >> p & 1)
+			if (written >> p & 1)
 				predicate[p] = now + SOONEST_GUARD;
 		now += sass_passes(insn);
 	}

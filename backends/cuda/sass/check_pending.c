@@ -20,6 +20,7 @@ struct pending_kind {
 
 struct pending {
 	struct pending_kind written, read;
+	unsigned top;                      /* registers from there on were not met; 0: nothing was */
 };
 
 /* All accesses of memory go through one unit, which reads their registers in their order: compilers write again what STL stores
@@ -42,9 +43,9 @@ static bool is_plain_load(struct sass_insn insn)
 }
 
 /* Units that are slow work in order: what one of them did has been done when its later work has. */
-static void settle_before(struct pending_kind *p, uint32_t setter, uint16_t by)
+static void settle_before(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
 {
-	for (unsigned r = 0; r < 256; r++)
+	for (unsigned r = 0; r < top; r++)
 		if (p->boards[r] && p->by[r] == by && !p->mixed[r] && p->at[r] <= setter)
 			p->boards[r] = 0;
 }
@@ -55,22 +56,24 @@ static void settle_written(struct checked *c, struct pending *p, uint32_t setter
 	struct sass_insn insn = insn_at(c, setter);
 
 	if (sass_op_find(sass_opcode(insn))->class == SASS_SLOW)
-		settle_before(&p->written, setter, sass_opcode(insn) & 0x1ff);
+		settle_before(&p->written, p->top, setter, sass_opcode(insn) & 0x1ff);
 	if (unit_of(insn) == ACCESSES && sass_field(insn, 12, 4) == SASS_PT)
-		settle_before(&p->read, setter, ACCESSES);
+		settle_before(&p->read, p->top, setter, ACCESSES);
 }
 
 /* Who has written its result has read what it needed. */
-static void settle_reads(struct checked *c, struct pending_kind *read, unsigned boards)
+static void settle_reads(struct checked *c, struct pending_kind *read, unsigned top, unsigned boards)
 {
-	for (unsigned r = 0; r < 256; r++)
+	for (unsigned r = 0; r < top; r++)
 		if (read->boards[r] && !read->again[r] && boards >> sass_write_board(insn_at(c, read->at[r])) & 1)
 			read->boards[r] = 0;
 }
 
 static void arrive(struct checked *c, struct pending *p, unsigned boards)
 {
-	settle_reads(c, &p->read, boards);
+	if (!boards || !p->top)
+		return;
+	settle_reads(c, &p->read, p->top, boards);
 	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
 		for (unsigned k = 0; boards >> b & 1 && k < SETTERS; k++) {
 			uint32_t writer = p->written.setter[b][k], reader = p->read.setter[b][k];
@@ -78,10 +81,10 @@ static void arrive(struct checked *c, struct pending *p, unsigned boards)
 			if (writer)
 				settle_written(c, p, writer);
 			if (reader)
-				settle_before(&p->read, reader, unit_of(insn_at(c, reader)));
+				settle_before(&p->read, p->top, reader, unit_of(insn_at(c, reader)));
 			p->written.setter[b][k] = p->read.setter[b][k] = 0;
 		}
-	for (unsigned r = 0; boards && r < 256; r++) {
+	for (unsigned r = 0; r < p->top; r++) {
 		p->written.boards[r] &= ~boards;
 		p->read.boards[r] &= ~boards;
 	}
@@ -113,6 +116,7 @@ static void note_operand(struct checked *c, struct pending *p, const struct sass
 		kind->by[r] = by;
 		kind->at[r] = i;
 		note_setter(c, kind, board, i);
+		p->top = r < p->top ? p->top : r + 1;
 	}
 }
 
@@ -147,20 +151,26 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 {
 	struct sass_insn insn = insn_at(c, i);
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_operand operands[SASS_OPERANDS];
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
+		const struct sass_operand *x = &operands[o];
 
-		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
-			if (p->written.boards[r] || (x.written && still_reads(c, &p->read, r, i)))
+		operands[o] = sass_operand(form, insn, o);
+		for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++)
+			if (p->written.boards[r] || (x->written && still_reads(c, &p->read, r, i)))
 				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
 	}
-	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
-
-		note_operand(c, p, &x, insn, i);
-	}
+	if (sass_boards_set(insn))
+		for (unsigned o = 0; o < SASS_OPERANDS; o++)
+			note_operand(c, p, &operands[o], insn, i);
 	return 0;
+}
+
+static void forget(struct pending *p)
+{
+	if (p->top)
+		*p = (struct pending){ 0 };
 }
 
 /* Along the code; behind a jump nothing is known to be pending. */
@@ -173,14 +183,16 @@ int sass_check_pending(struct checked *c)
 		struct sass_insn insn = insn_at(c, i);
 		uint32_t opcode = sass_opcode(insn);
 
-		if (sass_check_is_moved(c, i) || i == c->entry)
-			pending = (struct pending){ 0 };
-		if (sass_check_is_moved(c, i))
+		bool moved = sass_check_is_moved(c, i);
+
+		if (moved || i == c->entry)
+			forget(&pending);
+		if (moved)
 			continue;
 		arrive(c, &pending, sass_waits(insn));
 		err = check_operands(c, &pending, i);
 		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
-			pending = (struct pending){ 0 };
+			forget(&pending);
 	}
 	return err;
 }

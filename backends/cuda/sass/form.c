@@ -24,11 +24,72 @@ static const struct wide {
 #define FIRST_WIDE 120             /* the first architecture that has them */
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 
+static enum sass_width width_of(char kind)
+{
+	switch (kind) {
+	case '-':
+		return SASS_NO_OPERAND;
+	case 'D': case 'S': case 'U': case 'V':
+		return SASS_TWO;
+	case 'm': case 'w':
+		return SASS_BY_ACCESS;
+	case 'a':
+		return SASS_BY_ATOMIC;
+	case 'q': case 'n':
+		return SASS_TWO_IF_WIDE;
+	case 'p':
+		return SASS_TWO_BY_72;
+	case 'x':
+		return SASS_TWO_BY_73;
+	case 'y':
+		return SASS_ONE_BY_91;
+	default:
+		return SASS_ONE;
+	}
+}
+
+#define KIND(letter) (1ull << ((letter) - '@'))
+#define READ (KIND('r') | KIND('u') | KIND('i') | KIND('e') | KIND('R'))
+#define WRITTEN (KIND('w') | KIND('v') | KIND('W'))
+
+struct sass_by_opcode sass_by_opcode[OPCODES];
+
+static void find_opcode(const struct sass_form *form, struct sass_by_opcode *of)
+{
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		of->operand[o].width = width_of(form->operands[o]);
+		of->operand[o].uniform = sass_is_uniform_kind(form->operands[o]);
+	}
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
+		char kind = form->predicates[f];
+
+		if (kind < '@')
+			continue;
+		of->read |= (READ & KIND(kind) ? 1u : 0) << f;
+		of->written |= (WRITTEN & KIND(kind) ? 1u : 0) << f;
+	}
+}
+
+__attribute__((constructor)) static void find_opcodes(void)
+{
+	for (uint32_t opcode = 0; opcode < OPCODES; opcode++)
+		if (forms[opcode].opcode)
+			find_opcode(&forms[opcode], &sass_by_opcode[opcode]);
+	for (uint8_t i = sizeof(wides) / sizeof(*wides); i; i--) {
+		struct sass_by_opcode *of = &sass_by_opcode[wides[i - 1].opcode];
+
+		of->wide = i;
+		of->wide_end = of->wide_end ? of->wide_end : i + 1;
+	}
+}
+
 static const struct wide *find_wide(struct sass_insn insn)
 {
-	for (size_t i = 0; i < sizeof(wides) / sizeof(*wides); i++)
-		if (wides[i].opcode == sass_opcode(insn) && (insn.hi & wides[i].known_by) == wides[i].known_by)
-			return &wides[i];
+	const struct sass_by_opcode *of = &sass_by_opcode[sass_opcode(insn)];
+
+	for (uint8_t i = of->wide; i < of->wide_end; i++)
+		if (wides[i - 1].opcode == sass_opcode(insn) && (insn.hi & wides[i - 1].known_by) == wides[i - 1].known_by)
+			return &wides[i - 1];
 	return NULL;
 }
 
@@ -64,37 +125,20 @@ static unsigned atomic_width(struct sass_insn insn)
 	return registers[sass_field(insn, 73, 3)];
 }
 
-static unsigned width(char kind, struct sass_insn insn)
+unsigned sass_width(enum sass_width by, struct sass_insn insn)
 {
-	switch (kind) {
-	case 'D': case 'S': case 'U': case 'V':
-		return 2;
-	case 'm': case 'w':
-		return access_width(insn);
-	case 'a':
-		return atomic_width(insn);
-	case 'q': case 'n':
-		return sass_is_wide(insn) ? 2 : 1;
-	case 'p':
-		return sass_field(insn, 72, 1) ? 2 : 1;
-	case 'x':
-		return sass_field(insn, 73, 1) ? 2 : 1;
-	default:
-		return 1;
+	switch (by) {
+	case SASS_NO_OPERAND: return 0;
+	case SASS_ONE: return 1;
+	case SASS_TWO: return 2;
+	case SASS_BY_ACCESS: return access_width(insn);
+	case SASS_BY_ATOMIC: return atomic_width(insn);
+	case SASS_TWO_IF_WIDE: return 1 + sass_is_wide(insn);
+	case SASS_TWO_BY_72: return 1 + sass_field(insn, 72, 1);
+	case SASS_TWO_BY_73: return 1 + sass_field(insn, 73, 1);
+	case SASS_ONE_BY_91: return sass_field(insn, 91, 1);
 	}
-}
-
-struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
-{
-	char kind = form->operands[i];
-	bool uniform = sass_is_uniform_kind(kind);
-	struct sass_operand o = { .at = sass_operand_at[i], .uniform = uniform, .written = i == 0 };
-
-	if (kind == '-' || (kind == 'y' && !sass_field(insn, 91, 1)))
-		return o;
-	o.reg = sass_field(insn, o.at, uniform ? 6 : 8);
-	o.n = o.reg == (uniform ? SASS_URZ : SASS_RZ) ? 0 : width(kind, insn);
-	return o;
+	return 0;
 }
 
 #define ALWAYS_TRUE (1u << SASS_PT | 1u << (SASS_WARPS + SASS_PT))
@@ -111,17 +155,14 @@ bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn
 	}
 }
 
-/* Those in fields of these kinds. */
-static unsigned predicates(struct sass_insn insn, const char *kinds)
+static unsigned predicates(struct sass_insn insn, unsigned fields)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	const struct sass_form *form = &forms[sass_opcode(insn)];
 	unsigned set = 0;
 
-	for (unsigned f = 0; form && f < SASS_PREDICATE_FIELDS; f++) {
-		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
+	for (; fields; fields &= fields - 1) {
+		unsigned f = __builtin_ctz(fields), p = sass_field(insn, sass_predicate_at[f], 3);
 
-		if (!form->predicates[f] || !strchr(kinds, form->predicates[f]))
-			continue;
 		if (f == SASS_P_MASK)
 			set |= sass_field(insn, sass_predicate_at[f], SASS_PT);
 		else
@@ -133,12 +174,12 @@ static unsigned predicates(struct sass_insn insn, const char *kinds)
 
 unsigned sass_predicates_read(struct sass_insn insn)
 {
-	return predicates(insn, "ruieR");
+	return predicates(insn, sass_by_opcode[sass_opcode(insn)].read);
 }
 
 unsigned sass_predicates_written(struct sass_insn insn)
 {
-	return predicates(insn, "wvW");
+	return predicates(insn, sass_by_opcode[sass_opcode(insn)].written);
 }
 
 static bool is_idle_lds(struct sass_insn insn)

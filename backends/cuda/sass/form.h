@@ -65,8 +65,38 @@ struct sass_operand {
 	bool uniform, written;
 };
 
-/* Operand i of the instruction; n 0 if the field holds none. */
-struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i);
+/* How many registers an operand has: some of the instruction's bits say it. */
+enum sass_width {
+	SASS_NO_OPERAND, SASS_ONE, SASS_TWO, SASS_BY_ACCESS, SASS_BY_ATOMIC, SASS_TWO_IF_WIDE, SASS_TWO_BY_72, SASS_TWO_BY_73,
+	SASS_ONE_BY_91,
+};
+unsigned sass_width(enum sass_width by, struct sass_insn insn);
+
+/* Of each opcode what the checker's passes ask of every instruction, as forms have it: fields of predicates, as bits, that are
+ * read and written; which instructions of 64 bits it may be. Filled in before main(). */
+extern struct sass_by_opcode {
+	struct {
+		uint8_t width; /* enum sass_width */
+		bool uniform;
+	} operand[SASS_OPERANDS];
+	uint16_t read, written;
+	uint8_t wide, wide_end;
+} sass_by_opcode[];
+
+/* Operand i of the instruction; n 0 if the field holds none, and then so is reg. */
+static inline struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
+{
+	unsigned by = sass_by_opcode[form->opcode].operand[i].width;
+	struct sass_operand o = { .at = sass_operand_at[i], .uniform = sass_by_opcode[form->opcode].operand[i].uniform, .written = i == 0 };
+
+	if (by > SASS_TWO)
+		by = sass_width(by, insn);
+	if (!by)
+		return o;
+	o.reg = sass_field(insn, o.at, o.uniform ? 6 : 8);
+	o.n = o.reg == (o.uniform ? SASS_URZ : SASS_RZ) ? 0 : by;
+	return o;
+}
 
 /* Predicates that an instruction of a form that probes may have reads, or writes, if it is carried out: lanes' as bits 0..6,
  * the warp's own from SASS_WARPS on. */
