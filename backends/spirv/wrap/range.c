@@ -339,16 +339,77 @@ static int shape_at(struct reader *r, struct span *s, const struct cl_range *ran
 	return s->shape;
 }
 
+/* -- where a text ends -- */
+
+/* Behind the comment or literal that begins there; `at` itself: none does. */
+static size_t behind(const char *text, size_t at, size_t size)
+{
+	char first = text[at], second = at + 1 < size ? text[at + 1] : 0;
+	size_t i = at + 1;
+
+	if (first == '/' && second == '*') {
+		for (i = at + 3; i < size && !(text[i - 1] == '*' && text[i] == '/'); i++)
+			;
+	} else if (first == '/' && second == '/') {
+		while (i < size && text[i] != '\n')
+			i++;
+	} else if (first == '"' || first == '\'') {
+		for (; i < size && text[i] != first && text[i] != '\n'; i++)
+			i += text[i] == '\\';
+	} else {
+		return at;
+	}
+	return i < size ? i + 1 : size;
+}
+
+static int open_at(const char *text, const struct cl_range *range, size_t size)
+{
+	int depth = 0;
+
+	for (size_t at = range->start, next; at < range->end; at = next) {
+		next = behind(text, at, size);
+		if (next == at)
+			depth += (text[at] == '(') - (text[next++] == ')');
+	}
+	return depth;
+}
+
+/* A vector of one value, (float4)(x), ends for clang with the value: the parenthesis that is open there is its own. False: it is
+ * not closed. */
+static bool close_range(const struct reader *r, struct cl_range *range)
+{
+	const char *text = r->source->text;
+	size_t size = r->source->size, at = range->end;
+	int depth = open_at(text, range, size);
+
+	for (uint32_t i = 0; i < r->nexpansions; i++) /* what a macro's own text begins ends with its use */
+		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end && range->end < r->expansion[i].end)
+			return true;
+	while (depth > 0 && at < size && (isspace((unsigned char)text[at]) || strchr("/\\)", text[at]))) {
+		size_t next = text[at] == '/' ? behind(text, at, size) : at + 1;
+
+		if (next == at)
+			return false;
+		if (text[at] == ')') {
+			depth--;
+			range->end = next;
+		}
+		at = next;
+	}
+	return depth <= 0;
+}
+
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent)
 {
 	struct cl_range range = { 0 };
 	bool first, last, edge = false, same;
-	int shape = ATOM;
+	int shape;
 
 	range.start = offset_of(r, clang_getRangeStart(extent), &first);
 	range.end = offset_of(r, clang_getRangeEnd(extent), &last);
 	if (!first || !last || range.start >= range.end || range.end > r->source->size)
 		return range;
+	shape = close_range(r, &range) ? ATOM : OPEN;
 	for (uint32_t i = 0; i < r->nexpansions; i++) {
 		struct span *s = &r->expansion[i];
 		int one = s->start < range.end && range.start < s->reach ? shape_at(r, s, &range, &edge) : ATOM;

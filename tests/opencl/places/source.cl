@@ -43,6 +43,8 @@
 //@ run: arrows 64 16 buf:4096 buf:4096
 //@ refuses: places_of mem outside of the function
 //@ run: places_of 64 16 buf:4096 buf:4096
+//@ run: ones 64 16 buf:8192 buf:8192
+//@ mem: ones mem 447:5628 mem.local 256:3328
 
 /* stores of 0 to two places, of a load to two */
 __kernel void chains(__global int *a, __global int *b)
@@ -248,4 +250,20 @@ __kernel void places_of(__global int *a, __global int *b)
 	two[0].x = i;
 	two[1] = two[0];
 	b[i] = two[i & 1].x;
+}
+
+/* vectors of one value, whose last parenthesis clang does not count in */
+#define WIDE(x) (float4)(x)
+#define TWICE(x, y) ((x) + (float4)(y))
+__kernel void ones(__global float4 *a, __global float4 *b)
+{
+	int i = get_global_id(0);
+	float4 own[2];
+
+	a[i] = (float4)(i + 1);
+	own[i & 1] = (float4) ( a[i].x /* ) isn't " it */ );
+	own[~i & 1] = (float4)((float4)(i));
+	b[i] = TWICE(own[0], own[1].y);
+	b[i + 64] = any(b[i] > WIDE(2)) ? (float4)(b[i].x) : (float4)(0.5f, 1, 2, 3);
+	vstore4((float4)(7), i + 128, (__global float *)b);
 }
