@@ -17,6 +17,7 @@ struct node {
 	const void *edges;
 	size_t ndeps;
 	struct cuda_any_node *any;
+	CUresult (*next_any)(const struct node *n, struct cuda_any_node *any);
 };
 
 static CUresult run_node(const struct cuda_call *c, CUfunction f)
@@ -132,41 +133,51 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, 
 
 /* ---- the same by nodes of any type: the driver gets a copy that holds the twin ---- */
 
-static CUresult call_any(const struct node *n, struct cuda_any_node *any)
+static CUresult add_any(const struct node *n, struct cuda_any_node *any)
 {
-	if (n->graph && n->edges != (void *)-1)
-		return cuda_next.cuGraphAddNode_v2(n->made, n->graph, n->deps, n->edges, n->ndeps, any);
-	if (n->graph)
-		return cuda_next.cuGraphAddNode(n->made, n->graph, n->deps, n->ndeps, any);
-	return n->ready ? cuda_next.cuGraphExecNodeSetParams(n->ready, n->node, any) :
-			  cuda_next.cuGraphNodeSetParams(n->node, any);
+	return cuda_next.cuGraphAddNode(n->made, n->graph, n->deps, n->ndeps, any);
 }
 
-static CUresult next_any(const struct node *n, const struct cuda_kernel_node *kernel)
+static CUresult add_any_v2(const struct node *n, struct cuda_any_node *any)
+{
+	return cuda_next.cuGraphAddNode_v2(n->made, n->graph, n->deps, n->edges, n->ndeps, any);
+}
+
+static CUresult set_any(const struct node *n, struct cuda_any_node *any)
+{
+	return cuda_next.cuGraphNodeSetParams(n->node, any);
+}
+
+static CUresult exec_any(const struct node *n, struct cuda_any_node *any)
+{
+	return cuda_next.cuGraphExecNodeSetParams(n->ready, n->node, any);
+}
+
+static CUresult call_any(const struct node *n, const struct cuda_kernel_node *kernel)
 {
 	struct cuda_any_node copy;
 
 	if (kernel == n->kernel)
-		return call_any(n, n->any);
+		return n->next_any(n, n->any);
 	copy = *n->any;
 	copy.kernel = *kernel;
-	return call_any(n, &copy);
+	return n->next_any(n, &copy);
 }
 
 static CUresult any_node(struct node *n)
 {
 	if (!n->any || n->any->type)
-		return call_any(n, n->any);
+		return n->next_any(n, n->any);
 	n->kernel = &n->any->kernel;
 	n->v2 = true;
-	n->next = next_any;
+	n->next = call_any;
 	return with_twin(n);
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
 			struct cuda_any_node *any)
 {
-	struct node n = { .any = any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = (void *)-1 };
+	struct node n = { .any = any, .next_any = add_any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
 	return cuda_next_init() && cuda_next.cuGraphAddNode ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
@@ -174,21 +185,21 @@ CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dep
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges,
 			   size_t ndeps, struct cuda_any_node *any)
 {
-	struct node n = { .any = any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges };
+	struct node n = { .any = any, .next_any = add_any_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges };
 
 	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, struct cuda_any_node *any)
 {
-	struct node n = { .any = any, .node = node };
+	struct node n = { .any = any, .next_any = set_any, .node = node };
 
 	return cuda_next_init() && cuda_next.cuGraphNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cuda_any_node *any)
 {
-	struct node n = { .any = any, .node = node, .ready = ready };
+	struct node n = { .any = any, .next_any = exec_any, .node = node, .ready = ready };
 
 	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }

@@ -311,6 +311,27 @@ static void slowly(void)
 	told("scale", 2, 2 * 3 * 64);
 }
 
+/* The same by nodes of any type, and what there is no graph for. */
+static void any_nodes(CUfunction f, CUgraph graph, CUgraphExec ready, const struct cuda_kernel_node *params)
+{
+	struct cuda_any_node any = { .kernel = *params };
+	CUgraphNode node;
+
+	any.kernel.f = f;
+	any.kernel.gx = 1;
+	GOOD(cuGraphAddNode(&node, graph, NULL, 0, &any));
+	printf("of no graph: %d\n", cuGraphAddNode(&node, NULL, NULL, 0, &any));
+	any.kernel.gx = 7;
+	printf("of none that is ready: %d\n", cuGraphExecNodeSetParams(NULL, node, &any));
+	GOOD(cuGraphLaunch(ready, NULL));
+	any.kernel.gx = 3;
+	GOOD(cuGraphNodeSetParams(node, &any));
+	GOOD(cuGraphLaunch(ready, NULL));
+	any.kernel.gx = 5;
+	GOOD(cuGraphExecNodeSetParams(ready, node, &any));
+	GOOD(cuGraphLaunch(ready, NULL));
+}
+
 static void nodes(void)
 {
 	CUdeviceptr word;
@@ -341,9 +362,10 @@ static void nodes(void)
 	params.gx = 4;
 	GOOD(cu.cuGraphExecKernelNodeSetParams_v2(ready, second, &params));
 	GOOD(cuGraphLaunch(ready, NULL));
+	any_nodes(scale, graph, ready, &params);
 	printf("word %u\n", *to_host(word));
-	told("scale", 2, 2 * 128);
-	told("other", 2, 128 + 256);
+	told("scale", 5, 5 * 128 + (1 + 3 + 5) * 64);
+	told("other", 2, 128 + 4 * 256);
 }
 
 /* Grids that fit the device all at once, with the twin's registers only an eighth of it, or not at all: the original runs

@@ -512,6 +512,22 @@ FAKE_EXPORT CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNo
 	return set_node(node, params, false);
 }
 
+/* Nodes of any type: kernels alone. */
+FAKE_EXPORT CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps, struct cuda_any_node *any)
+{
+	return graph && any && !any->type ? add_node(node, graph, &any->kernel, true) : FAKE_INVALID_VALUE;
+}
+
+FAKE_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, struct cuda_any_node *any)
+{
+	return node && any && !any->type ? set_node(node, &any->kernel, true) : FAKE_INVALID_VALUE;
+}
+
+FAKE_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cuda_any_node *any)
+{
+	return ready ? cuGraphNodeSetParams(node, any) : FAKE_INVALID_VALUE;
+}
+
 FAKE_EXPORT CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n)
 {
 	size_t i = 0;
