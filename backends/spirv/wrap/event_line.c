@@ -79,7 +79,7 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 		if ((s->start < range->start && range->start < s->end) || (s->start < range->end && range->end < s->end))
 			return false;
 	}
-	return in_main && range->start < range->end && range->end <= r->source->size;
+	return in_main && range->start < range->end && range->end <= r->source->size && clread_close(r, range);
 }
 
 /* With the semicolon, where there is one; false: it ends in another way than by it or by a brace. */

@@ -374,9 +374,8 @@ static int open_at(const char *text, const struct cl_range *range, size_t size)
 	return depth;
 }
 
-/* A vector of one value, (float4)(x), ends for clang with the value: the parenthesis that is open there is its own. False: it is
- * not closed. */
-static bool close_range(const struct reader *r, struct cl_range *range)
+/* Of a vector of one value. */
+bool clread_close(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;
 	size_t size = r->source->size, at = range->end;
@@ -409,7 +408,7 @@ struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struc
 	range.end = offset_of(r, clang_getRangeEnd(extent), &last);
 	if (!first || !last || range.start >= range.end || range.end > r->source->size)
 		return range;
-	shape = close_range(r, &range) ? ATOM : OPEN;
+	shape = clread_close(r, &range) ? ATOM : OPEN;
 	for (uint32_t i = 0; i < r->nexpansions; i++) {
 		struct span *s = &r->expansion[i];
 		int one = s->start < range.end && range.start < s->reach ? shape_at(r, s, &range, &edge) : ATOM;

@@ -85,6 +85,9 @@ bool clread_repeats(struct reader *r, CXSourceRange body);
 /* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
  * parentheses do. */
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
+/* A vector of one value, (float4)(x), ends for clang with the value: the parenthesis that is open there is its own. False: it is
+ * not closed. */
+bool clread_close(const struct reader *r, struct cl_range *range);
 
 bool clread_body(struct reader *r, CXCursor definition, struct cl_body *body);
 /* When all uses of macros are known: how far they reach. */

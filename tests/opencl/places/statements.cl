@@ -51,3 +51,14 @@ kernel void unrolled(global uint *out)
 		n += t;
 	out[get_global_id(0)] = n;
 }
+
+// vectors of one value end a statement
+//@ run: wide 64 16 buf:4096
+//@ mem: wide line 192:0
+kernel void wide(global float4 *out)
+{
+	uint i = get_global_id(0);
+
+	out[i] = (float4)(i);
+	out[i] += (float4) ( 1.0f /* ) */ );
+}
