@@ -494,13 +494,15 @@ static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_s
 static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
 {
 	const struct gpubpf_twin_entry *entry = find_entry(set, choice->kernel->name);
+	bool nothing = entry && !entry->twin[0] && !entry->reason[0];
 	struct gpubpf_hook_twin what;
 	struct gpubpf_why why = {0};
 	int err;
 
-	b->listed = entry && !entry->twin[0] && !entry->reason[0]; /* it could be probed, and nothing is to be */
+	b->listed = nothing && !set->before.text[0]; /* it could be probed, and nothing is to be */
 	if (!entry || !entry->twin[0]) {
-		refuse_set(b, set, entry ? entry->reason : "the session knows no such kernel in the program");
+		refuse_set(b, set, !entry ? "the session knows no such kernel in the program" :
+				   nothing && !b->listed ? "its other form has no place of a program's" : entry->reason);
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
