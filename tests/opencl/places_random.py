@@ -36,7 +36,8 @@ class Kernel:
         r = self.rng
         forms = ["i", "l", "n", f"{r.randint(-9, 99)}", "x", "in[{}]", "table[({}) & 7]", "c[({}) & 15]", "p[({}) & 7]",
                  "own[{}]", "weigh(in, {})", "convert_int_sat(f)", "s[l]", "(int)bytes[({}) & 63]", "(int)wide[i & 31]",
-                 "(int)((uint)({}) + ({}))", "(int)((uint)({}) * ({}))", "({} ^ {})", "({} > {} ? {} : {})"]
+                 "(int)((uint)({}) + ({}))", "(int)((uint)({}) * ({}))", "({} ^ {})", "({} > {} ? {} : {})",
+                 "((int4)({})).z", "((int2)({}, in[i])).x"]
         if not self.local:
             forms.remove("s[l]")
         form = r.choice(forms[:5] if deep > 2 else forms)
@@ -50,7 +51,7 @@ class Kernel:
     def float_(self, deep=0):
         r = self.rng
         forms = ["f", f"{r.randint(1, 99)}.25f", "g[({}) & 127]", "(float)({})", "([] * [])", "([] + [])", "([] - []) * 0.5f",
-                 "fabs([])", "sqrt(fabs([]))", "fma([], [], [])", "vload2(({}) & 31, g).y", "mine[({}) & 7]", "floor([])"]
+                 "fabs([])", "sqrt(fabs([]))", "fma([], [], [])", "vload2(({}) & 31, g).y", "mine[({}) & 7]", "floor([])", "((float4)([])).y"]
         if self.local:
             forms.remove("sqrt(fabs([]))")
         form = r.choice(forms[:2] if deep > 2 else forms)
@@ -82,7 +83,8 @@ class Kernel:
                 "mine[{} & 7] = [];", "mine[{} & 7] += [];", "f = [];", "bytes[{} & 63] = {};", "wide[i & 31] = {};",
                 "vstore4(vload4({} & 31, in) + {}, 1, own);", "vstore2((float2)([], f), {} & 3, mine);",
                 "atomic_add(&sum[{} & 7], {});", "atomic_max(&sum[8 + ({} & 7)], {});", "atomic_or(&sum[16], {});",
-                "leave(own + 2, i, {});", "four[({}) & 1] = four[1] * 2;"
+                "leave(own + 2, i, {});", "four[({}) & 1] = four[1] * 2;", "four[({}) & 1] = (int4)({});", "four[1] ^= (int4)({});",
+                "vstore2((float2)([]), {} & 3, mine);"
             ]).replace("{}", "(%s)").replace("[]", "<>"))
             line = self.lines[-1]
             while "(%s)" in line:
