@@ -423,6 +423,8 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 		return refuse(diag, "its code does not begin its section");
 	if (!k->info || !k->regs)
 		return refuse(diag, "the image does not say how many registers it has");
+	if (k->regs > SASS_REGS_MAX)
+		return refuse(diag, "the image says that it has %u registers, more than a thread can have", k->regs);
 	code->bytes = text->data;
 	code->n = text->size / SASS_INSN;
 	code->begin = sass_preamble(code->arch, code->bytes, code->n);

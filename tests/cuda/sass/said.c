@@ -2,9 +2,11 @@
 /*
  * said FILE.cu VARIABLES.cu: what images say of kernels, as nvcc compiles that for each architecture.
  *   - the parameters of a kernel that has more than 4 KiB of them are told as others are;
+ *   - a kernel of more registers than a thread can have is refused;
  *   - a mark of an instruction is taken where it is the one that is known, and what it is of stays where it is; others are refused;
  *   - so is a kernel that reads an address which the driver fills in in another way, or which is not one of the image's.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +101,26 @@ static void check_marks(const char *arch, const struct sass_cubin *c, const stru
 	ok(!is_taken(c, k, item, nop, 0x103, UINT32_MAX), "%s: nor one that is cut off", arch);
 }
 
+static void check_registers(const char *arch, const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	static const uint32_t counts[] = { SASS_REGS_MAX, SASS_REGS_MAX + 1, UINT32_MAX - 7, UINT32_MAX };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		struct sass_kernel said = *k;
+		struct gpubpf_diag diag;
+		struct sass_code code;
+		int err;
+
+		gpubpf_diag_init(&diag);
+		said.regs = counts[i];
+		err = sass_code_read(c, &said, &code, &diag);
+		if (!err)
+			sass_code_finish(&code);
+		ok(i ? err == -EINVAL && strstr(diag.what, "registers") : !err, "%s: a kernel of %u registers is %s", arch, counts[i],
+		   i ? "refused" : "taken");
+	}
+}
+
 static void try_file(const char *arch, const char *data, size_t size)
 {
 	const struct sass_kernel *large = NULL;
@@ -113,6 +135,7 @@ static void try_file(const char *arch, const char *data, size_t size)
 			large = &c.kernels[k];
 	if (ok(large, "%s: its kernel is there", arch)) {
 		check_params(arch, &c, large);
+		check_registers(arch, &c, large);
 		check_marks(arch, &c, large);
 	}
 	sass_cubin_finish(&c);
