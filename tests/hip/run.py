@@ -168,6 +168,21 @@ def long_name(folder):
     ok(good, f'a name of {len(whole)} bytes, {gfx}: {len(short)} in the twin', '' if good else built.stderr + made.stdout + symbols)
 
 
+def arguments(folder):
+    """A descriptor's size of the arguments near 2^32, where the twin's own would begin anew."""
+    with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
+        image = bytearray(f.read())
+    rodata = re.search(r'\.rodata\s+PROGBITS\s+\S+\s+(\S+)', call('llvm-readelf-22', '--sections', '--wide', os.path.join(folder, 'simple.cl')).stdout)
+    path = os.path.join(folder, 'arguments')
+    for size, refused in ((4096, False), (0xfffffff9, True)):
+        struct.pack_into('<I', image, int(rodata[1], 16) + 8, size) # kernarg_size, of the one kernel
+        with open(path, 'wb') as f:
+            f.write(image)
+        made = call(twin, gfx, path, probe, 'k', where, path + '.twin')
+        ok(made.stdout.startswith('refused') == refused and ('megabyte of arguments' in made.stdout) == refused,
+           f'{size} bytes of arguments, {gfx}: {"refused" if refused else "a twin"}', made.stdout + made.stderr)
+
+
 HOSTILE = '''
 kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0x528a5af9, 0x4a483f6c"); }
 kernel void good(global uint *out) { out[0] = 1; }
@@ -247,6 +262,7 @@ with tempfile.TemporaryDirectory() as folder:
     if where == 'both':
         bundles(folder)
         hostile(folder)
+        arguments(folder)
         long_name(folder)
         listed(folder)
         one_exit(folder)

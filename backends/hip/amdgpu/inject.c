@@ -166,6 +166,8 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 	return 0;
 }
 
+#define MOST_ARGUMENTS (1u << 20) /* bytes: no compiler lets a kernel have so many */
+
 /* Where the words begin that each launch of the twin fills. */
 static uint32_t arguments_end(const struct hip_found *app)
 {
@@ -288,6 +290,8 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 	struct hip_registers need = { 0 };
 	int err;
 
+	if (max(app->descriptor.kernarg_size, app->meta.kernarg_size) > MOST_ARGUMENTS)
+		return hip_refuse(diag, "its descriptor says that it has more than a megabyte of arguments");
 	draft->arguments = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	draft->twin.preload = 0;
 	if (app->words)
@@ -352,7 +356,7 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; !err && i < code.npatches; i++)
-		if (code.patches[i].kind != HIP_PATCH_PC)
+		if (code.patches[i].kind != HIP_PATCH_PC && code.patches[i].kind != HIP_PATCH_FAR)
 			err = add_branch(b, 0, off + code.patches[i].off, code.patches[i].kind == HIP_PATCH_END ? back : NULL);
 	hip_code_finish(&code);
 	return err;
