@@ -72,25 +72,6 @@ char *compiled_cubin(const char *source, const char *arch, const char *options, 
 	return read_command(command, size);
 }
 
-bool compiled_each(const char *source, const char *const *arches, const char *options,
-		   void (*fn)(const char *arch, const char *data, size_t size))
-{
-	bool all = true;
-
-	for (; *arches; arches++) {
-		size_t size;
-		char *data = compiled_cubin(source, *arches, options, &size);
-
-		all &= !!data;
-		if (data)
-			fn(*arches, data, size);
-		else
-			skip(*arches, "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
-		free(data);
-	}
-	return all;
-}
-
 const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -15,9 +15,6 @@ char *read_file(const char *path, size_t *size);
 char *read_command(const char *command, size_t *size);
 /* What nvcc (GPUBPF_TEST_NVCC, or where it is found) makes of a .cu; NULL: it is not here, or does not compile that. */
 char *compiled_cubin(const char *source, const char *arch, const char *options, size_t *size);
-/* Those of all architectures, up to NULL, one after the other; what cannot be made is skipped. Could all? */
-bool compiled_each(const char *source, const char *const *arches, const char *options,
-		   void (*fn)(const char *arch, const char *data, size_t size));
 const char *base_name(const char *path);
 /* A copy whose last byte is the last that can be read; good until the next call. */
 const char *guard(const void *data, size_t size);

@@ -128,7 +128,8 @@ def bundles(folder):
         skip(f'bundles, {gfx}', 'no clang-offload-bundler-19')
         return
     base, raw = os.path.join(folder, 'simple.cl'), os.path.join(folder, 'bundle')
-    words = [bundler, '-type=o', f'-targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{gfx}', '-input=/dev/null',
+    llvm = os.path.dirname(os.path.realpath(shutil.which('llvm-readelf-22'))) # it asks for llvm-objcopy, by that name
+    words = ['env', f'PATH={llvm}:{os.environ["PATH"]}', bundler, '-type=o', f'-targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{gfx}', '-input=/dev/null',
              '-input=' + base]
     call(*words, '-output=' + raw)
     call(*words, '-output=' + raw + '.2', '-compress')

@@ -23,6 +23,7 @@
 #include "core/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
+#include "each_cubin.h"
 #include "told.h"
 
 static uint64_t given_at(enum sass_given given)

@@ -18,6 +18,7 @@
 #include "core/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
+#include "each_cubin.h"
 
 #define BANK_AT 0x7f0123456000ull /* where the original has it */
 #define DISASSEMBLED 2048

@@ -17,6 +17,7 @@
 #include "core/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
+#include "each_cubin.h"
 
 static struct gpubpf_param params[SASS_PARAMS_MAX];
 

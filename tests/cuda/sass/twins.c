@@ -260,6 +260,8 @@ static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info 
 	return false;
 }
 
+static bool built; /* of some build there were twins */
+
 static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 {
 	struct gpubpf_twin_image probes = { 0 };
@@ -291,6 +293,7 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 			ok(!infos[i].reason[0] && infos[i].nparams == 4 && infos[i].params[3].size == 4 && infos[i].regs,
 			   "%s: four parameters, %u registers%s", infos[i].name, infos[i].regs, infos[i].reason);
 			try_kernel(job, &probes, b, image, size, &infos[i]);
+			built = true;
 		}
 		free(infos);
 	} else {
@@ -319,6 +322,10 @@ int main(int argc, char **argv)
 		try_build(&job, &builds[i]);
 	gpubpf_worker_destroy(compile);
 	gpubpf_worker_destroy(assemble);
+	if (!built) {
+		skip("what exits' probes wait for", "no twin was made");
+		return done();
+	}
 	faults_met(together);
 	ran("sass", "entry");
 	ran("sass", "exit");

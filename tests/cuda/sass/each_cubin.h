@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the one test that includes it (tests/tap.h counts by file). */
+#ifndef GPUBPF_TESTS_CUDA_SASS_EACH_CUBIN_H
+#define GPUBPF_TESTS_CUDA_SASS_EACH_CUBIN_H
+
+#include <stdlib.h>
+
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+/* compiled_cubin() for all architectures, up to NULL, one after the other; what cannot be made is skipped. Could all? */
+static bool compiled_each(const char *source, const char *const *arches, const char *options,
+			  void (*fn)(const char *arch, const char *data, size_t size))
+{
+	bool all = true;
+
+	for (; *arches; arches++) {
+		size_t size;
+		char *data = compiled_cubin(source, *arches, options, &size);
+
+		all &= !!data;
+		if (data)
+			fn(*arches, data, size);
+		else
+			skip(*arches, "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+		free(data);
+	}
+	return all;
+}
+
+#endif
