@@ -16,35 +16,35 @@ statsnoop|-x|lines
 sigsnoop||lines
 killsnoop||lines
 mountsnoop||lines
-syscount|-d 5 -c gpw|2
-biolatency|1 5|2
+syscount|-d 3 -c gpw|2
+biolatency|1 2|2
 biosnoop||1
-biopattern|1 5|1
-biotop|1 5|0
+biopattern|1 2|1
+biotop|1 2|0
 bitesize||1
 cachestat|1 3|1
 capable||lines
-cpudist|1 5|2
-cpufreq|-d 4|1
+cpudist|1 2|2
+cpufreq|-d 2|1
 drsnoop||1
 filelife||lines
 filetop|1 3|0
 fsslower|-t ext4|1
 funclatency|do_sys_openat2|1
 gethostlatency||lines
-hardirqs|1 5|2
+hardirqs|1 2|2
 klockstat||1
 ksnoop|trace do_sys_openat2|1
 llcstat|1|1
 numamove|1 3|1
 offcputime|-p 1 1|0
 oomkill||1
-readahead|-d 4|1
-runqlat|1 5|2
-runqlen|1 5|2
+readahead|-d 2|1
+runqlat|1 2|2
+runqlen|1 2|2
 runqslower|1000000|2
 slabratetop|1 3|0
-softirqs|1 5|2
+softirqs|1 2|2
 tcpconnect||lines
 tcplife||1
 tcpstates||1

@@ -29,7 +29,7 @@ all() {
 	sleep "$first"; workload
 	for _ in $(seq 300); do [ "$(ls "$where" | grep -c '\.rc$')" = "$(ls "$where" | grep -c '\.out$')" ] && break; sleep 0.5; done
 }
-first=3 last=9
+first=3 last=12
 # numbers and addresses; opensnoop's newer form ends with an error at some events that it does not want, and a busy machine loses some
 plain() { sed -E '/^Lost [0-9]+ events on CPU/d; /^error polling ring.perf buffer: Operation not permitted/d; s/ Consider increasing --.*//; s/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/ +/ /g; s/^ //' "$1"; }
 # told SIDE NAME COMPARE: what is compared
