@@ -124,7 +124,7 @@ struct CUfunc_st {
 };
 
 struct CUmod_st {
-	bool alive;
+	bool alive, loading;      /* loading: its image is being read, and the slot is not another's yet */
 	CUcontext context;
 	struct fake_image image;
 	struct CUfunc_st *functions;

@@ -192,7 +192,7 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 	if (!fake_current())
 		return FAKE_INVALID_CONTEXT;
 	pthread_mutex_lock(&fake_lock);
-	for (m = dead ? modules : NULL; m && m->alive; m = m->next)
+	for (m = dead ? modules : NULL; m && (m->alive || m->loading); m = m->next)
 		;
 	dead -= m != NULL;
 	if (!m) {
@@ -200,12 +200,13 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 		m->next = modules;
 		modules = m;
 	}
-	m->alive = true;
+	m->alive = m->loading = true; /* its context may die meanwhile, by another thread */
 	m->library = library;
 	m->context = fake_current();
 	memset(&m->image, 0, sizeof(m->image));
 	pthread_mutex_unlock(&fake_lock);
 	error = fake_open(&m->image, data);
+	m->loading = false;
 	if (error)
 		kill_module(m);
 	else
