@@ -5,7 +5,7 @@
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_asked.c backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c backends/cuda/sass/straight.c backends/cuda/sass/check_kept.c backends/cuda/sass/check_pending.c backends/cuda/sass/compact.c
-// SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
+// SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_addresses.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf
 /*
  * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,

@@ -3,6 +3,8 @@
 #ifndef GPUBPF_SASS_TWIN_WORK_H
 #define GPUBPF_SASS_TWIN_WORK_H
 
+#include <string.h>
+
 #include "callees.h"
 #include "core/diag.h"
 #include "core/wire/name.h"
@@ -49,8 +51,22 @@ struct writer {
 
 #define refuse(w, ...) gpubpf_diag_refuse((w)->diag, INJECT, __VA_ARGS__)
 
+static inline bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
 /* For qsort(): of two uint32_t. */
 int sass_by_number(const void *a, const void *b);
+/* The twin has that symbol of the application's. */
+void sass_twin_want(struct writer *w, uint32_t symbol);
+
+/* Addresses that the kernel reads in c[0x4]: at w->addresses, as the twin has them, at w->relocations and among its bindings. 1; 0: there
+ * are none; -EINVAL and the reason for which it cannot have one; -ENOMEM. */
+int sass_twin_addresses(struct writer *w);
+/* Behind that, those in the code of a section of w->texts, at w->of_code; those of __constant__ variables in stubs. 0; likewise. */
+int sass_twin_addresses_of_code(struct writer *w, uint32_t section);
+int sass_twin_addresses_in_stubs(struct writer *w);
 
 /* What the twin says of itself, malloc'd into w->general (.nv.info), w->info (that of the kernel) and w->calls
  * (.nv.callgraph, of that section of the application's); *size: bytes. -EINVAL and the reason; -ENOMEM. */

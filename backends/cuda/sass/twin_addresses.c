@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses that a kernel has in constants or in its code. Of the driver's functions and of compilers' own data the twin has
+ * relocations of its own; those of the application's variables are the agent's to fill in; it cannot have others.
+ */
+#include "twin_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMMEDIATE_AT 4             /* bytes from an instruction to the number in its bits 32 to 63 */
+
+/* -- c[0x4]: addresses -- */
+
+/* Compilers' own constants, which nobody writes: a copy does. */
+static bool is_constant_data(const struct writer *w, const struct sass_symbol *s)
+{
+	return s->section && s->section != SASS_NONE && s->section == sass_section_find(w->app, ".nv.global.init") &&
+	       (begins(s->name, "$str") || begins(s->name, "__unnamed_") || begins(s->name, "__cudart_"));
+}
+
+static void bind(struct writer *w, const struct sass_relocation *a, enum cuda_twin_part part)
+{
+	struct sass_binding *b = &w->twin->bindings[w->twin->nbindings++];
+	bool code = part != CUDA_TWIN_WHOLE;
+
+	*b = (struct sass_binding){ a->symbol, a->addend, a->off + (code ? IMMEDIATE_AT : 0), part,
+				    code ? w->text : sass_section_find(w->app, ".nv.constant4") };
+}
+
+static bool is_variable(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE;
+}
+
+static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
+{
+	sass_twin_want(w, r->symbol);
+	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
+}
+
+static int is_within(void *arg, const struct sass_relocation *r)
+{
+	return r->off / 8 == *(const uint64_t *)arg / 8;
+}
+
+static int take_address(struct writer *w, uint64_t off)
+{
+	uint32_t section = sass_section_find(w->app, ".nv.constant4");
+	const struct sass_section *bank = &w->app->sections[section];
+	const struct sass_symbol *s;
+	struct sass_relocation a;
+
+	if (off % 8 || bank->size < 8 || off > bank->size - 8)
+		return refuse(w, "the relocations of its addresses are broken");
+	for (uint32_t i = 0; i < w->nrelocations; i++)
+		if (w->relocations[i].r_offset == off)
+			return 0;
+	for (uint32_t i = 0; i < w->twin->nbindings; i++)
+		if (w->twin->bindings[i].off == off)
+			return 0;
+	if (!sass_address_at(w->app, off, &a)) /* data is kept as it is */
+		return sass_relocations_each(w->app, section, is_within, &off) ?
+			       refuse(w, "it reads an address that is filled in in a way that is not known") : 0;
+	s = &w->app->symbols[a.symbol];
+	if (sass_is_system_call(s) || is_constant_data(w, s))
+		w->relocations[w->nrelocations++] = relocation(w, &a);
+	else if (is_variable(s))
+		bind(w, &a, CUDA_TWIN_WHOLE);
+	else
+		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+	return 0;
+}
+
+static int take_each(void *arg, const struct sass_relocation *address)
+{
+	return take_address(arg, address->off);
+}
+
+/* What the kernel reads there; all that there is, where that is not plain to see. */
+static int take_addresses(struct writer *w, uint32_t bank)
+{
+	const struct sass_section *s = &w->app->sections[bank];
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < w->code->n; i++) {
+		struct sass_insn insn = sass_code_at(w->code, i);
+		uint64_t off;
+
+		if (sass_constant_bank(insn) != 4)
+			continue;
+		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
+			return refuse(w, "it reads addresses by an index");
+		if (!sass_reads_address(w->code, i, &off))
+			return sass_relocations_each(w->app, bank, take_each, w);
+		if ((off & ~7ull) + 8 > s->size)
+			return refuse(w, "it reads an address that the image does not have");
+		err = take_address(w, off & ~7ull);
+	}
+	return err;
+}
+
+int sass_twin_addresses(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->app, ".nv.constant4"), of_code = w->texts.relocations;
+	const struct sass_section *s = &w->app->sections[bank];
+	size_t n = s->data ? s->size / 8 + 1 : 1;
+	int err;
+
+	w->relocations = calloc(n, sizeof(*w->relocations));
+	w->of_code = calloc(of_code + 1, sizeof(*w->of_code));
+	w->twin->bindings = calloc(n + of_code + w->grafted->naddresses, sizeof(*w->twin->bindings));
+	w->addresses = malloc(s->size + 1);
+	if (!w->relocations || !w->of_code || !w->twin->bindings || !w->addresses)
+		return -ENOMEM;
+	err = take_addresses(w, bank);
+	if (err < 0 || !(w->nrelocations || w->twin->nbindings))
+		return err;
+	memcpy(w->addresses, s->data, s->size);
+	for (uint32_t i = 0; i < w->twin->nbindings; i++)
+		memset(w->addresses + w->twin->bindings[i].off, 0, 8);
+	return 1;
+}
+
+/* -- addresses in the code: of itself, and of variables -- */
+
+static int take_of_code(void *arg, const struct sass_relocation *r)
+{
+	struct writer *w = arg;
+	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* it is there: sass_texts_find() */
+
+	if (s->section == w->text || r->type == SASS_RELOCATION_CALL)
+		w->of_code[w->nof_code++] = relocation(w, r);
+	else if (is_variable(s))
+		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
+	else
+		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+	return 0;
+}
+
+int sass_twin_addresses_of_code(struct writer *w, uint32_t section)
+{
+	w->text = section;
+	return sass_relocations_each(w->app, section, take_of_code, w);
+}
+
+/* -- addresses of __constant__ variables, in stubs -- */
+
+/* The variable at that place of the bank, or another from which it can be counted; 0: there is none. */
+static uint32_t constant_at(const struct writer *w, uint32_t bank, uint32_t off)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = sass_first(&w->app->symbols_of, bank); i; i = w->app->symbols_of.next[i]) {
+		const struct sass_symbol *s = &w->app->symbols[i];
+
+		if (ELF64_ST_TYPE(s->head.st_info) != STT_OBJECT || !*s->name)
+			continue;
+		if (off >= s->head.st_value && off - s->head.st_value < s->head.st_size)
+			return i;
+		found = found ? found : i;
+	}
+	return found;
+}
+
+int sass_twin_addresses_in_stubs(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->app, SASS_CONSTANTS);
+
+	w->text = w->kernel->text;
+	for (uint32_t i = 0; i < w->grafted->naddresses; i++) {
+		const struct sass_constant_address *a = &w->grafted->addresses[i];
+		uint32_t symbol = constant_at(w, bank, a->off);
+
+		if (!symbol)
+			return refuse(w, "it reads __constant__ variables that have no name");
+		bind(w, &(struct sass_relocation){ (uint64_t)a->at * SASS_INSN, symbol, 0,
+						   (int64_t)a->off - (int64_t)w->app->symbols[symbol].head.st_value },
+		     a->high ? CUDA_TWIN_HIGH : CUDA_TWIN_LOW);
+	}
+	return 0;
+}
