@@ -5,110 +5,273 @@
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_asked.c backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c backends/cuda/sass/straight.c backends/cuda/sass/check_kept.c backends/cuda/sass/check_pending.c backends/cuda/sass/compact.c
+// SOURCES: backends/cuda/sass/functions.c backends/cuda/sass/join.c backends/cuda/sass/keep.c backends/cuda/sass/inspect.c backends/cuda/sass/image.c backends/cuda/sass/module.c
+// SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c
 // SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_addresses.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
-// LIBS: -ldw -lelf
+// LIBS: -ldw -lelf -llz4 -lzstd
 /*
- * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,
- * or refused with a reason; and one that says it counts a block's lanes.
+ * Any bytes as a cubin: its places are listed, and each of its kernels gets probes and is read back: a twin, or refused with a
+ * reason. Which probes, and at places of which kinds, three bytes say that the file's head has to spare.
  */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/count.h"
+#include "backends/cuda/sass/functions.h"
+#include "backends/cuda/sass/join.h"
+#include "backends/cuda/sass/keep.h"
 #include "backends/cuda/sass/lines.h"
+#include "backends/cuda/sass/live.h"
 #include "backends/cuda/sass/params.h"
+#include "backends/cuda/sass/target.h"
 #include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-/* MOV R0, 0; ISETP P0, R0; @P0 MOV R2, 0; EXIT */
-static struct sass_insn insns[] = {
-	{ 0x0000000000007802, 0x000fcc0000000f00 }, { 0x000000ff0000720c, 0x000fda0003f05070 },
-	{ 0x0000000000020802, 0x000fe20000000f00 }, { 0x000000000000794d, 0x000fea0003800000 },
-};
-static const struct sass_probe probe = { .insns = insns, .n = 4, .regs = 3, .frame = 16, .predicates = true };
+/* -- what the head says -- */
 
 #define MOST_AROUND 64
+#define MOST_KERNELS 16
 
-struct placing {
-	const struct sass_code *code;
+/* the bytes of the head, and the bits of the second */
+enum { KINDS_AT = EI_PAD, PROBES_AT, GIVEN_AT };
+enum { NO_ENTRY = 1, NO_EXIT = 2, COUNTS = 4, PARTS = 8, MEETS = 16, ENDS_EARLY = 32, VOTES = 64, UNSEEN_TOO = 128 };
+
+struct wanted {
+	uint32_t kinds;            /* of single instructions, and of functions */
+	uint8_t probes, given;
+};
+
+/* At first gpu/mem/; then each kind by itself, and all of them. */
+static struct wanted wanted_of(const uint8_t *data)
+{
+	const uint32_t all = gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
+	uint8_t kind = data[KINDS_AT];
+
+	return (struct wanted){ !kind ? 1u << GPUBPF_SITE_MEM : kind < GPUBPF_NSITES ? 1u << kind & all : all, data[PROBES_AT],
+				data[GIVEN_AT] };
+}
+
+/* -- probes -- */
+
+#define MOST_INSNS 16
+
+/* LDL.64 R4, [given]; ISETP.NE P0, R0; MOV R2, 0 under it; EXIT */
+static const struct sass_insn ldl = { 0x0000000000047983, 0x000ea80000100a00 }, compare = { 0x000000ff0000720c, 0x004fda0003f05270 },
+			      move = { 0x0000000000020802, 0x000fe20000000f00 }, ends = { 0x000000000000794d, 0x000fea0003800000 };
+
+/* R0 and R1 are 0; what the place gives is read; lanes part, vote, load what is at 0, meet again, and end. */
+static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, unsigned how, unsigned given)
+{
+	struct sass_insn *i = calloc(MOST_INSNS, sizeof(*i));
+	uint32_t n = 0;
+
+	if (!i)
+		abort();
+	i[n++] = sass_move_number(0, 0);
+	i[n++] = sass_move_number(1, 0);
+	if (given)
+		i[n++] = sass_with(ldl, 40, 24, SASS_GIVEN_AT + (given - 1) % SASS_NGIVEN * SASS_GIVEN_STEP);
+	i[n++] = compare;
+	if (how & ENDS_EARLY)
+		i[n++] = sass_with(ends, 12, 4, 0);
+	if (how & MEETS)
+		i[n++] = sass_bssy(0, (3 + !!(how & PARTS)) * SASS_INSN);
+	if (how & VOTES)
+		i[n++] = sass_vote(3);
+	else
+		i[n++] = move;
+	if (how & PARTS)
+		i[n++] = sass_with(sass_bra(arch, SASS_INSN), 12, 4, 8);
+	i[n++] = sass_with(sass_with(sass_load(arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1), 12, 4, 0);
+	if (how & MEETS)
+		i[n++] = sass_bsync(0);
+	i[n++] = sass_with(ends, SASS_WAIT_AT, 6, 2);
+	*probe = (struct sass_probe){ .insns = i, .n = n, .frame = 16 };
+	sass_probe_note(probe);
+}
+
+/* -- a twin -- */
+
+struct probing {
+	const struct sass_cubin *app;
+	const struct sass_kernel *k;
+	struct wanted wanted;
+	struct sass_code code;
+	struct sass_probe entry, exit;
 	struct sass_body bodies[2];
 	struct sass_around list[MOST_AROUND];
 	struct sass_arounds around;
+	struct gpubpf_lines lines;
+	struct gpubpf_diag diag;
 };
 
 static int place(void *arg, const struct sass_place *at)
 {
-	struct placing *p = arg;
+	struct probing *p = arg;
 
-	if (p->around.n == MOST_AROUND || (p->around.n && p->around.list[p->around.n - 1].place.at > at->at))
+	if (at->why && !(p->wanted.probes & UNSEEN_TOO))
+		return 0;
+	if (p->around.n == MOST_AROUND)
 		return 1;
-	p->list[p->around.n++] = (struct sass_around){
-		*at, 0, &p->bodies[sass_around_is_guarded(at)] };
+	p->list[p->around.n++] = (struct sass_around){ *at, sass_line_at(&p->lines, p->k->text, (uint64_t)at->at * SASS_INSN),
+						       &p->bodies[sass_around_is_guarded(at)] };
 	return 0;
 }
 
-/* Accesses of global memory: at the same instruction none is named twice. */
-static void find_places(struct placing *p, const struct sass_code *code, struct gpubpf_diag *diag)
+static int function(void *arg, const struct sass_function *f)
 {
-	*p = (struct placing){ .code = code };
-	p->around.list = p->list;
-	for (int guarded = 0; guarded < 2; guarded++)
-		if (sass_body_make(code->arch, &probe, guarded, &p->bodies[guarded], diag) < 0)
-			abort();
-	sass_places_each(code, 1u << GPUBPF_SITE_MEM, &(struct gpubpf_lines){ 0 }, 0, place, p);
+	struct probing *p = arg;
+
+	return f->why ? 0 : sass_function_places(&p->code, f, p->wanted.kinds, place, p);
 }
 
-static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
+static int by_instruction(const void *a, const void *b)
+{
+	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
+
+	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+static void find_places(struct probing *p)
+{
+	struct sass_probe probe;
+
+	make_probe(&probe, p->code.arch, p->wanted.probes, p->wanted.given);
+	for (int guarded = 0; guarded < 2; guarded++)
+		if (sass_body_make(p->code.arch, &probe, guarded, &p->bodies[guarded], &p->diag) < 0)
+			abort();
+	sass_probe_finish(&probe);
+	p->around.list = p->list;
+	sass_places_each(&p->code, p->wanted.kinds, &p->lines, p->k->text, place, p);
+	sass_functions_each(p->app, p->k, &p->code, function, p);
+	qsort(p->list, p->around.n, sizeof(*p->list), by_instruction);
+	for (uint32_t i = p->around.n; i-- > 0;)
+		sass_code_reserve(&p->code, p->list[i].place.at);
+}
+
+/* What counts lanes, and before the exit's probe. */
+static void join(const struct sass_arch *arch, bool end, struct sass_probe *probe)
+{
+	struct sass_probe both;
+
+	if (sass_count_probe(arch, end, &both) < 0 || sass_probe_join(arch, &both, probe, end ? SASS_JOIN_OTHERS : SASS_JOIN_TOGETHER) < 0)
+		abort();
+	*probe = both;
+}
+
+/* As inject.c makes them of what it is given. */
+static void make_probes(struct probing *p)
+{
+	unsigned how = p->wanted.probes;
+
+	make_probe(&p->entry, p->code.arch, how, 0);
+	make_probe(&p->exit, p->code.arch, how, 0);
+	if (how & COUNTS) {
+		join(p->code.arch, false, &p->entry);
+		join(p->code.arch, true, &p->exit);
+	} else if (!(how & (NO_ENTRY | NO_EXIT)) && !p->around.n && !p->code.nconstants && !p->code.calls && !p->code.by_pointer &&
+		   sass_keep(p->code.arch, &p->entry, &p->exit, sass_live_most(&p->code, p->k->regs)) < 0) {
+		abort();
+	}
+}
+
+static int graft(struct probing *p, const struct sass_has *has, struct sass_grafted *grafted)
+{
+	int err = sass_graft(&p->code, p->k->regs, has->entry ? &p->entry : NULL, has->exit ? &p->exit : NULL, &p->around, grafted, &p->diag);
+
+	grafted->counts = has->counts;
+	return err;
+}
+
+static void make_twin(struct probing *p)
 {
 	static struct sass_section nothing;
-	static struct gpubpf_param params[SASS_PARAMS_MAX];
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	struct sass_has has = { !(p->wanted.probes & NO_ENTRY), !(p->wanted.probes & NO_EXIT), p->wanted.probes & COUNTS };
 	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
-	static struct placing places;
-	struct gpubpf_diag diag;
-	struct sass_code code;
 	int err;
 
-	gpubpf_diag_init(&diag);
-	memset(params, 0, sizeof(params));
-	sass_params(app, k, params, &diag);
-	gpubpf_diag_init(&diag);
-	if (sass_code_read(app, k, &code, &diag) < 0) {
-		if (!diag.what[0])
-			abort();
-		return;
-	}
-	find_places(&places, &code, &diag);
-	err = sass_graft(&code, k->regs, &probe, &probe, &places.around, &grafted, &diag);
-	if (err == -EINVAL && places.around.n && diag.what[0]) { /* as before there were such */
-		gpubpf_diag_init(&diag);
-		places.around.n = 0;
-		err = sass_graft(&code, k->regs, &probe, &probe, &places.around, &grafted, &diag);
+	has.entry |= has.counts;
+	has.exit |= has.counts;
+	err = graft(p, &has, &grafted);
+	if (err == -EINVAL && p->around.n && p->diag.what[0]) { /* as before there were such */
+		gpubpf_diag_init(&p->diag);
+		p->around.n = 0;
+		err = graft(p, &has, &grafted);
 	}
 	if (!err)
-		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
+		err = sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag);
 	if (!err)
-		err = sass_check(app, k, &code, &twin, &(struct sass_has){ .entry = true, .exit = true }, &places.around, &diag);
-	sass_body_finish(&places.bodies[0]);
-	sass_body_finish(&places.bodies[1]);
+		err = sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
 	sass_twin_finish(&twin);
-	grafted.counts = true;
-	if (!err && !sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag)) /* its code does not, which is found out */
-		sass_check(app, k, &code, &twin, &(struct sass_has){ true, true, true }, &places.around, &diag);
-	if (err == -EINVAL && !diag.what[0])
+	has.counts = grafted.counts = !grafted.counts;
+	if (!err && !sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag)) /* its code does otherwise: found out */
+		sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
+	if (err == -EINVAL && !p->diag.what[0])
 		abort();
 	sass_twin_finish(&twin);
 	sass_grafted_finish(&grafted);
-	sass_code_finish(&code);
+}
+
+static void probed(const struct sass_cubin *app, const struct sass_kernel *k, const struct wanted *wanted)
+{
+	static struct gpubpf_param params[SASS_PARAMS_MAX];
+	static struct probing p;
+
+	p = (struct probing){ .app = app, .k = k, .wanted = *wanted };
+	gpubpf_diag_init(&p.diag);
+	memset(params, 0, sizeof(params));
+	sass_params(app, k, params, &p.diag);
+	gpubpf_diag_init(&p.diag);
+	if (sass_code_read(app, k, &p.code, &p.diag) < 0) {
+		if (!p.diag.what[0])
+			abort();
+		return;
+	}
+	if (wanted->kinds & 1u << GPUBPF_SITE_LINE)
+		sass_lines_read_starts(app, &p.lines);
+	else
+		sass_lines_read(app, &p.lines);
+	find_places(&p);
+	make_probes(&p);
+	make_twin(&p);
+	sass_probe_finish(&p.entry);
+	sass_probe_finish(&p.exit);
+	sass_body_finish(&p.bodies[0]);
+	sass_body_finish(&p.bodies[1]);
+	gpubpf_lines_finish(&p.lines);
+	sass_code_finish(&p.code);
+}
+
+/* -- any bytes -- */
+
+/* What it is taken for by a device that it is for. */
+static void looked_at(const uint8_t *data, size_t size, uint32_t sm, uint32_t kinds)
+{
+	const struct gpubpf_image image = { .kind = GPUBPF_IMAGE_CUBIN, .data = data, .size = size, .places = kinds };
+	struct gpubpf_device_caps caps = { .backend = "cuda", .warp_size = 32, .address_bits = 64 };
+	struct gpubpf_kernel_info *kernels;
+	struct gpubpf_diag diag;
+	uint32_t n;
+
+	snprintf(caps.arch, sizeof(caps.arch), "sm_%u", sm);
+	gpubpf_diag_init(&diag);
+	if (!sass_inspect(&image, &caps, &kernels, &n, &diag))
+		free(kernels);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gpubpf_lines lines;
+	struct wanted wanted;
 	struct sass_cubin app;
 	struct gpubpf_diag diag;
 
@@ -118,11 +281,48 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
-	for (uint32_t i = 0; i < app.nkernels && i < 16; i++)
-		probed(&app, &app.kernels[i]);
-	sass_lines_read(&app, &lines);
-	sass_line_at(&lines, 1, 0);
-	gpubpf_lines_finish(&lines);
+	wanted = wanted_of(data);
+	if (app.nkernels <= MOST_KERNELS)
+		looked_at(data, size, app.sm, wanted.kinds);
+	for (uint32_t i = 0; i < app.nkernels && i < MOST_KERNELS; i++)
+		probed(&app, &app.kernels[i], &wanted);
 	sass_cubin_finish(&app);
 	return 0;
+}
+
+/* -- what changes inputs -- */
+
+/* One instruction, or as any bytes; of a kernel's code. False: there is none. */
+static bool mutate_code(uint8_t *data, size_t size, unsigned seed)
+{
+	struct gpubpf_diag diag;
+	struct sass_cubin app;
+	const struct sass_section *text;
+	size_t at, from;
+	bool has;
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(data, size, &app, &diag) < 0)
+		return false;
+	text = app.nkernels ? &app.sections[app.kernels[seed % app.nkernels].text] : NULL;
+	has = text && text->size >= SASS_INSN;
+	if (has) {
+		at = text->data - data + (seed >> 8) % (text->size / SASS_INSN) * SASS_INSN;
+		from = text->data - data + (seed >> 16) % (text->size / SASS_INSN) * SASS_INSN;
+		if (seed >> 5 & 1)
+			memmove(data + at, data + from, SASS_INSN);
+		if (seed >> 6 & 3)
+			LLVMFuzzerMutate(data + at, SASS_INSN, SASS_INSN);
+	}
+	sass_cubin_finish(&app);
+	return has;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+	if (size > EI_NIDENT && seed % 8 == 0)
+		data[KINDS_AT + seed / 8 % 3] = seed >> 16;
+	else if (size > EI_NIDENT && seed % 2 && mutate_code(data, size, seed >> 1))
+		return size;
+	return LLVMFuzzerMutate(data, size, most);
 }

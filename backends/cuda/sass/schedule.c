@@ -291,14 +291,15 @@ static void end_together(struct schedule *s)
 			 ((class != SASS_STORE && class != SASS_LOAD) || node->predicate[SASS_P_GUARD] != NONE))
 			return;
 	}
-	for (struct node *node = end + 1; end && node + 1 < s->nodes + s->n; node++) {
+	if (!end)
+		return;
+	for (struct node *node = end + 1; node + 1 < s->nodes + s->n; node++) {
 		if (!node->ordered || sass_reads_clock(node->insn))
 			continue;
 		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
 		node->insn = sass_with(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
 	}
-	if (end)
-		end->gone = true;
+	end->gone = true;
 }
 
 /* -- the order -- */
