@@ -368,23 +368,30 @@ FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 	return error ? error : fake_current() ? fake_alloc(address, size, fake_current()) : FAKE_INVALID_CONTEXT;
 }
 
-static CUresult forget(uint64_t address)
+/* No longer known, and the caller's to free; NULL: it was not. */
+static struct allocation *disown(uint64_t address)
 {
-	CUresult error = FAKE_INVALID_VALUE;
+	struct allocation **at = &allocations, *a;
 
 	pthread_mutex_lock(&fake_lock);
-	for (struct allocation **at = &allocations; *at; at = &(*at)->next)
-		if ((*at)->address == address) {
-			struct allocation *a = *at;
-
-			*at = a->next;
-			munmap((void *)a->address, a->size);
-			free(a);
-			error = 0;
-			break;
-		}
+	while (*at && (*at)->address != address)
+		at = &(*at)->next;
+	a = *at;
+	if (a)
+		*at = a->next;
 	pthread_mutex_unlock(&fake_lock);
-	return error;
+	return a;
+}
+
+static CUresult forget(uint64_t address)
+{
+	struct allocation *a = disown(address);
+
+	if (!a)
+		return FAKE_INVALID_VALUE;
+	munmap((void *)a->address, a->size);
+	free(a);
+	return 0;
 }
 
 FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
@@ -593,14 +600,16 @@ FAKE_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, C
 	return 0;
 }
 
+/* The addresses stay reserved all the while: another thread's malloc() would take what was free for a moment. */
 FAKE_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
-	CUresult error = forget(address);
+	struct allocation *a = disown(address);
 
-	if (!error && mmap((void *)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-			MAP_FAILED)
-		error = FAKE_OUT_OF_MEMORY;
-	return error;
+	if (!a)
+		return FAKE_INVALID_VALUE;
+	free(a);
+	return mmap((void *)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ?
+		       FAKE_OUT_OF_MEMORY : 0;
 }
 
 FAKE_EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *desc, size_t n)
