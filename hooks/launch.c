@@ -34,6 +34,11 @@ bool gpubpf_hook_active(void)
 	return gpubpf_session_up();
 }
 
+bool gpubpf_hook_joined(void)
+{
+	return gpubpf_session_joined() && !gpubpf_session_sealed();
+}
+
 int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
 			       struct gpubpf_hook_program **program)
 {

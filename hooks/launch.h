@@ -101,6 +101,9 @@ static inline void gpubpf_hook_check(const struct gpubpf_hook_ops *ops)
  * runtime. Waits 2 s at most. */
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops);
 bool gpubpf_hook_active(void); /* there is a session */
+/* This process has joined one, which may be over: what goes of the application's is still to be let go of. Not where no
+ * call may be made any more. */
+bool gpubpf_hook_joined(void);
 
 /* `ordinal` is the number of the device as users see it (helper 512); the device itself is opened when
  * the first matched kernel is launched on it. */

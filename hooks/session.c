@@ -41,7 +41,7 @@ struct gpubpf_request {
 
 static struct {
 	atomic_int up, enabled;
-	atomic_uint generation;
+	atomic_uint generation, joined; /* joined: in the one before this */
 	int sock;
 	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
 	struct gpubpf_kernel_table *_Atomic table;
@@ -62,6 +62,11 @@ static struct {
 bool gpubpf_session_up(void)
 {
 	return atomic_load_explicit(&session.up, memory_order_acquire);
+}
+
+bool gpubpf_session_joined(void)
+{
+	return atomic_load(&session.joined) == gpubpf_session_generation() + 1;
 }
 
 bool gpubpf_session_enabled(void)
@@ -629,6 +634,7 @@ static int join(const char *path, const char *backend)
 	session.sock = fd;
 	session.seq = 1;
 	atomic_store(&session.enabled, 1);
+	atomic_store(&session.joined, gpubpf_session_generation() + 1);
 	atomic_store_explicit(&session.up, 1, memory_order_release);
 	return 0;
 }

@@ -51,7 +51,7 @@ struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 
 static void end(CUcontext context)
 {
-	if (!context || !cuda_active())
+	if (!context || !gpubpf_hook_joined())
 		return;
 	cuda_modules_end(context);
 	gpubpf_hook_device_end(&cuda_hook_ops, context);

@@ -94,7 +94,7 @@ hipError_t hipDeviceReset(void)
 
 	if (!hip_next_init() || !hip_next.hipDeviceReset)
 		return hipErrorNotFound;
-	if (hip_active() && !hip_own.get_device(&device))
+	if (hip_joined() && !hip_own.get_device(&device))
 		hip_device_end(device);
 	return hip_next.hipDeviceReset();
 }

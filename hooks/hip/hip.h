@@ -79,6 +79,7 @@ struct hip_function {
 };
 
 bool hip_active(void);               /* there is a session; joins it on the first call */
+bool hip_joined(void);               /* it has joined one, which may be over */
 void hip_module_add(void *handle, bool registered, const void *image);
 void hip_module_add_file(void *handle, const char *path);
 void hip_module_remove(void *handle);

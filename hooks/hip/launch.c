@@ -42,7 +42,7 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 
 void hip_device_end(int number)
 {
-	if (!hip_active() || number < 0)
+	if (!hip_joined() || number < 0)
 		return;
 	gpubpf_hook_device_end(&hip_hook_ops, hip_device_key(number));
 	gpubpf_allocations_end(hip_device_key(number));

@@ -25,6 +25,11 @@ bool hip_active(void)
 	return complete && gpubpf_hook_active();
 }
 
+bool hip_joined(void)
+{
+	return complete && gpubpf_hook_joined();
+}
+
 static struct hip_module *create(void *handle)
 {
 	struct hip_module *m = calloc(1, sizeof(*m));

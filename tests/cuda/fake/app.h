@@ -39,6 +39,7 @@ void part(void);
 void detached(void);
 void hasty(void);
 void unbalanced(void);
+void orphaned(void);
 
 /* links.c */
 void templated(void);

@@ -17,7 +17,10 @@
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct CUctx_st primary[DEVICES];
-static _Thread_local CUcontext stack[DEPTH];
+static _Thread_local struct {
+	CUcontext context;
+	bool entered;            /* by a call of cuCtxPushCurrent() */
+} stack[DEPTH];
 static _Thread_local int depth;
 
 struct allocation {
@@ -134,14 +137,33 @@ FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice de
 
 CUcontext fake_current(void)
 {
-	return depth ? stack[depth - 1] : NULL;
+	return depth ? stack[depth - 1].context : NULL;
+}
+
+CUresult fake_push(CUcontext context)
+{
+	if (!context || !context->alive)
+		return FAKE_INVALID_CONTEXT;
+	stack[depth].context = context;
+	stack[depth++].entered = false;
+	return 0;
+}
+
+/* The application's contexts are the agent's to enter, and it is the agent alone that calls this. */
+static void broken_rule(const char *what)
+{
+	fprintf(stderr, "fake driver: %s\n", what);
+	abort();
 }
 
 FAKE_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
-	if (!context || !context->alive)
+	if (context && !context->alive)
+		broken_rule("a context was entered that is gone");
+	if (fake_push(context))
 		return FAKE_INVALID_CONTEXT;
-	stack[depth++] = context;
+	stack[depth - 1].entered = true;
+	context->entered++;
 	return 0;
 }
 
@@ -149,14 +171,17 @@ FAKE_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
 	if (!depth)
 		return FAKE_INVALID_CONTEXT;
-	*context = stack[--depth];
+	*context = stack[--depth].context;
+	if (stack[depth].entered)
+		(*context)->entered--;
 	return 0;
 }
 
 FAKE_EXPORT CUresult cuCtxSetCurrent(CUcontext context)
 {
-	depth = depth ? depth : 1;
-	stack[depth - 1] = context;
+	if (!depth)
+		stack[depth++].entered = false;
+	stack[depth - 1].context = context;
 	return context && !context->alive ? FAKE_INVALID_CONTEXT : 0;
 }
 
@@ -184,6 +209,8 @@ FAKE_EXPORT CUresult cuCtxSynchronize(void)
 /* Everything in it goes; its memory is freed, but what was made to be exported. */
 static void die(CUcontext context)
 {
+	if (context->entered)
+		broken_rule("a context was destroyed that a thread had entered");
 	context->alive = false;
 	fake_modules_die(context);
 	pthread_mutex_lock(&fake_lock);
@@ -257,7 +284,7 @@ static struct CUctx_st *new_context(CUdevice device, int sms)
 FAKE_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 {
 	*context = new_context(device, 0);
-	return cuCtxPushCurrent_v2(*context);
+	return fake_push(*context);
 }
 
 FAKE_EXPORT CUresult cuCtxAttach(CUcontext *context, unsigned flags)

@@ -18,7 +18,7 @@
  * Kernels of real machine code do nothing; it is opened, so that what that takes can be measured.
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
  * stream are not allowed while a stream is captured and break the capture; handles are given out again;
- * what belonged to a destroyed context is invalid.
+ * what belonged to a destroyed context is invalid; to enter one, or to destroy one that a thread has entered, is the end.
  * So is a stream of it, to copies. A graph that is instantiated for launches by the device has kernels alone.
  *   FAKE_CUDA_FAIL=WHAT:N[:CODE]  the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails, or, with a
  *                                 negative code, never returns
@@ -109,6 +109,7 @@ struct fake_image {
 struct CUctx_st {
 	int device, refs;
 	bool alive, primary;
+	atomic_int entered;       /* so often just now */
 	unsigned life;            /* of all that had this handle, the how manyth */
 	int sms;                  /* of a green context: some; 0: all */
 	CUresult broken;
@@ -177,6 +178,7 @@ struct CUstream_st {
 /* driver.c */
 extern pthread_mutex_t fake_lock;
 CUcontext fake_current(void);
+CUresult fake_push(CUcontext context);
 CUresult fake_check(const char *symbol);   /* FAKE_CUDA_FAIL, and the current context's state */
 bool fake_pinned_enough(void);
 CUresult fake_capture_rule(CUresult error); /* what must not be done while a blocking stream is captured */

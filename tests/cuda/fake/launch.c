@@ -368,7 +368,7 @@ static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared
 static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
 		       bool cooperative)
 {
-	CUresult error = stream ? cuCtxPushCurrent_v2(stream->context) : 0;
+	CUresult error = stream ? fake_push(stream->context) : 0;
 	CUcontext pushed;
 
 	if (error)
@@ -439,7 +439,7 @@ static CUresult set_node(CUgraphNode node, const struct cuda_kernel_node *k, boo
 		context = f->module->context;
 	else if (v2 && k->context)
 		context = k->context;
-	if (cuCtxPushCurrent_v2(context))
+	if (fake_push(context))
 		return FAKE_INVALID_CONTEXT;
 	filled = fill(&node->launch, f, shape, k->shared, k->params);
 	cuCtxPopCurrent_v2(&context);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios about what belongs to whom: to libraries that go, and to contexts that are not current. */
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -251,4 +253,36 @@ void hasty(void)
 		GOOD(i % 2 ? cuModuleUnload(module) : cuLibraryUnload(library));
 	}
 	printf("word %u\n", *to_host(word));
+}
+
+static int threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int n = -2; /* "." and ".." */
+
+	while (readdir(tasks))
+		n++;
+	closedir(tasks);
+	return n;
+}
+
+/* The tool is killed, and when the agent knows of it, a thread less, the context goes. */
+void orphaned(void)
+{
+	const char *tool = getenv("FAKE_CUDA_APP_KILLS");
+	CUcontext context;
+	int n;
+
+	GOOD(cuCtxCreate_v2(&context, 0, 0));
+	launch_in_turn(0, NULL);
+	n = threads();
+	if (tool)
+		kill(atoi(tool), SIGKILL);
+	for (int i = 0; tool && threads() >= n && i < 1000; i++)
+		usleep(10000);
+	GOOD(cuCtxDestroy_v2(context));
+	if (tool)
+		usleep(500000); /* for threads that look at it seldom */
+	begin(1);
+	launch_in_turn(1, NULL);
 }
