@@ -17,6 +17,7 @@
 #include "core/wire/checks.h"
 
 #define CLOCK_WAIT_NS 50000000ull
+#define CLOSE_WAIT_MS 500 /* for a wait that has begun; kernels that never end keep it beyond that */
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
@@ -175,6 +176,7 @@ struct waiter {
 	const struct cuda_driver *cu;
 	CUcontext context;
 	sem_t ended;
+	atomic_bool begun;       /* or called off: who sets it first decides */
 	atomic_int users;
 	_Atomic(CUresult) error;
 };
@@ -187,22 +189,29 @@ static void put_waiter(struct waiter *w)
 	}
 }
 
-static void *wait_context(void *arg)
+static CUresult wait_in_context(const struct waiter *w)
 {
-	struct waiter *w = arg;
 	CUresult error;
 	int mode;
 
 	error = cuda_enter(w->cu, w->context, &mode);
-	if (!error) {
-		error = CUDA_ERROR_NOT_READY;
-		if (cuda_wait_begin()) {
-			error = w->cu->ctx_synchronize();
-			cuda_wait_end();
-		}
-		cuda_leave(w->cu, &mode);
+	if (error)
+		return error;
+	error = CUDA_ERROR_NOT_READY;
+	if (cuda_wait_begin()) {
+		error = w->cu->ctx_synchronize();
+		cuda_wait_end();
 	}
-	atomic_store(&w->error, error);
+	cuda_leave(w->cu, &mode);
+	return error;
+}
+
+static void *wait_context(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (!atomic_exchange(&w->begun, true))
+		atomic_store(&w->error, wait_in_context(w));
 	sem_post(&w->ended);
 	put_waiter(w);
 	return NULL;
@@ -250,15 +259,37 @@ static int wait_waiter(struct gpubpf_device *device, const struct timespec *unti
 	return err;
 }
 
+static struct timespec in(uint32_t ms)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += ms % 1000 * 1000000l;
+	at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
+	at.tv_nsec %= 1000000000;
+	return at;
+}
+
+/* The context may be destroyed next. */
+static void end_waiter(struct gpubpf_device *device)
+{
+	struct timespec until = in(CLOSE_WAIT_MS);
+	struct waiter *w = device->waiter;
+
+	if (!w)
+		return;
+	if (atomic_exchange(&w->begun, true))
+		wait_waiter(device, &until);
+	if (device->waiter)
+		put_waiter(w);
+	device->waiter = NULL;
+}
+
 static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
 {
-	struct timespec until;
+	struct timespec until = in(timeout_ms);
 	int err;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += timeout_ms % 1000 * 1000000l;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	err = device->waiter ? wait_waiter(device, &until) : 0; /* of an earlier time: more may run since */
 	if (!err)
 		err = start_waiter(device);
@@ -460,6 +491,7 @@ static void cuda_close(struct gpubpf_device *device)
 
 	if (!device)
 		return;
+	end_waiter(device);
 	cuda_arena_detach(device);
 	if (cuda_device_enter(device, &mode) == 0) {
 		if (device->clock_module)
@@ -474,8 +506,6 @@ static void cuda_close(struct gpubpf_device *device)
 			device->cu->stream_destroy(device->to);
 		cuda_leave(device->cu, &mode);
 	}
-	if (device->waiter)
-		put_waiter(device->waiter);
 	if (device->primary)
 		device->cu->primary_release(device->device);
 	free(device);

@@ -203,6 +203,8 @@ FAKE_EXPORT CUresult cuCtxSynchronize(void)
 {
 	CUresult error = fake_check("cuCtxSynchronize");
 
+	if (getenv("FAKE_CUDA_BUSY"))
+		usleep(1000 * atoi(getenv("FAKE_CUDA_BUSY")));
 	return error ? error : fake_capture_rule(FAKE_CAPTURE_UNSUPPORTED);
 }
 

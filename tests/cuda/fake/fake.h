@@ -24,6 +24,7 @@
  *                                 negative code, never returns
  *   FAKE_CUDA_DRIFT=PPM            the device's clock is so much faster than the host's
  *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
+ *   FAKE_CUDA_BUSY=MS              to wait for a context takes so long
  *   FAKE_CUDA_LINGER=MS           to find a program's variable takes so long; its module must not go meanwhile
  *   FAKE_CUDA_PINNED=BYTES        twins that are launched before so much host memory was pinned fail
  *   FAKE_CUDA_DEVICES=N           how many devices there are (2); CUDA_VISIBLE_DEVICES picks of them
