@@ -140,7 +140,7 @@ struct gpubpf_hook_device {
 	uint32_t number, ordinal, generation;
 	pthread_mutex_t lock;                       /* of what follows */
 	enum { DEVICE_NEW, DEVICE_READY, DEVICE_REFUSED } state;
-	atomic_int loading;                         /* threads that load twins there */
+	atomic_int users;                           /* threads that load twins there, or unload them */
 	atomic_bool gone;                           /* its context was destroyed */
 	struct gpubpf_why why;
 	struct gpubpf_device *device;

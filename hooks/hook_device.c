@@ -27,7 +27,8 @@
 #define PULL_PART 20 /* of the time, what copying back may take */
 #define LAST_TWINS_NS 500000000ull /* for the news of a twin's end, when its device goes */
 #define EXIT_WAIT_NS 2000000000ull
-#define LOADING_NS 5000000000ull   /* for twins that are being loaded when their context or the process ends */
+#define LOADING_NS 5000000000ull   /* for twins that are being loaded when the process ends, */
+#define CONTEXT_NS 60000000000ull  /* and when their context does: the driver must not find them in one that is gone */
 #define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
 #define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
 #define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
@@ -583,13 +584,14 @@ void gpubpf_hook_quiet(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void all_loaded(struct gpubpf_hook_device *d)
+static bool all_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
-	uint64_t deadline = gpubpf_now_ns() + LOADING_NS;
+	uint64_t deadline = gpubpf_now_ns() + ns;
 
-	while (atomic_load(&d->loading) && gpubpf_now_ns() < deadline)
+	while (atomic_load(&d->users) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
+	return !atomic_load(&d->users);
 }
 
 /* Wait for twins that have ended as far as the application knows but not yet as far as we were told: runtimes
@@ -611,7 +613,7 @@ void gpubpf_device_leave(void)
 		return;
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
 		if (ours(d))
-			all_loaded(d);
+			all_loaded(d, LOADING_NS);
 		if (atomic_load(&d->dirty) && ours(d))
 			all_ended(d);
 	}
@@ -683,10 +685,18 @@ bool gpubpf_device_copied(void)
 	return atomic_load_explicit(&any_copied, memory_order_relaxed);
 }
 
+static void stop_threads(struct gpubpf_hook_device *d)
+{
+	pthread_mutex_lock(&d->lock);
+	gpubpf_drain_stop(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
 /* Take it out of the list and give back what it has; false: that must not be touched. */
 static bool let_go(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
+	bool loaded;
 
 	if (!ours(d))
 		return false; /* inherited over a fork: in no list, and the runtime behind it may be in any state */
@@ -695,10 +705,12 @@ static bool let_go(struct gpubpf_hook_device *d)
 	if (d->next)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&lock);
-	all_loaded(d);
+	loaded = all_loaded(d, CONTEXT_NS);
 	gpubpf_allocations_detach(d); /* whatever comes of it, its context is about to go */
-	if (!all_ended(d))
+	if (!all_ended(d) || !loaded) {
+		stop_threads(d);
 		return false; /* released while a twin runs; its end will still be counted here */
+	}
 	pull_last(d);
 	if (d->state == DEVICE_READY) {
 		gpubpf_elsewhere_end(d);
@@ -725,19 +737,41 @@ void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	struct keyed *k = key ? find_keyed(ops, key) : NULL;
+	struct gpubpf_hook_device *d = k ? k->device : NULL;
+	bool ends;
 
 	if (!k)
 		return;
 	atomic_store(&k->key, NULL);
-	atomic_store(&k->device->gone, true);
-	let_go(k->device);
-	k->device->device = NULL;
-	k->device->state = DEVICE_REFUSED; /* whoever still waits for a twin there */
+	atomic_store(&d->gone, true);
+	ends = let_go(d);
+	if (!ours(d))
+		return;
+	pthread_mutex_lock(&d->lock);
+	if (ends)
+		d->device = NULL;
+	d->state = DEVICE_REFUSED; /* whoever still waits for a twin there */
+	pthread_mutex_unlock(&d->lock);
 }
 
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 {
 	return atomic_load(&device->gone);
+}
+
+/* Either who ends the device sees the user, or the user that it is gone. */
+bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
+{
+	atomic_fetch_add(&d->users, 1);
+	if (!atomic_load(&d->gone) && ours(d))
+		return true;
+	gpubpf_hook_device_leave(d);
+	return false;
+}
+
+void gpubpf_hook_device_leave(struct gpubpf_hook_device *d)
+{
+	gpubpf_was_counted(atomic_fetch_sub(&d->users, 1));
 }
 
 /* Another thread may have held the list's lock; the child begins with an empty list. */

@@ -120,6 +120,10 @@ struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *
  */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key);
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
+/* What is done in its context beside calls of the application's there: it does not go before leave(), but for a limit of
+ * time. False: it is gone, or of the parent of a fork; no leave(). */
+bool gpubpf_hook_device_use(struct gpubpf_hook_device *device);
+void gpubpf_hook_device_leave(struct gpubpf_hook_device *device);
 const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
 /* What CLOCK_MONOTONIC is ahead of a device's clock that counts ns, as last measured; known once a twin is loaded. */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);

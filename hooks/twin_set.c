@@ -386,7 +386,7 @@ static void *load_aside(void *arg)
 	pthread_cond_broadcast(&program->cond);
 	pthread_mutex_unlock(&program->lock);
 	gpubpf_hook_program_destroy(program);
-	gpubpf_was_counted(atomic_fetch_sub(&device->loading, 1));
+	gpubpf_hook_device_leave(device);
 	return NULL;
 }
 
@@ -395,15 +395,14 @@ static void *load_aside(void *arg)
 static bool loads_aside(struct gpubpf_twin_set *set)
 {
 	gpubpf_assert_held(&set->program->lock);
-	if (!set->program->ops->loads_aside || gpubpf_session_wait_ms())
+	if (!set->program->ops->loads_aside || gpubpf_session_wait_ms() || !gpubpf_hook_device_use(set->device))
 		return false;
 	set->state = SET_BUSY;
 	atomic_fetch_add(&set->program->refs, 1);
-	atomic_fetch_add(&set->device->loading, 1);
 	if (!gpubpf_thread_start(load_aside, set))
 		return true;
 	gpubpf_was_counted(atomic_fetch_sub(&set->program->refs, 1) - 1); /* the caller has one */
-	gpubpf_was_counted(atomic_fetch_sub(&set->device->loading, 1));
+	gpubpf_hook_device_leave(set->device);
 	return false;
 }
 

@@ -183,9 +183,12 @@ static void twin_unload(void *module)
 	struct module *m = module;
 	int mode;
 
-	if (m->module && !gpubpf_hook_device_gone(m->device) && !cuda_enter(&cuda_own, m->context, &mode)) {
-		cuda_own.module_unload(m->module);
-		cuda_leave(&cuda_own, &mode);
+	if (m->module && gpubpf_hook_device_use(m->device)) {
+		if (!cuda_enter(&cuda_own, m->context, &mode)) {
+			cuda_own.module_unload(m->module);
+			cuda_leave(&cuda_own, &mode);
+		}
+		gpubpf_hook_device_leave(m->device);
 	}
 	free(m->text);
 	free(m);

@@ -40,6 +40,8 @@ void detached(void);
 void hasty(void);
 void unbalanced(void);
 void orphaned(void);
+void endless(void);
+void parted(void);
 
 /* links.c */
 void templated(void);

@@ -14,6 +14,7 @@
  *                        are added to the first value of the first map
  *   //fake broken        text that the driver refuses
  *   //fake late WHERE    it refuses it not when it is loaded, but where something of it is asked for: variable, function, attribute
+ *   //fake forever       never ends, nor does its launch
  *   //fake fault         breaks the context, as an illegal address does
  * Kernels of real machine code do nothing; it is opened, so that what that takes can be measured.
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
@@ -24,6 +25,7 @@
  *                                 negative code, never returns
  *   FAKE_CUDA_DRIFT=PPM            the device's clock is so much faster than the host's
  *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
+ *   FAKE_CUDA_PART=MS              unloading a twin takes so long
  *   FAKE_CUDA_BUSY=MS              to wait for a context takes so long
  *   FAKE_CUDA_LINGER=MS           to find a program's variable takes so long; its module must not go meanwhile
  *   FAKE_CUDA_PINNED=BYTES        twins that are launched before so much host memory was pinned fail

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "maps/host.h"
 #include "tests/hooks/fake_tool.h"
@@ -157,6 +158,9 @@ void fake_run(const struct fake_launch *l)
 			add32(l->target, l->threads);
 		else if (!strncmp(at, "counter", 7) && !strstr(l->f->module->image.text, "//fake count "))
 			run_probe(l->f->module, l->f->entry->from, l->f->entry->to, l->threads);
+		else if (!strncmp(at, "forever", 7))
+			for (;;)
+				pause();
 		else if (!strncmp(at, "fault", 5))
 			l->f->module->context->broken = FAKE_ILLEGAL_ADDRESS;
 		else if (!strncmp(at, "count ", 6))

@@ -263,6 +263,8 @@ FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)
 {
 	if (!module->alive)
 		return FAKE_INVALID_HANDLE;
+	if (getenv("FAKE_CUDA_PART") && strstr(module->image.text, ".entry gpubpf_twin_"))
+		usleep(1000 * atoi(getenv("FAKE_CUDA_PART")));
 	kill_module(module);
 	return 0;
 }

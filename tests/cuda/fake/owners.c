@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios about what belongs to whom: to libraries that go, and to contexts that are not current. */
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -285,4 +286,66 @@ void orphaned(void)
 		usleep(500000); /* for threads that look at it seldom */
 	begin(1);
 	launch_in_turn(1, NULL);
+}
+
+static CUdeviceptr begun;
+
+static void *never_returns(void *arg)
+{
+	static const char forever[] = HEADER ENTRY(forever, "//fake counter\n//fake param\n//fake forever\n");
+	CUmodule module;
+	CUfunction f;
+
+	GOOD(cuCtxSetCurrent(arg));
+	GOOD(cuModuleLoadData(&module, forever));
+	GOOD(cuModuleGetFunction(&f, module, "forever"));
+	launch(f, begun, NULL);
+	return NULL;
+}
+
+/* A context goes whose kernel never ends. */
+void endless(void)
+{
+	CUcontext context;
+	pthread_t thread;
+
+	GOOD(cuCtxCreate_v2(&context, 0, 0));
+	begun = new_word();
+	pthread_create(&thread, NULL, never_returns, context);
+	while (*to_host(begun) != 64)
+		usleep(1000);
+	GOOD(cuCtxDestroy_v2(context));
+	usleep(500000); /* for threads that look at it seldom */
+	begin(1);
+	launch_in_turn(1, NULL);
+	told("forever", 1, 64);
+	told("scale", 1, 64);
+}
+
+static void *unload(void *library)
+{
+	GOOD(cuLibraryUnload(library));
+	return NULL;
+}
+
+/* A library goes, which is of no context, and meanwhile the context that has the twin of its kernel. */
+void parted(void)
+{
+	CUcontext context;
+	CUdeviceptr word;
+	CUlibrary library;
+	CUkernel kernel;
+	pthread_t thread;
+
+	GOOD(cuLibraryLoadData(&library, plain, NULL, NULL, 0, NULL, NULL, 0));
+	GOOD(cuLibraryGetKernel(&kernel, library, "scale"));
+	GOOD(cuCtxCreate_v2(&context, 0, 0));
+	word = new_word();
+	launch((CUfunction)kernel, word, NULL);
+	printf("word %u\n", *to_host(word));
+	pthread_create(&thread, NULL, unload, library);
+	usleep(50000);
+	GOOD(cuCtxDestroy_v2(context));
+	pthread_join(thread, NULL);
+	told("scale", 1, 64);
 }
