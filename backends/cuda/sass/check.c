@@ -51,6 +51,11 @@ static bool is_given_board(struct sass_insn was, struct sass_insn is)
 	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_GIVEN_BOARD));
 }
 
+static bool is_told(const struct checked *c, struct sass_insn was, struct sass_insn is)
+{
+	return sass_predicate_is_untold(c->code->arch, was) && same(is, sass_predicate_told(was));
+}
+
 /* A branch of all lanes, with nothing else about it. */
 static bool leads(const struct checked *c, uint32_t i)
 {
@@ -71,7 +76,7 @@ static int check_own(struct checked *c)
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, turned(c, i, c->exit)))
 				return sass_check_wrong(c, i, "an exit does not lead to its probe");
-		} else if (!same(was, is) && !is_given_board(was, is)) {
+		} else if (!same(was, is) && !is_given_board(was, is) && !is_told(c, was, is)) {
 			return sass_check_wrong(c, i, "an instruction of the kernel's is another");
 		}
 	}
@@ -308,9 +313,18 @@ static bool waits_for_all(const struct checked *c)
 	return sass_waits(waits) == ALL_BOARDS;
 }
 
+int sass_check_told(struct checked *c)
+{
+	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++)
+		if (!c->placed[i] && sass_predicate_is_untold(c->code->arch, insn_at(c, i)))
+			return sass_check_wrong(c, i, "nobody can wait for a predicate of the kernel's");
+	return 0;
+}
+
 static int check_in_flight(struct checked *c)
 {
 	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n, writes;
+	int err;
 
 	if (c->exit == SASS_NONE)
 		return 0;
@@ -331,6 +345,9 @@ static int check_in_flight(struct checked *c)
 	writes = writes_predicate(c, c->exit, end);
 	if (writes == end)
 		return 0;
+	err = sass_check_told(c);
+	if (err < 0)
+		return err;
 	if (low >= c->regs && c->code->predicates_late && !waits_for_all(c))
 		return sass_check_wrong(c, c->exit, "a predicate may be written late");
 	if (time_until(c, writes) < SASS_PREDICATE_TIME)

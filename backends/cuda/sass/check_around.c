@@ -41,7 +41,7 @@ static bool does_same(struct sass_insn a, struct sass_insn b)
 /* What stands in the place of the kernel's instruction, where it is put: an EXIT may lead to its probe. */
 static struct sass_insn own_at(const struct stub *s, uint32_t i)
 {
-	struct sass_insn own = s->own;
+	struct sass_insn own = sass_predicate_is_untold(s->c->code->arch, s->own) ? sass_predicate_told(s->own) : s->own;
 
 	if (sass_opcode(own) == SASS_OP_EXIT && s->c->exit != SASS_NONE)
 		own = sass_with_branch(s->c->code->arch, sass_with(own, 0, 12, SASS_OP_BRA),
@@ -305,7 +305,7 @@ int sass_check_around(struct checked *c)
 	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
 	unsigned found = 0;
 	uint32_t before = SASS_NONE;
-	int err = 0;
+	int err = c->around->n ? sass_check_told(c) : 0;
 
 	for (uint32_t k = 0; !err && k < c->around->n; k++) {
 		uint32_t at = c->around->list[k].place.at;

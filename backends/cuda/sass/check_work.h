@@ -37,6 +37,9 @@ int64_t sass_check_target(const struct checked *c, uint32_t i);
 unsigned sass_check_exit_waits(const struct checked *c);
 unsigned sass_check_left_by_entry(const struct checked *c);
 
+/* A scoreboard tells of each predicate of the kernel's that comes late, what is carried out in a stub apart. */
+int sass_check_told(struct checked *c);
+
 /* Is it the kernel's own, carried out where it was put? */
 bool sass_check_is_moved(const struct checked *c, uint32_t i);
 

@@ -8,6 +8,7 @@
 #include "callees.h"
 #include "constant.h"
 #include "core/diag.h"
+#include "live.h"
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define FORM(opcode) ((opcode) >> 9)
@@ -462,19 +463,9 @@ static bool find_predicates_late(const struct sass_code *code)
 {
 	if (code->calls)
 		return true;
-	for (uint32_t i = 0; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x02a: case 0x102: case 0x189: /* DSETP, FCHK, SHFL */
-		case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
-			if (sass_field(insn, 81, 3) == SASS_PT)
-				break;
-			/* fall through */
-		case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+	for (uint32_t i = 0; i < code->n; i++)
+		if (sass_predicate_is_late(sass_code_at(code, i)))
 			return true;
-		}
-	}
 	return false;
 }
 

@@ -114,6 +114,12 @@ static void choose_predicates(struct grafting *p)
 	p->apart = true;
 }
 
+/* Does the exit's probe write some that the kernel may write? */
+static bool writes_predicates(const struct grafting *p)
+{
+	return p->exit && (p->exit->predicates || p->exit->barriers) && !p->apart;
+}
+
 /* -- the code -- */
 
 static void put(struct grafting *p, struct sass_insn insn)
@@ -238,7 +244,7 @@ static unsigned left_by_others(const struct grafting *p)
 static unsigned put_waits(struct grafting *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->apart ? SASS_PREDICATE_TIME : time_to_predicate(p->exit);
-	bool late = p->exit->predicates && !p->apart && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
+	bool late = writes_predicates(p) && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
 	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);
@@ -346,6 +352,20 @@ static void give_boards(struct grafting *p)
 	}
 }
 
+/* Those that write a predicate of which no scoreboard of theirs tells: stubs keep what predicates are, and an exit's probe may write the
+ * same. */
+static void tell_predicates(struct grafting *p)
+{
+	for (uint32_t i = 0; i < p->code->n; i++) {
+		struct sass_insn *insn = &p->out->insns[i];
+
+		if (!sass_predicate_is_untold(p->code->arch, *insn))
+			continue;
+		*insn = sass_predicate_told(*insn);
+		p->out->given++;
+	}
+}
+
 struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind)
 {
 	if (sass_opcode(insn) != SASS_OP_EXIT)
@@ -410,6 +430,8 @@ static int put_all(struct grafting *p)
 	for (uint32_t i = 0; i < p->code->n; i++)
 		put(p, sass_code_at(p->code, i));
 	pad(p);
+	if (p->around.n || writes_predicates(p))
+		tell_predicates(p);
 	if (p->exit)
 		err = put_exit(p);
 	if (!err && p->exit && !p->above)

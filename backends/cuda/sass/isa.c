@@ -11,7 +11,7 @@ static const struct sass_op ops[OPERATIONS] = {
 };
 
 static const struct sass_arch arches[] = {
-#define SASS_ARCH(sm, wide, params, descriptor, extents, reserved) { sm, wide, params, descriptor, extents, reserved },
+#define SASS_ARCH(sm, wide, params, descriptor, extents, reserved, timed) { sm, wide, params, descriptor, extents, reserved, timed },
 #include "isa.def"
 };
 

@@ -56,6 +56,7 @@ struct sass_arch {
 	uint32_t descriptor;       /* where there the descriptor of global memory stands, */
 	uint32_t extents;          /* a block's, 4 bytes an axis, */
 	uint32_t reserved;         /* and how many bytes of its shared memory are the system's */
+	bool timed_doubles;        /* their arithmetic has no scoreboards */
 };
 
 /* opcodes that somebody asks for by name; all forms of their operations are in isa.def */

@@ -3,6 +3,7 @@
 
 #include "core/diag.h"
 #include "form.h"
+#include "graft.h"
 
 #define GRANULE 8                  /* registers are given out by so many */
 #define FREE_REGS 32               /* of 65,536 for 2,048 threads: up to here no occupancy is lost */
@@ -97,6 +98,43 @@ unsigned sass_predicates_used(const struct sass_code *code)
 		used |= 1u << sass_field(insn, 81, 3) | 1u << sass_field(insn, 84, 3);
 	}
 	return code->calls || code->by_pointer ? all : used & all;
+}
+
+#define OP_DSETP 0x02a
+#define OP_ATOMS_CAST 0x38d        /* whole; in the other forms it says in a predicate whether it is done */
+
+bool sass_predicate_is_late(struct sass_insn insn)
+{
+	bool first = sass_field(insn, 81, 3) != SASS_PT;
+
+	switch (sass_opcode(insn) & 0x1ff) {
+	case OP_DSETP:
+		return first || sass_field(insn, 84, 3) != SASS_PT;
+	case 0x100: case 0x102: case 0x11c: case 0x189: case 0x1c2: /* FLO, FCHK, B2R, SHFL, R2UR */
+	case 0x160: case 0x163: case 0x166: case 0x16c: case 0x181: case 0x199: /* TEX, TLD4, TLD, TXD, LDG, SULD */
+	case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
+		return first;
+	case OP_ATOMS_CAST & 0x1ff:
+		return first && sass_opcode(insn) != OP_ATOMS_CAST;
+	case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of accesses of memory whose results nobody wants nobody wants a predicate either; that of ATOM is there when its address was read. */
+bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn)
+{
+	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;
+
+	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && sass_write_board(insn) == SASS_NO_SCOREBOARD && !timed &&
+	       sass_predicate_is_late(insn);
+}
+
+struct sass_insn sass_predicate_told(struct sass_insn insn)
+{
+	return sass_with(insn, SASS_WRITE_AT, 3, SASS_GIVEN_BOARD);
 }
 
 bool sass_has_bar(const struct sass_code *code)

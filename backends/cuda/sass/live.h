@@ -38,6 +38,12 @@ bool sass_may_meet(struct sass_insn insn, uint32_t n);
 unsigned sass_barrier_free(const struct sass_code *code);
 /* Predicates that the kernel may write, as bits. */
 unsigned sass_predicates_used(const struct sass_code *code);
+/* Whether the instruction, of any form, writes a predicate that is there when a scoreboard says so; and whether it has none for that, but
+ * relies on one behind it, of the same unit, which works in order. */
+bool sass_predicate_is_late(struct sass_insn insn);
+bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn);
+/* One that has one. */
+struct sass_insn sass_predicate_told(struct sass_insn insn);
 /* Whether it has a barrier of its own at which a block's lanes wait (BAR); code->barrier is also that of clusters, or of what it calls. */
 bool sass_has_bar(const struct sass_code *code);
 

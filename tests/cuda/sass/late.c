@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * late FILE...: predicates of a kernel that come when a scoreboard says so. Into a kernel of each cubin one is put that writes P0 so, and a
+ * place behind it with a probe that keeps predicates, which would give back what P0 was:
+ *   - the probe waits for all scoreboards first, whichever operation it is, as nvdisasm names its predicate;
+ *   - one that has no scoreboard, since one of the same unit behind it has, is given one; so it is where an exit's probe writes predicates
+ *     that the kernel has; not where its result comes in a known time;
+ *   - without it the checker refuses the twin.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/graft.h"
+#include "backends/cuda/sass/live.h"
+#include "backends/cuda/sass/twin.h"
+#include "core/diag.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+#define ALL_BOARDS 0x3f
+
+static const struct sample {
+	const char *text;
+	struct sass_insn insn;
+	bool late, untold;         /* without its scoreboard nobody but a later one of its unit tells */
+} samples[] = {
+	{ "DSETP.NEU.AND P0, PT, R8, RZ, PT", { 0x000000ff0800722a, 0x000e280003f0d000 }, true, true },
+	{ "B2R.RESULT RZ, P0", { 0x0000000000ff731c, 0x000e280000004000 }, true, true },
+	{ "SHFL.DOWN P0, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e280000000000 }, true, true },
+	{ "FCHK P0, R16, R49", { 0x0000003110007302, 0x000e280000000000 }, true, true },
+	{ "QSPC.E.S P0, RZ, [R96]", { 0x0000000060ff73aa, 0x000e280000100500 }, true, false },
+	{ "ISETP.NE.AND P0, PT, R0, 0x1, PT", { 0x000000010000780c, 0x000fda0003f05270 }, false, false },
+	{ "SHFL.DOWN PT, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e2800000e0000 }, false, false },
+	{ "MUFU.RCP R12, R12", { 0x0000000c000c7308, 0x000e280000001000 }, false, false },
+	{ "ATOMS.CAST.SPIN P0, [R84], R36, R37", { 0x000000245400758d, 0x000e280001800025 }, true, false },
+	{ "ATOMS.CAST.SPIN R41, [R74], R40, R41", { 0x000000284a29738d, 0x000e280001800029 }, false, false },
+	{ "TEX.LL P0, R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f620009900f0a }, true, false },
+	{ "TEX.LL R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f6200099e0f0a }, false, false },
+};
+
+/* ISETP.NE.U32.AND P0, PT, R0, RZ, PT; EXIT */
+static struct sass_insn insns[] = {
+	{ 0x000000ff0000720c, 0x000fda0003f05070 }, { 0x000000000000794d, 0x000fea0003800000 },
+};
+static const struct sass_probe probe = { .insns = insns, .n = 2, .regs = 1, .predicates = true };
+
+/* a kernel in which a word was put at `at`, with a place behind it */
+struct patched {
+	uint8_t *bytes;
+	struct sass_cubin app;
+	const struct sass_kernel *k;
+	struct sass_code code;
+	struct gpubpf_diag diag;
+	struct sass_body body;
+	struct sass_around around;
+	uint32_t at;
+};
+
+static bool is_quick(const struct sass_code *code, uint32_t i)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+
+	return i > code->late_entry && !code->entered[i] && sass_op_find(sass_opcode(insn))->class == SASS_FIXED &&
+	       sass_unconditional(sass_with(insn, 87, 4, SASS_PT)) && sass_goes_anywhere(code, i);
+}
+
+/* Three of the kernel's that have nothing to do with lanes or scoreboards, one behind the other. */
+static bool find_room(struct patched *p)
+{
+	for (p->at = p->code.begin; p->at + 3 < p->code.n; p->at++)
+		if (is_quick(&p->code, p->at) && is_quick(&p->code, p->at + 1) && is_quick(&p->code, p->at + 2))
+			return true;
+	return false;
+}
+
+static void put_word(struct patched *p, uint32_t at, struct sass_insn insn)
+{
+	memcpy((uint8_t *)p->code.bytes + (size_t)at * SASS_INSN, &insn, sizeof(insn));
+}
+
+static void read_code(struct patched *p)
+{
+	sass_code_finish(&p->code);
+	if (sass_code_read(&p->app, p->k, &p->code, &p->diag) < 0)
+		abort();
+}
+
+static void patched_init(struct patched *p, const char *data, size_t size)
+{
+	bool found = false;
+
+	*p = (struct patched){ .bytes = malloc(size) };
+	gpubpf_diag_init(&p->diag);
+	if (!p->bytes)
+		abort();
+	memcpy(p->bytes, data, size);
+	if (sass_cubin_open(p->bytes, size, &p->app, &p->diag) < 0)
+		abort();
+	for (uint32_t i = 0; !found && i < p->app.nkernels; i++) {
+		p->k = &p->app.kernels[i];
+		sass_code_finish(&p->code);
+		found = !sass_code_read(&p->app, p->k, &p->code, &p->diag) && !p->code.calls && !p->code.predicates_late && find_room(p);
+	}
+	if (!found || sass_body_make(p->code.arch, &probe, false, &p->body, &p->diag) < 0)
+		abort();
+	p->around = (struct sass_around){ { .kind = GPUBPF_SITE_INSN, .at = p->at + 1, .guard = SASS_PT, .second = SASS_PT }, 0, &p->body };
+}
+
+static void patched_finish(struct patched *p)
+{
+	sass_body_finish(&p->body);
+	sass_code_finish(&p->code);
+	sass_cubin_finish(&p->app);
+	free(p->bytes);
+}
+
+/* With a probe at the place, or at the exits. */
+static bool graft(struct patched *p, bool exit, struct sass_grafted *g)
+{
+	const struct sass_arounds around = { &p->around, exit ? 0 : 1 };
+
+	return !sass_graft(&p->code, p->k->regs, NULL, exit ? &probe : NULL, &around, g, &p->diag);
+}
+
+static bool passes(struct patched *p, bool exit, const struct sass_grafted *g)
+{
+	static struct sass_section nothing;
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	const struct sass_arounds around = { &p->around, exit ? 0 : 1 };
+	struct sass_twin twin = { 0 };
+	int err = sass_twin_write(&p->app, p->k, &p->code, &probes, g, &twin, &p->diag);
+
+	if (!err)
+		err = sass_check(&p->app, p->k, &p->code, &twin, &(struct sass_has){ .exit = exit }, &around, &p->diag);
+	sass_twin_finish(&twin);
+	return !err;
+}
+
+static bool stub_waits_for_all(const struct patched *p, const struct sass_grafted *g)
+{
+	uint32_t at = p->at + 1, to = at + 1 + sass_branch(p->code.arch, g->insns[at]) / SASS_INSN;
+
+	return sass_opcode(g->insns[at]) == SASS_OP_BRA && to < g->n && sass_waits(g->insns[to]) == ALL_BOARDS;
+}
+
+static void try_late(struct patched *p, const struct sample *s)
+{
+	struct sass_grafted g;
+
+	put_word(p, p->at, s->insn);
+	read_code(p);
+	if (!ok(graft(p, false, &g), "sm_%u takes a probe behind %s", p->app.sm, s->text))
+		return;
+	ok(stub_waits_for_all(p, &g) == s->late && g.insns[p->at].hi == s->insn.hi && passes(p, false, &g), "which %s for all scoreboards%s%s",
+	   s->late ? "waits" : "does not wait", *p->diag.what ? ": " : "", p->diag.what);
+	sass_grafted_finish(&g);
+}
+
+static void try_untold(struct patched *p, const struct sample *s, bool exit)
+{
+	struct sass_insn word = sass_with(sass_with(s->insn, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+	bool told = s->untold && !(p->code.arch->timed_doubles && sass_opcode(word) == 0x22a);
+	struct sass_grafted g;
+
+	put_word(p, p->at, word);
+	put_word(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all of them */
+	read_code(p);
+	if (!ok(graft(p, exit, &g), "sm_%u takes a probe at %s with %s without a scoreboard", p->app.sm, exit ? "exits" : "a place", s->text))
+		return;
+	ok((sass_write_board(g.insns[p->at]) != SASS_NO_SCOREBOARD) == told, "which %s one", told ? "is given" : "is not given");
+	ok(passes(p, exit, &g), "and passes: %s", p->diag.what);
+	g.insns[p->at] = word;
+	ok(passes(p, exit, &g) == !told, "without it it %s", told ? "is refused" : "passes");
+	sass_grafted_finish(&g);
+}
+
+static void try_file(const char *path)
+{
+	size_t size;
+	char *data = read_file(path, &size);
+
+	if (!ok(data != NULL, "%s is read", path))
+		return;
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		struct patched p;
+
+		patched_init(&p, data, size);
+		try_late(&p, &samples[i]);
+		if (samples[i].late)
+			for (int exit = 0; exit < 2; exit++)
+				try_untold(&p, &samples[i], exit);
+		patched_finish(&p);
+	}
+	free(data);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		try_file(argv[i]);
+	return done();
+}
