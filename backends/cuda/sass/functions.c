@@ -11,6 +11,7 @@
 
 #define OP_RET 0x150               /* operations */
 #define OP_BRX 0x149
+#define OP_BRXU 0x158
 #define OP_CALL 0x144
 
 static uint32_t operation(const struct sass_code *code, uint32_t i)
@@ -59,7 +60,7 @@ static const char *hindrance(const struct sass_code *code, const struct sass_fun
 
 		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH || sass_has_target(insn))
 			why = leads_astray(code, f, i);
-		else if (operation(code, i) == OP_BRX && i >= f->begin && i < f->end)
+		else if ((operation(code, i) == OP_BRX || operation(code, i) == OP_BRXU) && i >= f->begin && i < f->end)
 			why = "it jumps to what a register says";
 	}
 	return why;

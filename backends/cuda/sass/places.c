@@ -94,7 +94,7 @@ static bool is_distant(struct sass_insn insn)
 	static const struct {
 		uint16_t opcode, rest;
 	} known[] = {
-		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 }, { SASS_OP_BRX, 0x70 },
+		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 }, { SASS_OP_BRX, 0x70 }, { SASS_OP_BRXU, 0x170 },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -107,7 +107,7 @@ static bool is_distant(struct sass_insn insn)
 static bool is_branch(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
-	bool jumps = sass_opcode(insn) == SASS_OP_BRX;
+	bool jumps = sass_opcode(insn) == SASS_OP_BRX || sass_opcode(insn) == SASS_OP_BRXU;
 
 	p->why = jumps && !(is_distant(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "a branch to what a register says, under a predicate" :
 										      NULL;

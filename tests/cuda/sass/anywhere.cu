@@ -36,3 +36,14 @@ extern "C" __global__ void by_number(unsigned *out, unsigned n)
 		     "W2: xor.b32 %0, %1, 9;\nbra.uni OUT;\nW3: popc.b32 %0, %1;\nOUT:\n}" : "+r"(r) : "r"(n));
 	out[n] = r;
 }
+
+/* and by one that is the whole warp's: BRXU on some architectures */
+extern "C" __global__ void by_launch(unsigned *out, unsigned n)
+{
+	unsigned r = n;
+
+	asm volatile("{\n.reg .u32 k;\nand.b32 k, %1, 3;\nways: .branchtargets W0, W1, W2, W3;\nbrx.idx.uni k, ways;\n"
+		     "W0: add.u32 %0, k, %1;\nbra.uni OUT;\nW1: mul.lo.u32 %0, %1, 7;\nbra.uni OUT;\n"
+		     "W2: xor.b32 %0, %1, 9;\nbra.uni OUT;\nW3: popc.b32 %0, %1;\nOUT:\n}" : "+r"(r) : "r"(n));
+	out[n] = r;
+}

@@ -254,7 +254,7 @@ static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t 
 {
 	uint32_t opcode = sass_opcode(own);
 	bool calls = opcode == 0x944 || opcode == 0x344 || opcode == 0x950;
-	bool far = opcode == 0x947 || opcode == 0x547 || opcode == 0x945 || opcode == 0x949 || calls;
+	bool far = opcode == 0x947 || opcode == 0x547 || opcode == 0x945 || opcode == 0x949 || opcode == 0x958 || calls;
 
 	if (far && sass_branch(code->arch, own) + (int64_t)at * 16 != sass_branch(code->arch, insn) + (int64_t)i * 16)
 		return false;
@@ -577,7 +577,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return is_atomic(insn) || is_untold_atomic(insn);
 	if (kind == GPUBPF_SITE_BRANCH)
 		return (sass_opcode(insn) == 0x947 && !sass_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
-		       sass_opcode(insn) == 0x949;
+		       sass_opcode(insn) == 0x949 || sass_opcode(insn) == 0x958;
 	if (kind == GPUBPF_SITE_INSN)
 		return true;
 	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE || kind == GPUBPF_SITE_MEM_CAPTURE)

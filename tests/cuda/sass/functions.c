@@ -84,6 +84,7 @@ static void plant_all(const struct sass_cubin *c, const struct sass_kernel *k, s
 	plant(c, k, code, 1, call, "in the middle");
 	plant(c, k, code, f->begin - 1, sass_move(2, 3), "goes on in it");
 	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "register says");
+	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "register says");
 }
 
 static void try_cubin(const char *path)
