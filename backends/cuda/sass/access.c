@@ -41,20 +41,28 @@ bool sass_access_known(uint32_t operation)
 /* -- copies to shared memory -- */
 
 #define OP_LDGSTS 0xfae
+#define ZFILL_AT 82
 
-/* 12 bits of offset at 32, above them that in shared memory. A lane whose second predicate does not hold reads nothing. */
+/* 12 bits of offset at 32, above them that in shared memory, of a register at 16. A lane whose second predicate does not hold reads
+ * nothing; it stores zeros all the same where the instruction says so. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	unsigned size = arch->sm < NEWER ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
 
-	a->address = sass_field(insn, 24, 8);
+	if (a->near) {
+		a->address = sass_field(insn, 16, 8);
+		a->scale = 1;
+		a->offset = (int32_t)(sass_field(insn, 44, 20) << 12) >> 12;
+	} else {
+		a->address = sass_field(insn, 24, 8);
+		a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
+	}
 	a->uniform = SASS_URZ;
-	a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
-	a->second = sass_field(insn, 87, 4);
+	a->second = a->near && sass_field(insn, ZFILL_AT, 1) ? SASS_PT : sass_field(insn, 87, 4);
 	a->bytes = 4u << (size & 3);
 	a->old = SASS_RZ;
 	if (sass_opcode(insn) != OP_LDGSTS || !sass_field(insn, 76, 1) || !sass_field(insn, 91, 1) || size > 2 ||
-	    (a->address != SASS_RZ && a->address % 2))
+	    (!a->near && a->address != SASS_RZ && a->address % 2))
 		return "a copy of a kind that is not known";
 	return NULL;
 }
@@ -211,5 +219,17 @@ bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct 
 	*a = (struct sass_access){ .access = row->access, .spaces = row->spaces, .second = SASS_PT, .why = row->why };
 	if (row->what == ACCESS)
 		a->why = row->width == COPIED ? read_copy(arch, insn, a) : read_access(arch, row, insn, a);
+	return true;
+}
+
+bool sass_second_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
+{
+	struct sass_access first;
+	const struct row *row = row_of(OPERATION(sass_opcode(insn)));
+
+	if (!sass_access_of(arch, insn, &first) || row->width != COPIED)
+		return false;
+	*a = (struct sass_access){ .access = GPUBPF_STORE, .spaces = GPUBPF_IN(SHARED), .near = true };
+	a->why = read_copy(arch, insn, a);
 	return true;
 }

@@ -26,6 +26,9 @@ struct sass_access {
 /* Is it an access of memory? Constants count for none: instructions read them as operands (places.c). */
 bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
 
+/* Is it another too: of a copy to shared memory that a lane does, the store? */
+bool sass_second_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
+
 /* Is the operation in the table at all? */
 bool sass_access_known(uint32_t operation);
 

@@ -22,7 +22,8 @@ struct putting {
 	unsigned left;
 	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: there is none */
 	uint32_t kept;             /* registers: the first of those, */
-	uint32_t given[SASS_NGIVEN]; /* and of what bodies are given, two each */
+	uint32_t given[SASS_NGIVEN]; /* and of what bodies are given, two each, */
+	const struct sass_access *access; /* of which access; of an instruction that is two it changes between bodies */
 };
 
 /* -- which registers -- */
@@ -353,11 +354,24 @@ static void put_body(struct putting *p, const struct sass_around *at)
 	}
 }
 
-static void put_bodies(struct putting *p, uint32_t from, uint32_t to, enum gpubpf_when when)
+static void change_access(struct putting *p, const struct sass_around *at, uint32_t given)
 {
-	for (uint32_t i = from; i < to; i++)
-		if (gpubpf_place_kind(p->around->list[i].place.kind)->when == when)
-			put_body(p, &p->around->list[i]);
+	const struct sass_access *a = &at->place.access;
+
+	if (!gpubpf_place_kind(at->place.kind)->spaces || a->near == p->access->near)
+		return;
+	put_given(p, a, given);
+	p->access = a;
+}
+
+static void put_bodies(struct putting *p, uint32_t from, uint32_t to, enum gpubpf_when when, uint32_t given)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (gpubpf_place_kind(p->around->list[i].place.kind)->when != when)
+			continue;
+		change_access(p, &p->around->list[i], given);
+		put_body(p, &p->around->list[i]);
+	}
 }
 
 struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
@@ -388,15 +402,16 @@ static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 		given |= p->around->list[i].body->given;
 	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)start - stands - 1) * SASS_INSN);
 	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
+	p->access = access;
 	put_given(p, access, given);
 	put_branch(p, was, given);
 	put_operands(p, was, given);
-	put_bodies(p, from, to, GPUBPF_WHEN_BEFORE);
+	put_bodies(p, from, to, GPUBPF_WHEN_BEFORE, given);
 	p->out->stands[at] = p->out->n;
 	put(p, sass_around_own(p->code->arch, own, at, p->out->n));
 	if (given >> SASS_GIVEN_OLD & 1)
 		put_old(p, access, own);
-	put_bodies(p, from, to, GPUBPF_WHEN_AFTER);
+	put_bodies(p, from, to, GPUBPF_WHEN_AFTER, given);
 	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 

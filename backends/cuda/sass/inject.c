@@ -236,7 +236,9 @@ static int by_instruction(const void *a, const void *b)
 {
 	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
 
-	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
+	if (x->at != y->at || x->kind != y->kind)
+		return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
+	return (x->id > y->id) - (x->id < y->id);
 }
 
 static int take_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,

@@ -13,11 +13,12 @@
 #define OP_UCGABAR 0x1c7
 #define OP_SYNCS 0x1a7
 
-static bool is_access(const struct sass_code *code, struct sass_place *p)
+/* second: the other of two. */
+static bool is_access(const struct sass_code *code, struct sass_place *p, bool second)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
 
-	if (!sass_access_of(code->arch, sass_code_at(code, p->at), &p->access))
+	if (!(second ? sass_second_access_of : sass_access_of)(code->arch, sass_code_at(code, p->at), &p->access))
 		return false;
 	p->why = p->access.why;
 	if (!p->why && p->access.spaces & ~k->spaces)
@@ -166,7 +167,7 @@ static bool is(const struct sass_code *code, struct sass_place *p)
 	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never carried out */
 		return false;
 	if (gpubpf_place_kind(p->kind)->spaces)
-		return is_access(code, p) || is_constant(code, p);
+		return is_access(code, p, false) || is_constant(code, p);
 	switch (p->kind) {
 	case GPUBPF_SITE_BARRIER: case GPUBPF_SITE_BARRIER_EXIT:
 		return is_wait(code, p);
@@ -189,6 +190,16 @@ static void set_guards(const struct sass_code *code, struct sass_place *p)
 	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
 }
 
+static int tell(const struct sass_code *code, struct sass_place *place, int (*fn)(void *arg, const struct sass_place *place), void *arg)
+{
+	int err;
+
+	set_guards(code, place);
+	err = fn(arg, place);
+	place->id++;
+	return err;
+}
+
 /* -- lines -- */
 
 static int each_line(const struct sass_code *code, const struct gpubpf_lines *lines, uint32_t text,
@@ -208,9 +219,7 @@ static int each_line(const struct sass_code *code, const struct gpubpf_lines *li
 		place.file = starts[i].file;
 		place.line = starts[i].line;
 		is_any(code, &place);
-		set_guards(code, &place);
-		err = fn(arg, &place);
-		place.id++;
+		err = tell(code, &place, fn, arg);
 	}
 	free(starts);
 	return err;
@@ -240,11 +249,10 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 		if (kind == GPUBPF_SITE_LINE && kinds >> kind & 1 && !err)
 			err = each_line(code, lines, text, fn, arg);
 		for (place.at = code->begin; kinds >> kind & 1 && !err && place.at < end; place.at++) {
-			if (!is(code, &place))
-				continue;
-			set_guards(code, &place);
-			err = fn(arg, &place);
-			place.id++;
+			if (is(code, &place))
+				err = tell(code, &place, fn, arg);
+			if (!err && gpubpf_place_kind(kind)->spaces && is_access(code, &place, true))
+				err = tell(code, &place, fn, arg);
 		}
 	}
 	return err;

@@ -107,8 +107,11 @@ struct run {
 	uint32_t barrier;          /* at which lanes will meet that came together, and how often they did */
 	uint32_t met;
 	unsigned used;             /* the kernel's barriers */
-	uint32_t effects, place, bytes;
-	uint64_t address, value;
+	uint32_t effects;
+	struct heard {             /* from a body */
+		uint32_t place, bytes;
+		uint64_t address, value;
+	} heard[2];
 	bool wrong;
 };
 
@@ -135,18 +138,18 @@ static bool warps(struct sass_insn insn, const struct thread *t, unsigned at)
 static void red(struct run *run, struct sass_insn insn)
 {
 	uint32_t value = sass_field(insn, 32, 8);
+	struct heard *heard = &run->heard[run->effects / 3 % 2];
 
-	run->effects++;
-	run->address = pair(run->t.r, sass_field(insn, 24, 8), 255);
-	switch (run->effects) {
-	case 1:
-		run->value = pair(run->t.r, value, 255);
+	heard->address = pair(run->t.r, sass_field(insn, 24, 8), 255);
+	switch (run->effects++ % 3) {
+	case 0:
+		heard->value = pair(run->t.r, value, 255);
 		break;
-	case 2:
-		run->bytes = run->t.r[value];
+	case 1:
+		heard->bytes = run->t.r[value];
 		break;
 	default:
-		run->place = run->t.r[value];
+		heard->place = run->t.r[value];
 	}
 }
 
@@ -315,14 +318,16 @@ static void random_thread(struct thread *t)
 	t->p[7] = true;
 }
 
-/* Is the place for the thread? All come to a branch, and to a line that begins with what is never carried out; to end a thread both predicates must hold. */
-static bool is_for(struct sass_insn own, enum gpubpf_site kind, const struct thread *t)
+/* Is the place for the thread? All come to a branch, and to a line that begins with what is never carried out; to end a thread both predicates
+ * must hold, and to copy: zeros may be stored without the second. */
+static bool is_for(struct sass_insn own, const struct sass_place *place, const struct thread *t)
 {
 	uint32_t opcode = sass_opcode(own);
+	bool copies = is_copy(own) && gpubpf_place_kind(place->kind)->spaces;
 
 	if (opcode == 0x947 || opcode == 0x547 || sass_field(own, 12, 4) == 15)
 		return true;
-	if (opcode == 0x94d || (opcode == 0xfae && gpubpf_place_kind(kind)->spaces))
+	if (opcode == 0x94d || (copies && !(place->access.access == GPUBPF_STORE && sass_field(own, 82, 1))))
 		return guard_of(own, t) && input(own, t, 87);
 	return guard_of(own, t);
 }
@@ -339,7 +344,7 @@ static uint64_t named(struct sass_insn own, unsigned i, const struct thread *t)
 }
 
 /* What places of branches, lines and any instructions give. */
-static bool gives_right(const struct run *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
+static bool gives_right(const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
 {
 	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
 	uint64_t id = around->place.id;
@@ -363,36 +368,72 @@ static uint32_t space_of(const struct sass_access *a)
 	return one ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
 }
 
-static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_around *around, uint32_t regs)
+/* Are bodies of that instruction that stand before it for the thread, how many? */
+static uint32_t heard_before(const struct sass_arounds *all, uint32_t i, struct sass_insn own, const struct thread *t)
 {
+	uint32_t n = 0;
+
+	for (uint32_t k = i; k-- > 0 && all->list[k].place.at == all->list[i].place.at;)
+		n += is_for(own, &all->list[k].place, t);
+	return n;
+}
+
+static uint32_t last_at(const struct sass_arounds *all, uint32_t i)
+{
+	while (i + 1 < all->n && all->list[i + 1].place.at == all->list[i].place.at)
+		i++;
+	return i;
+}
+
+static uint32_t bodies_at(const struct sass_arounds *all, uint32_t i)
+{
+	uint32_t last = last_at(all, i), n = 1;
+
+	while (last >= n && all->list[last - n].place.at == all->list[i].place.at)
+		n++;
+	return n;
+}
+
+static uint64_t asked_address(const struct sass_code *code, const struct sass_around *around, struct sass_insn own, const struct thread *t)
+{
+	return is_copy(own) && around->place.access.access == GPUBPF_STORE ? copied_to(own, t) : address_of(code, own, t);
+}
+
+static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_arounds *all, uint32_t i, uint32_t regs)
+{
+	const struct sass_around *around = &all->list[i];
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
 	struct run run = { .used = code->barriers_used, .barrier = NO_BARRIER };
+	uint32_t last = last_at(all, i);
+	struct heard *heard;
 	bool meant;
 
 	random_thread(&before);
 	run.t = before;
 	walk(code, g, around->place.at, &run);
-	meant = is_for(own, around->place.kind, &before);
+	meant = is_for(own, &around->place, &before);
 	after = before;
 	if (run.old) {
 		after.r[sass_field(own, 16, 8)] = 1000;
 		after.r[sass_field(own, 16, 8) + 1] = 2000;
 	}
 	if (run.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(before.p, run.t.p, 8) ||
-	    run.effects != (meant ? 3 : 0) || run.met != around->body->wanders)
+	    run.effects != 3 * (heard_before(all, last, own, &before) + is_for(own, &all->list[last].place, &before)) ||
+	    run.met != bodies_at(all, i) * around->body->wanders)
 		return false;
+	heard = &run.heard[heard_before(all, i, own, &before) % 2];
 	if (around->place.kind == GPUBPF_SITE_ATOMIC && meant)
-		return run.address == address_of(code, own, &before) && run.bytes == around->place.access.op &&
-		       run.value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
-		       run.place == before.r[sass_field(own, 32, 8)];
+		return heard->address == address_of(code, own, &before) && heard->bytes == around->place.access.op &&
+		       heard->value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
+		       heard->place == before.r[sass_field(own, 32, 8)];
 	if (around->place.kind == GPUBPF_SITE_BRANCH || around->place.kind == GPUBPF_SITE_INSN || around->place.kind == GPUBPF_SITE_LINE)
-		return !meant || gives_right(&run, around, own, &before);
+		return !meant || gives_right(heard, around, own, &before);
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
-		return run.value == sass_field(own, 54, 4) && run.bytes == GPUBPF_BARRIER_BLOCK && run.place == around->place.id;
-	return !meant || (run.address == address_of(code, own, &before) && run.value == value_of(own, &before, run.bytes) &&
-			  run.place == (asks_where(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
-			  run.bytes == around->place.access.bytes);
+		return heard->value == sass_field(own, 54, 4) && heard->bytes == GPUBPF_BARRIER_BLOCK && heard->place == around->place.id;
+	return !meant || (heard->address == asked_address(code, around, own, &before) && heard->value == value_of(own, &before, heard->bytes) &&
+			  heard->place == (asks_where(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
+			  heard->bytes == around->place.access.bytes);
 }
 
 /* -- a kernel -- */
@@ -554,7 +595,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 
 			twice += m->bodies[0].wanders && place->guard != SASS_PT && place->second != SASS_PT;
 			for (int again = 0; again < 4; again++)
-				right += runs_right(m->code, &grafted, &m->around.list[i], k->regs);
+				right += runs_right(m->code, &grafted, &m->around, i, k->regs);
 		}
 		err = sass_twin_write(app, k, m->code, &probes, &grafted, &twin, &diag);
 		if (err < 0 || !passes(app, k, m, &twin))
@@ -583,7 +624,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE || kind == GPUBPF_SITE_MEM_CAPTURE)
 		return is_global(insn) || is_untold(insn);
 	if (kind == GPUBPF_SITE_MEM_SHARED)
-		return is_shared(insn) || is_generic(insn);
+		return is_shared(insn) || is_generic(insn) || is_copy(insn);
 	if (kind == GPUBPF_SITE_MEM_LOCAL)
 		return is_local(insn) || is_generic(insn);
 	if (kind == GPUBPF_SITE_MEM_CONST)
@@ -591,6 +632,12 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	if (gpubpf_place_kind(kind)->spaces)
 		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
 	return (operation == 0x11d && sass_field(insn, 77, 2) != 1) || operation == 0x1a7;
+}
+
+/* Or two? */
+static bool is_twice(struct sass_insn insn, enum gpubpf_site kind)
+{
+	return is_copy(insn) && (kind == GPUBPF_SITE_MEM_ALL || kind == GPUBPF_SITE_MEM_BEFORE_ALL);
 }
 
 /* The instructions in front of the padding. */
@@ -618,7 +665,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	if (sass_code_read(app, k, &code, &diag) < 0)
 		return;
 	for (uint32_t i = code.begin, end = end_of(&code); i < end; i++)
-		expected += is_expected(sass_code_at(&code, i), kind);
+		expected += is_expected(sass_code_at(&code, i), kind) * (is_twice(sass_code_at(&code, i), kind) ? 2 : 1);
 	make_probe(&probe, code.arch, kind, wanders);
 	for (int guarded = 0; guarded < 2; guarded++)
 		if (sass_body_make(code.arch, &probe, guarded, &m.bodies[guarded], &diag) < 0)

@@ -50,6 +50,12 @@ static bool is_shared(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
+/* LDGSTS, which is a load of global memory and a store to a block's. */
+static bool is_copy(struct sass_insn insn)
+{
+	return sass_opcode(insn) == 0xfae;
+}
+
 static bool is_local(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x183, 0x187 };
@@ -115,6 +121,12 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 	if (is_near(insn))
 		return near;
 	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
+}
+
+/* Where LDGSTS stores: a register at 16, and 20 bits with a sign at 44. */
+static uint32_t copied_to(struct sass_insn insn, const struct thread *t)
+{
+	return t->r[sass_field(insn, 16, 8)] + (uint32_t)((int64_t)insn.lo >> 44);
 }
 
 /* The low half of what it stores or combines. */
