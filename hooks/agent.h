@@ -68,8 +68,8 @@ uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);
 uint32_t gpubpf_session_flags(void);           /* enum gpubpf_welcome_flags */
 
-/* Ask; the answer is waited for with gpubpf_request_wait() and ends with gpubpf_request_drop(). Starts
- * the reader thread. */
+/* Ask; the answer is waited for with gpubpf_request_wait() and ends with gpubpf_request_drop(), once more for each
+ * gpubpf_request_hold(). Starts the reader thread. */
 int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds, struct gpubpf_request **request);
 /* Is there room for one more request for a twin? Not where the tool does not read what it was sent. */
@@ -81,6 +81,7 @@ int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *pay
 int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
 bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
+void gpubpf_request_hold(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
 
 /*

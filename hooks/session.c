@@ -34,6 +34,7 @@ enum { STAYING, LEAVING, LEFT };
 struct gpubpf_request {
 	struct gpubpf_request *next;
 	uint32_t seq;
+	atomic_int users;
 	atomic_int settled;   /* 0 waiting, 1 answered, -EPIPE */
 	struct gpubpf_packet packet;
 	void *bytes;
@@ -441,6 +442,7 @@ int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload
 	if (!r)
 		return -ENOMEM;
 	memset(r->packet.fds, -1, sizeof(r->packet.fds));
+	r->users = 1;
 	pthread_mutex_lock(&session.lock);
 	err = !gpubpf_session_up() || !own_socket() ? -EPIPE : start_reader();
 	if (!err) {
@@ -513,9 +515,14 @@ struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request)
 	return &request->packet;
 }
 
+void gpubpf_request_hold(struct gpubpf_request *request)
+{
+	atomic_fetch_add(&request->users, 1);
+}
+
 void gpubpf_request_drop(struct gpubpf_request *request)
 {
-	if (!request)
+	if (!request || !gpubpf_was_last(atomic_fetch_sub(&request->users, 1)))
 		return;
 	pthread_mutex_lock(&session.lock);
 	for (struct gpubpf_request **at = &session.waiting; *at; at = &(*at)->next)

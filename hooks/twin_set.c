@@ -423,14 +423,17 @@ static void wait_while_busy(struct gpubpf_twin_set *set)
 	count_wait(GPUBPF_WAIT_OTHERS, from);
 }
 
-/* By the program's lock, which it gives up while it waits. */
+/* By the program's lock, which it gives up while it waits. Another thread may have loaded what was answered by then, and
+ * asked anew. */
 static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 {
 	struct gpubpf_request *request = set->request;
 	uint64_t until, from = gpubpf_now_ns();
 	int err = -ETIMEDOUT;
+	bool same;
 
 	gpubpf_assert_held(&set->program->lock);
+	gpubpf_request_hold(request);
 	pthread_mutex_unlock(&set->program->lock);
 	until = gpubpf_patience_begin();
 	if (gpubpf_request_settled(request) || gpubpf_now_ns() < until) {
@@ -441,7 +444,9 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	gpubpf_patience_end();
 	count_wait(GPUBPF_WAIT_ANSWER, from);
 	pthread_mutex_lock(&set->program->lock);
-	if (set->state != SET_ASKED || err == -ETIMEDOUT)
+	same = set->state == SET_ASKED && set->request == request;
+	gpubpf_request_drop(request);
+	if (!same || err == -ETIMEDOUT)
 		return;
 	if (!err && loads_aside(set))
 		return;
@@ -606,7 +611,7 @@ static void settle(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *se
 	do {
 		known = set->unloadable;
 		settle_once(choice, set);
-	} while (set->state == SET_NEW && set->unloadable != known);
+	} while (set->state < SET_LOADED && set->unloadable != known);
 }
 
 /* Names of all kernels of the program, asked for once. NULL: it is but this one, or the names are not known. */
