@@ -143,12 +143,29 @@ CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevic
 	return error;
 }
 
+static void remember_config(void *handle, int config)
+{
+	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
+
+	if (f)
+		atomic_store(&f->cache_config, config);
+}
+
 CUresult cuFuncSetCacheConfig(CUfunction f, int config)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuFuncSetCacheConfig(f, config) : CUDA_ERROR_NOT_FOUND;
-	struct cuda_function *known = error || !cuda_active() ? NULL : cuda_function_find(f);
 
-	if (known)
-		atomic_store(&known->cache_config, config);
+	if (!error)
+		remember_config(f, config);
+	return error;
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
+{
+	CUresult error = cuda_next_init() && cuda_next.cuKernelSetCacheConfig ?
+				 cuda_next.cuKernelSetCacheConfig(kernel, config, device) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		remember_config(kernel, config);
 	return error;
 }

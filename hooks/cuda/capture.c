@@ -21,6 +21,7 @@ static CUresult began(CUresult error)
 		return began(cuda_next.symbol arguments); \
 	}
 
+#define AGAIN (CUstream stream, int mode, CUgraph graph, void *differs, void *data)
 #define TO_GRAPH (CUstream stream, CUgraph graph, const CUgraphNode *deps, const void *edges, size_t ndeps, int mode)
 
 BEGIN(cuStreamBeginCapture, (CUstream stream, int mode), (stream, mode))
@@ -29,6 +30,10 @@ BEGIN(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCaptureToGraph, TO_GRAPH, (stream, graph, deps, edges, ndeps, mode))
 BEGIN(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (stream, graph, deps, edges, ndeps, mode))
+BEGIN(cuStreamBeginRecaptureToGraph, AGAIN, (stream, mode, graph, differs, data))
+BEGIN(cuStreamBeginRecaptureToGraph_ptsz, AGAIN, (stream, mode, graph, differs, data))
+BEGIN(cuStreamBeginCaptureToCig, (CUstream stream, void *what), (stream, what))
+BEGIN(cuStreamBeginCaptureToCig_ptsz, (CUstream stream, void *what), (stream, what))
 
 /* It goes on where the call was none of its own: another stream, or a thread that may not end it. */
 static CUresult ended(CUresult error)
@@ -39,14 +44,13 @@ static CUresult ended(CUresult error)
 	return error;
 }
 
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
-{
-	return cuda_next_init() && cuda_next.cuStreamEndCapture ? ended(cuda_next.cuStreamEndCapture(stream, graph)) :
-								 CUDA_ERROR_NOT_FOUND;
-}
+#define END(symbol, parameters, arguments) \
+	CUresult symbol parameters \
+	{ \
+		return cuda_next_init() && cuda_next.symbol ? ended(cuda_next.symbol arguments) : CUDA_ERROR_NOT_FOUND; \
+	}
 
-CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
-{
-	return cuda_next_init() && cuda_next.cuStreamEndCapture_ptsz ?
-		       ended(cuda_next.cuStreamEndCapture_ptsz(stream, graph)) : CUDA_ERROR_NOT_FOUND;
-}
+END(cuStreamEndCapture, (CUstream stream, CUgraph *graph), (stream, graph))
+END(cuStreamEndCapture_ptsz, (CUstream stream, CUgraph *graph), (stream, graph))
+END(cuStreamEndCaptureToCig, (CUstream stream), (stream))
+END(cuStreamEndCaptureToCig_ptsz, (CUstream stream), (stream))

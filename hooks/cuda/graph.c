@@ -256,3 +256,14 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node
 		tell_original(kernel, t);
 	return error;
 }
+
+CUresult cuGraphNodeGetParams(CUgraphNode node, struct cuda_any_node *any)
+{
+	CUresult error = cuda_next_init() && cuda_next.cuGraphNodeGetParams ? cuda_next.cuGraphNodeGetParams(node, any) :
+									      CUDA_ERROR_NOT_FOUND;
+	const struct cuda_twin_handle *t = error || any->type ? NULL : twin_of(error, &any->kernel);
+
+	if (t)
+		tell_original(&any->kernel, t);
+	return error;
+}

@@ -281,8 +281,8 @@ static void captured(void)
 	told("scale", 1, 5 * 3 * 64);
 }
 
-/* A capture that takes its time, while the maps have something new that might be copied. */
-static void slowly(void)
+/* A capture that takes its time, while the maps have something new that might be copied; again: into a graph that is there. */
+static void capture_slowly(bool again)
 {
 	CUdeviceptr word;
 	CUmodule module;
@@ -296,7 +296,12 @@ static void slowly(void)
 	word = new_word();
 	GOOD(cuStreamCreate(&stream, 0));
 	run(f, word, 3, stream);
-	GOOD(cuStreamBeginCapture_v2(stream, 0));
+	if (again) {
+		GOOD(cuGraphCreate(&graph, 0));
+		GOOD(cuStreamBeginRecaptureToGraph(stream, 0, graph, NULL, NULL));
+	} else {
+		GOOD(cuStreamBeginCapture_v2(stream, 0));
+	}
 	if (getenv("FAKE_CUDA_APP_CAPTURES")) {
 		fclose(fopen(getenv("FAKE_CUDA_APP_CAPTURES"), "w"));
 		wait_for(getenv("FAKE_CUDA_APP_WAITS"));
@@ -311,16 +316,28 @@ static void slowly(void)
 	told("scale", 2, 2 * 3 * 64);
 }
 
+static void slowly(void)
+{
+	capture_slowly(false);
+}
+
+static void slowly_again(void)
+{
+	capture_slowly(true);
+}
+
 /* The same by nodes of any type, and what there is no graph for. */
 static void any_nodes(CUfunction f, CUgraph graph, CUgraphExec ready, const struct cuda_kernel_node *params)
 {
-	struct cuda_any_node any = { .kernel = *params };
+	struct cuda_any_node any = { .kernel = *params }, told;
 	CUgraphNode node;
 
 	any.kernel.f = f;
 	any.kernel.gx = 1;
 	GOOD(cuGraphAddNode(&node, graph, NULL, 0, &any));
 	printf("of no graph: %d\n", cuGraphAddNode(&node, NULL, NULL, 0, &any));
+	GOOD(cuGraphNodeGetParams(node, &told));
+	printf("asked: %s\n", told.kernel.f == f ? "the function" : "another");
 	any.kernel.gx = 7;
 	printf("of none that is ready: %d\n", cuGraphExecNodeSetParams(NULL, node, &any));
 	GOOD(cuGraphLaunch(ready, NULL));
@@ -711,7 +728,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },

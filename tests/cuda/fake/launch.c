@@ -273,17 +273,29 @@ void fake_captures_break(CUresult error)
 			captured[i]->invalid = error;
 }
 
-FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+static CUresult begin_capture(CUstream stream, CUgraph graph)
 {
 	for (int i = 0; i < 16; i++)
 		if (!captured[i]) {
 			captured[i] = stream;
 			stream->capturing = true;
 			stream->invalid = 0;
-			stream->graph = calloc(1, sizeof(*stream->graph));
+			stream->graph = graph;
 			return 0;
 		}
 	return FAKE_OUT_OF_MEMORY;
+}
+
+FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+	return begin_capture(stream, calloc(1, sizeof(*stream->graph)));
+}
+
+/* The same kernels, once more. */
+FAKE_EXPORT CUresult cuStreamBeginRecaptureToGraph(CUstream stream, int mode, CUgraph graph, void *differs, void *data)
+{
+	graph->nodes = NULL;
+	return begin_capture(stream, graph);
 }
 
 FAKE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
@@ -483,6 +495,12 @@ FAKE_EXPORT CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda
 FAKE_EXPORT CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *params)
 {
 	memcpy(params, &node->params, offsetof(struct cuda_kernel_node, kernel));
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGraphNodeGetParams(CUgraphNode node, struct cuda_any_node *any)
+{
+	*any = (struct cuda_any_node){ .kernel = node->params };
 	return 0;
 }
 
