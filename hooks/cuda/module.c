@@ -43,6 +43,19 @@ static void keep(struct cuda_module *m, const void *image)
 		m->image = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };
 }
 
+static void keep_file(struct cuda_module *m, const char *path)
+{
+	size_t n;
+	void *text;
+
+	gpubpf_kept_init_file(&m->image, path);
+	text = cuda_jit_ptx(m->image.data, m->image.size, &n);
+	if (!text)
+		return;
+	m->code = m->image;
+	m->image = (struct gpubpf_kept){ .data = text, .size = n, .owned = true };
+}
+
 struct cuda_module *cuda_module_find(void *handle)
 {
 	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
@@ -187,7 +200,7 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file, c
 	else
 		note_origin(m, image, caller);
 	if (file)
-		gpubpf_kept_init_file(&m->image, image);
+		keep_file(m, image);
 	else
 		keep(m, image);
 	gpubpf_handles_add(&modules, &m->base);

@@ -37,21 +37,27 @@ static void good(int error, const char *what)
 }
 #define GOOD(call) good(call, #call)
 
-static void launch(const void *image, const char *name, const char *what, unsigned blocks)
+static void launch_of(CUmodule module, const char *name, const char *what, unsigned blocks)
 {
 	uint32_t value = 0;
 	CUdeviceptr word;
-	CUmodule module;
 	CUfunction f;
 	void *params[] = { &word };
 
 	GOOD(cuMemAlloc_v2(&word, 4096));
 	GOOD(cuMemcpyHtoD_v2(word, &value, 4));
-	GOOD(cuModuleLoadData(&module, image));
 	GOOD(cuModuleGetFunction(&f, module, name));
 	GOOD(cuLaunchKernel(f, blocks, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
 	GOOD(cuMemcpyDtoH_v2(&value, word, 4));
 	printf("%s: %u\nkernel %s launches 1 items %u\n", what, value, name, blocks * 64);
+}
+
+static void launch(const void *image, const char *name, const char *what, unsigned blocks)
+{
+	CUmodule module;
+
+	GOOD(cuModuleLoadData(&module, image));
+	launch_of(module, name, what, blocks);
 }
 
 struct part {
@@ -119,12 +125,15 @@ static void kept(const char *path)
 {
 	char image[8192];
 	FILE *f = fopen(path, "re");
+	CUmodule module;
 
 	if (!f)
 		return;
 	GOOD(!fread(image, 1, sizeof(image), f));
 	fclose(f);
 	launch(image, "made", "kept", 5);
+	GOOD(cuModuleLoad(&module, path));
+	launch_of(module, "made", "its file", 7);
 }
 
 int main(int argc, char **argv)
