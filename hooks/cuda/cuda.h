@@ -30,6 +30,14 @@ typedef struct CUlaunchConfig_st {
 	unsigned nattributes;
 } CUlaunchConfig;
 
+/* CUDA_LAUNCH_PARAMS */
+struct cuda_launch {
+	CUfunction f;
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	CUstream stream;
+	void **params;
+};
+
 /* CUDA_KERNEL_NODE_PARAMS_v2; _v1 ends before `kernel` */
 struct cuda_kernel_node {
 	CUfunction f;

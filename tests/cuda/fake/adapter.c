@@ -183,6 +183,12 @@ static void reasons(void)
 	ok(s.launches == 9 && s.probed == 7 && s.missed == 2 && strstr(tool.seen->last_note, "shared memory"),
 	   "where a launch leaves no room for the twin's own shared memory it is missed, and told; what was allowed beyond does no harm");
 	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "older", tool.path, &probed);
+	s = fake_sum(&tool, "both");
+	ok(s.launches == 2 && s.missed == 2 && s.state == GPUBPF_KERNEL_REFUSED && strstr(s.reason, "MultiDevice") &&
+	   strstr(fake_sum(&tool, "other").reason, "cuLaunchGrid"), "launches by older calls are missed, and told");
+	fake_stop(&tool);
 	says("nodes", "nodes of a graph", "in graphs probes read");
 	says("captured", "a stream that is captured", "in graphs probes read");
 	says("part", "a kernel in two streams", "in several streams");
@@ -274,7 +280,7 @@ int main(int argc, char **argv)
 	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy", "stubborn",
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated", "libraries", "foreign", "green", "part",
-						 "detached", "unbalanced" };
+						 "detached", "unbalanced", "older" };
 
 	if (argc < 4)
 		return 2;

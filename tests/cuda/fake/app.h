@@ -41,6 +41,7 @@ void hasty(void);
 void unbalanced(void);
 void orphaned(void);
 void endless(void);
+void older(void);
 void parted(void);
 
 /* links.c */

@@ -429,6 +429,26 @@ FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *k, CUfunction f
 	return cuLaunchKernelEx(k, f, params, extra);
 }
 
+/* Of 64 threads a block, whatever was said before. */
+FAKE_EXPORT CUresult cuLaunchGrid(CUfunction f, int width, int height)
+{
+	return launch(f, (unsigned[]){ width, height, 1, 64, 1, 1 }, 0, NULL, NULL, false);
+}
+
+FAKE_EXPORT CUresult cuLaunch(CUfunction f)
+{
+	return cuLaunchGrid(f, 1, 1);
+}
+
+FAKE_EXPORT CUresult cuLaunchCooperativeKernelMultiDevice(struct cuda_launch *k, unsigned n, unsigned flags)
+{
+	CUresult error = 0;
+
+	for (; n && !error; n--, k++)
+		error = launch(k->f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->stream, k->params, true);
+	return error;
+}
+
 /* ---- graphs ---- */
 
 FAKE_EXPORT CUresult cuGraphCreate(CUgraph *graph, unsigned flags)

@@ -349,3 +349,33 @@ void parted(void)
 	pthread_join(thread, NULL);
 	told("scale", 1, 64);
 }
+
+/* Launches by ways for which there are no twins: counted, and nothing more. */
+void older(void)
+{
+	static const char kernels[] = HEADER ENTRY(other, "//fake param\n//fake counter\n")
+		ENTRY(both, "//fake param\n//fake counter\n");
+	struct owner on[2] = { own(0), own(1) };
+	struct cuda_launch launches[2];
+	void *params[2][1];
+	CUmodule module;
+	CUfunction f;
+
+	for (int i = 0; i < 2; i++) {
+		GOOD(cuCtxSetCurrent(on[i].context));
+		GOOD(cuModuleLoadData(&module, kernels));
+		GOOD(cuModuleGetFunction(&f, module, "both"));
+		params[i][0] = &on[i].word;
+		launches[i] = (struct cuda_launch){ f, 1 + i, 1, 1, 64, 1, 1, 0, on[i].stream, params[i] };
+	}
+	GOOD(cuModuleGetFunction(&f, module, "other"));
+	GOOD(cuLaunch(f));
+	GOOD(cuLaunchGrid(f, 2, 3));
+	GOOD(cuLaunchCooperativeKernelMultiDevice(launches, 2, 0));
+	for (int i = 0; i < 2; i++) {
+		GOOD(cuCtxSetCurrent(on[i].context));
+		printf("word %u\n", *to_host(on[i].word));
+	}
+	told("other", 2, 0);
+	told("both", 2, 0);
+}
