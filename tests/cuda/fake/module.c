@@ -176,6 +176,7 @@ CUresult fake_open(struct fake_image *image, const void *data)
 
 /* ---- modules ---- */
 
+/* By the lock. */
 static void kill_module(struct CUmod_st *m)
 {
 	dead += m->alive;
@@ -206,11 +207,13 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 	memset(&m->image, 0, sizeof(m->image));
 	pthread_mutex_unlock(&fake_lock);
 	error = fake_open(&m->image, data);
+	pthread_mutex_lock(&fake_lock);
 	m->loading = false;
 	if (error)
 		kill_module(m);
 	else
 		*module = m;
+	pthread_mutex_unlock(&fake_lock);
 	return error;
 }
 
@@ -265,15 +268,19 @@ FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)
 		return FAKE_INVALID_HANDLE;
 	if (getenv("FAKE_CUDA_PART") && strstr(module->image.text, ".entry gpubpf_twin_"))
 		usleep(1000 * atoi(getenv("FAKE_CUDA_PART")));
+	pthread_mutex_lock(&fake_lock);
 	kill_module(module);
+	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
 
 void fake_modules_die(CUcontext context)
 {
+	pthread_mutex_lock(&fake_lock);
 	for (struct CUmod_st *m = modules; m; m = m->next)
 		if (m->alive && m->context == context)
 			kill_module(m);
+	pthread_mutex_unlock(&fake_lock);
 }
 
 static struct CUfunc_st *function_of(struct CUmod_st *m, const char *name)
@@ -377,10 +384,12 @@ FAKE_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path,
 
 FAKE_EXPORT CUresult cuLibraryUnload(CUlibrary library)
 {
+	pthread_mutex_lock(&fake_lock);
 	library->alive = false;
 	for (unsigned i = 0; i < library->nmodules; i++)
 		if (library->modules[i]->alive && library->modules[i]->library == library)
 			kill_module(library->modules[i]);
+	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
 
