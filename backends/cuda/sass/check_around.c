@@ -22,6 +22,7 @@ struct stub {
 	struct checked *c;
 	uint32_t at, from;         /* the kernel's instruction; what leads here from it */
 	struct sass_insn own;
+	bool called;               /* a function begins with it, to which all lanes come */
 	bool carried;              /* it was, in the stub, */
 	unsigned coming;           /* and what it gives is there when this scoreboard says so */
 	uint32_t kept;             /* the register that has the kernel's predicates; NO_REGISTER */
@@ -60,7 +61,7 @@ static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
 
-	if (own_guard(s) == SASS_PT || s->around != SASS_NONE)
+	if (own_guard(s) == SASS_PT || s->around != SASS_NONE || s->called)
 		return true;
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
@@ -225,22 +226,20 @@ static bool reads_constant(const struct stub *s)
 	return sass_constant_bank(s->own) == SASS_CONSTANTS_BANK;
 }
 
+/* Once, by all lanes that came and under the predicates that they came with. In a probe the same may stand: a NOP, a fence. */
 static bool is_own(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	if (s->carried)
+	if (s->carried || s->written || s->meeting != SASS_NONE)
 		return false;
-	return reads_constant(s) ? s->meeting == SASS_NONE && sass_opcode(insn) == SASS_OP_BRA : same(insn, own_at(s, i));
+	return reads_constant(s) ? sass_opcode(insn) == SASS_OP_BRA : same(insn, own_at(s, i));
 }
 
-static int check_own(struct stub *s, uint32_t i)
+static void take_own(struct stub *s, uint32_t i)
 {
-	if (s->carried || s->written || s->meeting != SASS_NONE)
-		return sass_check_wrong(s->c, i, "the kernel's instruction is carried out twice, or under another predicate");
 	s->carried = true;
 	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
 	s->c->stands[s->at] = i;
 	s->c->met[i - s->c->n] |= SASS_MET_OWN;
-	return 0;
 }
 
 static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
@@ -274,7 +273,10 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (is_way_back(s, i, insn))
 			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
-		err = is_own(s, i, insn) ? check_own(s, i) : check_added(s, i, insn);
+		if (is_own(s, i, insn))
+			take_own(s, i);
+		else
+			err = check_added(s, i, insn);
 		s->time += sass_passes(insn);
 	}
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
@@ -311,7 +313,7 @@ int sass_check_around(struct checked *c)
 		uint32_t at = c->around->list[k].place.at;
 		int64_t to = sass_check_target(c, c->stands[at]);
 		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
-				  .meeting = SASS_NONE, .around = SASS_NONE };
+				  .meeting = SASS_NONE, .around = SASS_NONE, .called = c->around->list[k].place.kind == GPUBPF_SITE_CALL };
 
 		if (at == before)
 			continue;

@@ -8,7 +8,7 @@
  *     registers and predicates as they were;
  *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together, also where lanes are left out
  *     by two predicates: every other EXIT under one is given a second, which compilers seldom have;
- *   - a stub that is changed the checker refuses.
+ *   - a stub that is changed the checker refuses, and not one whose probe has what the kernel has there: a NOP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -722,6 +722,44 @@ static void add_seconds(const struct sass_section *section)
 	}
 }
 
+/* What BSSY and BSYNC of a probe become. */
+static void try_filler(const struct sass_cubin *app, const struct sass_kernel *k)
+{
+	static struct sass_section nothing;
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	struct sass_insn filler = sass_nop(0, 5), was;
+	struct sass_body body;
+	struct sass_around stands = { .place = { .kind = GPUBPF_SITE_LINE, .guard = SASS_PT, .second = SASS_PT }, .body = &body };
+	struct sass_code code;
+	struct making m = { .code = &code, .around = { &stands, 1 } };
+	struct sass_grafted grafted = { 0 };
+	struct sass_twin twin = { 0 };
+	struct sass_probe probe;
+	struct gpubpf_diag diag;
+	uint8_t *at;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	if (sass_code_read(app, k, &code, &diag) < 0)
+		abort();
+	make_probe(&probe, code.arch, GPUBPF_SITE_LINE, true);
+	stands.place.at = code.late_entry + 1;
+	at = (uint8_t *)code.bytes + (size_t)stands.place.at * SASS_INSN;
+	was = sass_read(at);
+	memcpy(at, &filler, sizeof(filler));
+	err = sass_body_make(code.arch, &probe, false, &body, &diag);
+	if (!err)
+		err = sass_graft(&code, k->regs, NULL, NULL, &m.around, &grafted, &diag);
+	if (!err)
+		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
+	ok(!err && passes(app, k, &m, &twin), "a NOP like those of its probe is the kernel's own all the same");
+	memcpy(at, &was, sizeof(was));
+	sass_twin_finish(&twin);
+	sass_grafted_finish(&grafted);
+	sass_body_finish(&body);
+	sass_code_finish(&code);
+}
+
 static void try_file(const char *name, const char *data, size_t size)
 {
 	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_MEM_CAPTURE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
@@ -744,6 +782,8 @@ static void try_file(const char *name, const char *data, size_t size)
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
 	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);
+	if (sass_kernel_find(&app, "plain"))
+		try_filler(&app, sass_kernel_find(&app, "plain"));
 	note("%u with a probe with branches under two predicates, %u that meet in another's stub", twice, elsewhere);
 	gpubpf_lines_finish(&lines);
 	sass_cubin_finish(&app);

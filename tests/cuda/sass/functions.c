@@ -2,12 +2,16 @@
 /*
  * functions KERNELS CUBIN...: the functions that lie in kernels' sections, their first instructions and their returns, in the suite's
  * machine code for each architecture; each way in which calls could not be told exactly is found, when it is put into the code; those
- * in sections of their own, linked from parts of KERNELS (a .cu), are named with the reason.
+ * in sections of their own, linked from parts of KERNELS (a .cu), are named with the reason. A function whose first instruction is
+ * under a predicate has a probe for all lanes that come.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/sass/check.h"
 #include "backends/cuda/sass/functions.h"
+#include "backends/cuda/sass/graft.h"
+#include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
@@ -87,6 +91,48 @@ static void plant_all(const struct sass_cubin *c, const struct sass_kernel *k, s
 	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "register says");
 }
 
+static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code, struct sass_arounds *around,
+		     struct gpubpf_diag *diag)
+{
+	static struct sass_section nothing;
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	struct sass_grafted grafted = { 0 };
+	struct sass_twin twin = { 0 };
+	int err = sass_graft(code, k->regs, NULL, NULL, around, &grafted, diag);
+
+	if (!err)
+		err = sass_twin_write(c, k, code, &probes, &grafted, &twin, diag);
+	if (!err)
+		err = sass_check(c, k, code, &twin, &(struct sass_has){ 0 }, around, diag);
+	sass_twin_finish(&twin);
+	sass_grafted_finish(&grafted);
+	return !err;
+}
+
+/* With a probe that does something: LDG R2, [R0]; EXIT. For all lanes where it is called; elsewhere it would be for too many. */
+static void try_guarded(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at)
+{
+	struct sass_insn insns[2] = { sass_with(sass_load(code->arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1),
+				      { 0x000000000000794d, 0x004fea0003800000 } };
+	struct sass_insn was = sass_code_at(code, at), first = sass_with(sass_move_number(2, 0), 12, 4, 1);
+	struct sass_probe probe = { .insns = insns, .n = 2, .regs = 3 };
+	struct sass_around stands = { .place = { .kind = GPUBPF_SITE_CALL, .at = at, .guard = SASS_PT, .second = SASS_PT } };
+	struct sass_arounds around = { &stands, 1 };
+	struct sass_body body;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (sass_body_make(code->arch, &probe, false, &body, &diag) < 0)
+		abort();
+	stands.body = &body;
+	memcpy((uint8_t *)code->bytes + (size_t)at * SASS_INSN, &first, sizeof(first));
+	ok(has_twin(c, k, code, &around, &diag), "a function that begins under a predicate has a probe: %s", diag.what);
+	stands.place.kind = GPUBPF_SITE_INSN;
+	ok(!has_twin(c, k, code, &around, &diag), "for all lanes, where it is called alone");
+	memcpy((uint8_t *)code->bytes + (size_t)at * SASS_INSN, &was, sizeof(was));
+	sass_body_finish(&body);
+}
+
 static void try_cubin(const char *path)
 {
 	struct gpubpf_diag diag;
@@ -109,6 +155,8 @@ static void try_cubin(const char *path)
 	   "each begins once, and returns %u and %u times", all.returns[0], all.returns[1]);
 	if (f)
 		plant_all(&c, k, &code, f);
+	if (f)
+		try_guarded(&c, k, &code, f->begin);
 	sass_code_finish(&code);
 	sass_cubin_finish(&c);
 	free(data);
