@@ -110,6 +110,15 @@ __global__ void copy(const unsigned *in, volatile unsigned *out)
 	out[i] = tile[t] + tile[t + BLOCK];
 }
 
+/* what the block has found is on its way while more is loaded */
+__global__ void found(const volatile unsigned *in, volatile unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x, some = __syncthreads_or(in[i] % 5000 == 4);
+	unsigned next = in[i + 1];
+
+	out[i] = some ? next : i;
+}
+
 static struct {
 	unsigned long long accesses, bytes, addresses, stored, kinds;
 } expected;
@@ -130,6 +139,14 @@ static unsigned walked(unsigned i)
 	for (unsigned k = 0; k < i % 4; k++)
 		sum += 2 * (i + k);
 	return sum;
+}
+
+/* Does one of its block have 4, of 5000, in its cell: the first from the block's first on? */
+static bool is_found(unsigned i)
+{
+	unsigned first = (i - i % BLOCK + 2497) / 2500 * 2500 + 2;
+
+	return first / BLOCK == i / BLOCK;
 }
 
 static void expect_ways(unsigned i, const unsigned *out, unsigned n)
@@ -188,6 +205,8 @@ int main()
 	check(cudaMemcpy(a.data, twice.data(), 4 * twice.size(), cudaMemcpyHostToDevice)); /* 2 * i */
 	copy<<<BLOCKS, BLOCK>>>(a.data, b.data);
 	digest = b.digest(digest);
+	found<<<BLOCKS, BLOCK>>>(a.data, d.data);
+	digest = d.digest(digest);
 	for (unsigned i = 0; i < THREADS; i++) {
 		const uint64_t pair = 0x5a5a5a5a5a5a5a5aull;
 
@@ -219,6 +238,9 @@ int main()
 		if (i % 3)
 			at(LOAD, &a.data[i], 4);
 		at(STORE, &b.data[i], 4, 2 * (i + 5) + (i % 3 ? 2 * i : 0));
+		at(LOAD, &a.data[i], 4);
+		at(LOAD, &a.data[i + 1], 4);
+		at(STORE, &d.data[i], 4, is_found(i) ? 2 * (i + 1) : i);
 		atomics[0] += 3;
 		atomics[1] += 2 * ADDS + COMPARES;
 		atomics[2] += i + 9 + FILLED;
@@ -229,7 +251,7 @@ int main()
 		printf("%s%llu %llu %llu %llu %llu", twice ? " " : "machine ", expected.accesses, expected.bytes, expected.addresses, expected.stored, expected.kinds);
 	printf(" %llu %llu %llu %llu", atomics[0], atomics[1], atomics[2], atomics[3]);
 	for (int twice = 0; twice < 2; twice++)
-		printf(" %d %d %d", 3 * THREADS, 3 * THREADS, 3 * THREADS);
+		printf(" %d %d %d", 4 * THREADS, 4 * THREADS, 3 * THREADS);
 	printf("\n");
-	return report(digest, 8 * THREADS);
+	return report(digest, 9 * THREADS);
 }
