@@ -118,6 +118,12 @@ static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, 
 	return has_mark(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
+/* LD and ST without a uniform register: 32 bits of offset at 32, and behind them at 64 what ST stores. */
+static bool has_wide_offset(struct sass_insn insn)
+{
+	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
+}
+
 /* Of ATOMG and ATOM from sm_100 on the highest bit of the offset is a mark, which they all have. */
 static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 {
@@ -125,7 +131,16 @@ static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 	bool marked = arch->sm >= NEWER && has_mark(operation) && sass_opcode(insn) & UNIFORM_FORM;
 	uint32_t off = sass_field(insn, 40, 24);
 
+	if (has_wide_offset(insn))
+		return sass_field(insn, 32, 32);
+
 	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
+}
+
+/* The field of what is stored or combined. */
+static unsigned value_at(const struct row *row, struct sass_insn insn)
+{
+	return has_wide_offset(insn) && row->value ? 64 : row->value;
 }
 
 /* NULL, or why the address cannot be told. */
@@ -199,7 +214,7 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 
 	a->bytes = bytes_of(arch, row->width, insn);
 	a->op = a->access == GPUBPF_ATOMIC ? op_of(row->width, insn) : 0;
-	a->value = row->value ? sass_field(insn, row->value, 8) : 0;
+	a->value = row->value ? sass_field(insn, value_at(row, insn), 8) : 0;
 	a->nvalue = row->value ? (a->bytes + 3) / 4 : 0;
 	a->operand = row->width == COMPARED ? sass_field(insn, 32, 8) : a->value;
 	a->old = gives_old(insn) ? sass_field(insn, 16, 8) : SASS_RZ;

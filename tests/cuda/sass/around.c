@@ -600,7 +600,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 		err = sass_twin_write(app, k, m->code, &probes, &grafted, &twin, &diag);
 		if (err < 0 || !passes(app, k, m, &twin))
 			ok(false, "%s has a twin that passes: %s", app->symbols[k->symbol].name, diag.what);
-		else if (m->around.n && (app->nkernels == 1 || random_below(4) == 0))
+		else if (m->around.n && (!changed || random_below(4) == 0))
 			change(app, k, m, &twin);
 	}
 	sass_twin_finish(&twin);

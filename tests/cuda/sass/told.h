@@ -102,8 +102,14 @@ static uint32_t constant_of(struct sass_insn insn, const struct thread *t)
 	return off + (sass_opcode(insn) == 0xabb || (operation == 0x1ac && reg != 255) ? t->u[reg & 63] : 0);
 }
 
+/* As nvdisasm prints it: ST.E [R4+0x8], R7 is 0x0000000804007385 ..07, LD.E R0, [R4+0x8] 0x0000000804007980. */
+static bool is_far_generic(struct sass_insn insn)
+{
+	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
+}
+
 /* The address as the instruction has it: two registers, or on sm_75 two uniform ones, and 24 bits with a sign; of an atomic
- * with a descriptor 23 from sm_100 on. */
+ * with a descriptor 23 from sm_100 on; of a generic access without one 32. */
 static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, const struct thread *t)
 {
 	bool store = (sass_opcode(insn) & 0x1ff) == 0x186 || (sass_opcode(insn) & 0x1ff) == 0x18e;
@@ -116,6 +122,8 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 			(sass_field(insn, 91, 1) ? t->u[sass_field(insn, load ? 32 : 64, 6)] : 0);
 	int64_t off = sass_opcode(insn) == 0xfae ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
 
+	if (is_far_generic(insn))
+		off = (int32_t)(insn.lo >> 32);
 	if (reads_variable(insn))
 		return constant_of(insn, t);
 	if (is_near(insn))
@@ -132,7 +140,7 @@ static uint32_t copied_to(struct sass_insn insn, const struct thread *t)
 /* The low half of what it stores or combines. */
 static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
 {
-	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d || operation == 0x18b ? 64 : 32, 8);
+	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d || operation == 0x18b || sass_opcode(insn) == 0x385 ? 64 : 32, 8);
 	bool none = reads_variable(insn) || operation == 0x181 || operation == 0x1ae || operation == 0x180 || operation == 0x183 || operation == 0x184;
 	uint64_t value = none || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
 
