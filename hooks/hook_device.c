@@ -80,18 +80,20 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 	return 0;
 }
 
-static struct keyed *find_keyed(const struct gpubpf_hook_ops *ops, const void *key)
+/* ending: also one that is about to go. */
+static struct keyed *find_keyed(const struct gpubpf_hook_ops *ops, const void *key, bool ending)
 {
 	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
 
-	while (k && (atomic_load_explicit(&k->key, memory_order_relaxed) != key || k->device->ops != ops))
+	while (k && (atomic_load_explicit(&k->key, memory_order_relaxed) != key || k->device->ops != ops ||
+		     (!ending && atomic_load_explicit(&k->device->gone, memory_order_relaxed))))
 		k = k->next;
 	return k;
 }
 
 struct gpubpf_hook_device *gpubpf_hook_device_find(const struct gpubpf_hook_ops *ops, const void *key)
 {
-	struct keyed *k = find_keyed(ops, key);
+	struct keyed *k = find_keyed(ops, key, false);
 
 	return k ? k->device : NULL;
 }
@@ -734,17 +736,10 @@ void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 	free(d);
 }
 
-void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
+static void end(struct gpubpf_hook_device *d)
 {
-	struct keyed *k = key ? find_keyed(ops, key) : NULL;
-	struct gpubpf_hook_device *d = k ? k->device : NULL;
-	bool ends;
+	bool ends = let_go(d);
 
-	if (!k)
-		return;
-	atomic_store(&k->key, NULL);
-	atomic_store(&d->gone, true);
-	ends = let_go(d);
 	if (!ours(d))
 		return;
 	pthread_mutex_lock(&d->lock);
@@ -752,6 +747,23 @@ void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 		d->device = NULL;
 	d->state = DEVICE_REFUSED; /* whoever still waits for a twin there */
 	pthread_mutex_unlock(&d->lock);
+}
+
+/* Several threads may destroy or reset it at once: none of them goes on before it has been let go of. */
+void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	struct keyed *k = key ? find_keyed(ops, key, true) : NULL;
+	uint64_t deadline = gpubpf_now_ns() + CONTEXT_NS;
+
+	if (!k)
+		return;
+	if (!atomic_exchange(&k->device->gone, true)) {
+		end(k->device);
+		atomic_store(&k->key, NULL);
+	}
+	while (atomic_load(&k->key) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
 }
 
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)

@@ -42,6 +42,7 @@ void unbalanced(void);
 void orphaned(void);
 void endless(void);
 void older(void);
+void twice(void);
 void parted(void);
 
 /* links.c */

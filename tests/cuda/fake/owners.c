@@ -379,3 +379,25 @@ void older(void)
 	told("other", 2, 0);
 	told("both", 2, 0);
 }
+
+static void *reset(void *arg)
+{
+	GOOD(cuDevicePrimaryCtxReset_v2(0));
+	return NULL;
+}
+
+/* A context that two threads reset at once. */
+void twice(void)
+{
+	pthread_t thread;
+
+	begin(0);
+	launch_in_turn(0, NULL);
+	pthread_create(&thread, NULL, reset, NULL);
+	usleep(50000);
+	reset(NULL);
+	pthread_join(thread, NULL);
+	begin(0);
+	launch_in_turn(1, NULL);
+	told("scale", 2, 2 * 64);
+}
