@@ -12,11 +12,22 @@
 #define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
 
-/* Does [from, to) belong to a loaded program or library? Then it stays. */
+/* Does [from, to) belong to a loaded program or library? Then it stays as long as that. */
 struct search {
 	uintptr_t from, to;
 	bool found;
+	uintptr_t object;
+	uint64_t named;
 };
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (; name && *name; name++)
+		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
+	return h;
+}
 
 static int in_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -29,26 +40,28 @@ static int in_object(struct dl_phdr_info *info, size_t size, void *arg)
 		    s->to <= at + info->dlpi_phdr[i].p_memsz)
 			s->found = true;
 	}
+	if (s->found) {
+		s->object = info->dlpi_addr;
+		s->named = hash_of(info->dlpi_name);
+	}
 	return s->found;
-}
-
-static bool stays(const void *data, size_t size)
-{
-	struct search s = { (uintptr_t)data, (uintptr_t)data + size, false };
-
-	dl_iterate_phdr(in_object, &s);
-	return s.found;
 }
 
 void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 {
+	struct search s = { (uintptr_t)data, (uintptr_t)data + size };
 	void *copy;
 
 	*kept = (struct gpubpf_kept){ .data = data, .size = size };
 	if (!data)
 		kept->why = "its image is of a kind that gpubpf does not know";
-	if (!data || stays(data, size))
+	if (!data)
 		return;
+	if (dl_iterate_phdr(in_object, &s)) {
+		kept->object = s.object;
+		kept->named = s.named;
+		return;
+	}
 	copy = size <= COPY_MAX ? malloc(size) : NULL;
 	kept->data = copy;
 	kept->owned = copy;
@@ -79,11 +92,50 @@ void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
 	kept->owned = true;
 }
 
+void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of)
+{
+	if (of->owned)
+		gpubpf_kept_init(kept, of->data, of->size);
+	else
+		*kept = *of;
+}
+
 void gpubpf_kept_finish(struct gpubpf_kept *kept)
 {
 	if (kept->owned)
 		free((void *)kept->data);
 	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
+}
+
+struct reading {
+	const struct gpubpf_kept *kept;
+	void (*read)(const struct gpubpf_kept *kept, void *arg);
+	void *arg;
+};
+
+/* In the loader's call, in which no object goes. */
+static int read_in_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct reading *r = arg;
+	const struct gpubpf_kept *kept = r->kept;
+	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
+
+	if (info->dlpi_addr != kept->object || !in_object(info, size, &s) || s.named != kept->named)
+		return 0;
+	r->read(kept, r->arg);
+	return 1;
+}
+
+const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg)
+{
+	struct reading r = { kept, read, arg };
+
+	if (!kept->data)
+		return kept->why;
+	if (!kept->owned)
+		return dl_iterate_phdr(read_in_object, &r) ? NULL : "the library that its image lies in was unloaded";
+	read(kept, arg);
+	return NULL;
 }
 
 static size_t bucket(const void *handle)

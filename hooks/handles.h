@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* An image as the application gave it; data is NULL where it is not kept, and why says so. */
 struct gpubpf_kept {
@@ -18,13 +19,18 @@ struct gpubpf_kept {
 	size_t size;
 	bool owned;                  /* a copy of ours */
 	const char *why;
+	uintptr_t object;            /* else of a loaded program or library: where that lies, and what its name comes to */
+	uint64_t named;
 };
 
 /* Keep [data, data + size): by reference where it belongs to a loaded program or library, else a copy. NULL:
  * an image whose size is not known. */
 void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size);
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
+void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of);
 void gpubpf_kept_finish(struct gpubpf_kept *kept);
+/* Calls `read` with data that is there. NULL, or why it is not: a library may have been unloaded since. */
+const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg);
 
 struct gpubpf_handle {                   /* first in the adapter's record */
 	struct gpubpf_handle *next;

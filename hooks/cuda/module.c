@@ -215,28 +215,39 @@ void cuda_module_add_of(void *handle, const struct cuda_module *library)
 	m->of = library;
 	m->number = library->number;
 	memcpy(m->from, library->from, sizeof(m->from));
-	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
-	gpubpf_kept_init(&m->code, library->code.data, library->code.size);
+	pthread_mutex_lock(&images);
+	gpubpf_kept_copy(&m->image, &library->image);
+	gpubpf_kept_copy(&m->code, &library->code);
+	pthread_mutex_unlock(&images);
 	gpubpf_handles_add(&modules, &m->base);
+}
+
+struct copying {
+	uint32_t sm;
+	void *copy;
+	size_t size;
+	int err;
+};
+
+static void copy_image(const struct gpubpf_kept *kept, void *arg)
+{
+	struct copying *c = arg;
+
+	c->err = cuda_image_copy(kept->data, kept->size, c->sm, &c->copy, &c->size);
 }
 
 void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why)
 {
-	const struct gpubpf_kept *kept;
-	void *copy = NULL;
-	int err;
+	struct copying c = { sm };
+	const char *gone;
 
 	pthread_mutex_lock(&images);
-	kept = code && m->code.data ? &m->code : &m->image;
-	if (!kept->data) {
-		*why = kept->why;
-	} else {
-		err = cuda_image_copy(kept->data, kept->size, sm, &copy, size);
-		if (err < 0)
-			*why = err == -ENOMEM ? "out of memory" : "its image is broken";
-	}
+	gone = gpubpf_kept_read(code && m->code.data ? &m->code : &m->image, copy_image, &c);
 	pthread_mutex_unlock(&images);
-	return copy;
+	if (gone || c.err < 0)
+		*why = gone ? gone : c.err == -ENOMEM ? "out of memory" : "its image is broken";
+	*size = c.size;
+	return c.copy;
 }
 
 static void kill_function_of_context(struct gpubpf_handle *record, void *context)

@@ -137,20 +137,33 @@ void hip_module_remove(void *handle)
 	pthread_mutex_unlock(&m->lock);
 }
 
+struct copying {
+	size_t offset, size;
+	void *copy;
+};
+
+static void copy_image(const struct gpubpf_kept *kept, void *arg)
+{
+	struct copying *c = arg;
+
+	c->copy = malloc(c->size);
+	if (c->copy)
+		memcpy(c->copy, (const char *)kept->data + c->offset, c->size);
+}
+
 void *hip_module_image(struct hip_module *m, size_t offset, size_t *size, const char **why)
 {
-	void *copy = NULL;
+	struct copying c = { .offset = offset };
 
 	pthread_mutex_lock(&m->lock);
-	*why = m->image.why;
 	if (!*size)
 		*size = m->image.size;
-	if (m->image.data && !(copy = malloc(*size)))
-		*why = "out of memory";
-	if (copy)
-		memcpy(copy, (const char *)m->image.data + offset, *size);
+	c.size = *size;
+	*why = gpubpf_kept_read(&m->image, copy_image, &c);
 	pthread_mutex_unlock(&m->lock);
-	return copy;
+	if (!*why && !c.copy)
+		*why = "out of memory";
+	return c.copy;
 }
 
 static bool has(struct hip_module *m, uint64_t code_object)

@@ -300,6 +300,7 @@ int main(int argc, char **argv)
 	registers();
 	hasty();
 	chosen();
+	survives("closed", "a library that was unloaded with its image", NULL, "was unloaded");
 	survives("basic", "no memory for maps", "cuMemCreate:1", NULL);
 	survives("basic", "a twin that finds no memory", "twin:1", "OUT_OF_MEMORY");
 	survives("basic", "a launch's number that cannot be written", "cuStreamWriteValue64_v2:1",

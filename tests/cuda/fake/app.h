@@ -43,6 +43,7 @@ void orphaned(void);
 void endless(void);
 void older(void);
 void twice(void);
+void closed(void);
 void parted(void);
 
 /* links.c */

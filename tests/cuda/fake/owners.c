@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios about what belongs to whom: to libraries that go, and to contexts that are not current. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -400,4 +401,27 @@ void twice(void)
 	begin(0);
 	launch_in_turn(1, NULL);
 	told("scale", 2, 2 * 64);
+}
+
+/* What has the text of a module and of a library is unloaded before their first launches. */
+void closed(void)
+{
+	void *holder = dlopen("libclosed.so", RTLD_NOW | RTLD_LOCAL);
+	CUdeviceptr word;
+	CUlibrary library;
+	CUmodule module;
+	CUfunction f;
+
+	begin(0);
+	word = new_word();
+	GOOD(cuModuleLoadData(&module, dlsym(holder, "closed_text")));
+	GOOD(cuModuleGetFunction(&f, module, "scale"));
+	GOOD(cuLibraryLoadData(&library, dlsym(holder, "closed_text"), NULL, NULL, 0, NULL, NULL, 0));
+	dlclose(holder);
+	launch(f, word, NULL);
+	GOOD(cuLibraryGetModule(&module, library));
+	GOOD(cuModuleGetFunction(&f, module, "scale"));
+	launch(f, word, NULL);
+	printf("word %u\n", *to_host(word));
+	told("scale", 2, 0);
 }
