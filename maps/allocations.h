@@ -133,24 +133,28 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 	return known ? 0 : -GPUBPF_ENOENT;
 }
 
-/* By the table of pieces, of which any moment since the kernel began will do; -1: it says nothing. */
+/* What the table of pieces says of an address: of any moment since the kernel began; the lower half is the allocation's number
+ * where it knows. */
 #ifdef GPUBPF_HAS_CACHED_LOADS
-GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
+GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
-	u64 at = env->flags & GPUBPF_ENV_GRANULES, granule = GPUBPF_GRANULE(address), word;
+	u64 at = env->flags & GPUBPF_ENV_GRANULES;
 
 	if (!at)
 		at = gpubpf_header_word(env, GPUBPF_ARENA_GRANULES);
-	word = gpubpf_load_cached_u64(env->arena + at + 8 * (granule % GPUBPF_GRANULES));
-
-	return (u32)(word >> 32) == (u32)GPUBPF_GRANULE_OWNER(granule) ? (s64)(u32)word : -1;
+	return gpubpf_load_cached_u64(env->arena + at + 8 * (GPUBPF_GRANULE(address) % GPUBPF_GRANULES));
 }
 #else
-GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
+GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
-	return -1;
+	return 0; /* of no piece */
 }
 #endif
+
+GPUBPF_FN bool gpubpf_granule_knows(u64 word, u64 address)
+{
+	return (u32)(word >> 32) == (u32)GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address));
+}
 
 GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u64 address)
 {
@@ -162,13 +166,41 @@ GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u
 	return -GPUBPF_ENOENT;
 }
 
-/* helper 526 */
+/* helper 526. The number of an allocation that a granule names is known at once; lanes that have to search do so together with
+ * those that know, since a loop would leave them apart. */
+#ifdef GPUBPF_HAS_MEETING
+#define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
+GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u32 known, u32 number)
+{
+	u32 here;
+
+	if (!gpubpf_warp_begin(&here))
+		return number;
+	if (!known)
+		number = (u32)gpubpf_allocation_number_searched(arena, pid_tgid, address);
+	gpubpf_warp_end(here);
+	return number;
+}
+
 GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 {
-	s64 number = gpubpf_granule_number(env, address);
+	u64 word = gpubpf_granule_word(env, address);
+	bool known = gpubpf_granule_knows(word, address);
+	u32 number = (u32)word;
 
-	return number >= 0 ? number : gpubpf_allocation_number_searched(env->arena, env->pid_tgid, address);
+	if (gpubpf_warp_any(gpubpf_warp_active(), !known))
+		number = gpubpf_allocation_number_together(env->arena, env->pid_tgid, address, known, number);
+	return number == GPUBPF_NO_NUMBER ? -GPUBPF_ENOENT : (s64)number;
 }
+#else
+GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
+{
+	u64 word = gpubpf_granule_word(env, address);
+
+	return gpubpf_granule_knows(word, address) ? (s64)(u32)word :
+						     gpubpf_allocation_number_searched(env->arena, env->pid_tgid, address);
+}
+#endif
 
 /* How many bytes from the address on are of its allocation. */
 GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)

@@ -25,6 +25,20 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 	       (map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies)) * copy_stride;
 }
 
+/* Where it is known where the values of the lane's own copy begin. */
+GPUBPF_FN u64 gpubpf_array_lookup_from(u64 first, u32 max_entries, u64 stride, GPUBPF_PRIVATE const u8 *key)
+{
+	u32 index = (u32)gpubpf_word(key, 4);
+
+	if (index >= max_entries)
+		return 0;
+#ifdef GPUBPF_HIDES
+	if (!__builtin_constant_p(index))
+		index = gpubpf_hidden(index);
+#endif
+	return first + index * stride;
+}
+
 GPUBPF_FN u64 gpubpf_array_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 	return gpubpf_array_address(env, GPUBPF_MAP_PASS, (u32)gpubpf_word(key, 4));

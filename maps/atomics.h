@@ -46,6 +46,18 @@
 		if (alone || one == lane) \
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
+#ifdef GPUBPF_HAS_MATCH
+/* One address is the rule, of which the warp is asked first. */
+#define GPUBPF_ADD_TOLD(type) \
+	GPUBPF_FN void gpubpf_atomic_add_told_##type(u64 address, type value, u32 told) \
+	{ \
+		u32 here = gpubpf_warp_active(); \
+		if (!told || !gpubpf_warp_match(here, (u32)address)) \
+			gpubpf_atomic_add_near_##type(address, value); \
+		else if (gpubpf_warp_one(here) == gpubpf_lane()) \
+			gpubpf_add_##type(address, (type)gpubpf_product(value, gpubpf_warp_count(here))); \
+	}
+#endif
 #else
 #define GPUBPF_ADD_SAME(type) \
 	GPUBPF_FN void gpubpf_atomic_add_same_##type(u64 address, type value) \
@@ -59,10 +71,15 @@
 	}
 #endif
 
+#ifndef GPUBPF_ADD_TOLD
+#define GPUBPF_ADD_TOLD(type)
+#endif
+
 #define GPUBPF_ATOMICS(type) \
 	GPUBPF_ADD_SAME(type) \
 	GPUBPF_ADD_WARP(warp, type, address) \
 	GPUBPF_ADD_WARP(near, type, (u64)(u32)address) \
+	GPUBPF_ADD_TOLD(type) \
 	GPUBPF_FN type gpubpf_atomic_load_##type(u64 address) \
 	{ \
 		return gpubpf_load_##type(address); \

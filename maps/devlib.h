@@ -66,6 +66,7 @@ struct gpubpf_env {
  *   s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u64 size);
  * A kind whose types can ADDRESS: a value by its index, for direct addresses (global data); 0 beyond max_entries
  *   u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index);
+ *   u64 gpubpf_array_lookup_from(u64 first, u32 max_entries, u64 stride, const u8 *key);   first: the address of index 0
  * What becomes of a record that was reserved:
  *   void gpubpf_helper_ringbuf_submit(GPUBPF_ENV, u64 record, u64 flags);
  *   void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags);
@@ -90,6 +91,8 @@ struct gpubpf_env {
  *   void gpubpf_atomic_add_warp_u32/u64(u64 address, uN value);   same, aggregated over the warp's lanes
  *                                              that name the same address, where that is faster
  *   void gpubpf_atomic_add_near_u32/u64(u64 address, uN value);   same, where addresses that differ do so in their lower halves
+ *   void gpubpf_atomic_add_told_u32/u64(u64 address, uN value, u32 told);   same, where lanes have one value if `told` is not 0;
+ *                                              of a library for which lowering has opts->keeps_sums
  *   void gpubpf_atomic_add_same_u32/u64(u64 address, uN value);   same, where all lanes name one address
  *   uN gpubpf_atomic_load_uN(u64 address); void gpubpf_atomic_store_uN(u64 address, uN value);
  *   uN gpubpf_atomic_fetch_<add|or|and|xor>_uN(u64 address, uN value);

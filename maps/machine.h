@@ -19,8 +19,11 @@
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
  *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
  *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_one(u32 lanes): one of them;
+ *                     gpubpf_warp_any(lanes, bit): is it true of one of them?
  *                     gpubpf_warp_sync(u32 lanes): what any of them did to memory before comes before what any
  *                     of them does to it afterwards.
+ *                     With GPUBPF_HAS_MATCH gpubpf_warp_match(lanes, u32 key): have all of these, which are here, one? And
+ *                     gpubpf_product(u64 a, u32 b)
  *                     With GPUBPF_HAS_WAVE, of up to 64 lanes: gpubpf_wave_ballot(bool condition),
  *                     gpubpf_wave_peers(u64 key).
  *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes

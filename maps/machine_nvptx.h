@@ -261,10 +261,55 @@ GPUBPF_FN u32 gpubpf_warp_ballot(u32 lanes, u32 bit)
 	return (u32)__nvvm_vote_ballot_sync(lanes, bit != 0);
 }
 
+GPUBPF_FN bool gpubpf_warp_any(u32 lanes, bool bit)
+{
+	return __nvvm_vote_any_sync(lanes, bit);
+}
+
+/* One instruction where the first is known to have no more than 32 bits, which LLVM does not see across blocks. */
+GPUBPF_FN u64 gpubpf_product(u64 a, u32 b)
+{
+	u64 product;
+
+	if (a >> 32)
+		return a * b;
+	__asm__("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"((u32)a), "r"(b));
+	return product;
+}
+
+#define GPUBPF_HAS_MATCH 1
+GPUBPF_FN bool gpubpf_warp_match(u32 lanes, u32 key)
+{
+	u32 all;
+
+	__asm__ volatile("{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_m;\nmatch.all.sync.b32 %%gpubpf_m|%%gpubpf_p, %1, %2;\n"
+			 "selp.b32 %0, 1, 0, %%gpubpf_p;\n}" : "=r"(all) : "r"(key), "r"(lanes));
+	return all;
+}
+
 GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
 {
 	__nvvm_bar_warp_sync(lanes);
 }
+
+/* Lanes that are here go apart and meet at gpubpf_warp_end(), one again (backends/cuda/ptx/splice.c says why a barrier alone
+ * does not do): what it returns is false for no lane, which the assembler does not know; where it is, nothing may be done. */
+#ifndef GPUBPF_MACHINE_CODE
+#define GPUBPF_HAS_MEETING 1
+GPUBPF_FN bool gpubpf_warp_begin(u32 *here)
+{
+	u32 below, above;
+
+	__asm__ volatile("mov.u32 %0, %%lanemask_lt;\nmov.u32 %1, %%lanemask_gt;" : "=r"(below), "=r"(above));
+	*here = gpubpf_warp_active();
+	return below != above;
+}
+
+GPUBPF_FN void gpubpf_warp_end(u32 here)
+{
+	gpubpf_warp_sync(here);
+}
+#endif
 
 GPUBPF_FN u32 gpubpf_warp_same(u64 key)
 {

@@ -403,6 +403,15 @@ static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMVa
 	return v;
 }
 
+/* An array of which is known where its values begin. */
+static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
+{
+	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries), low_const(c->l, c->layout->stride),
+				key };
+
+	return low_call(c->l, "gpubpf_array_lookup_from", args, 4);
+}
+
 /* The library's function for the helper. Its result, 0 if it has none; NULL and a diagnostic. */
 static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 {
@@ -417,6 +426,8 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
 	if (on_map && impl->glances && c->helper->op == GPUBPF_OP_LOOKUP)
 		return look_up_large(c, name, args, n);
+	if (on_map && c->helper->op == GPUBPF_OP_LOOKUP && low_has_first(c->f, c->map))
+		return look_up_from(c, args[n - 1]);
 	if (on_map && impl->large)
 		return low_call_shared(c->l, name, c->layout, args, n);
 	v = low_call(c->l, name, args, n);

@@ -189,12 +189,14 @@ static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn
 int low_add_now(struct low *l)
 {
 	LLVMValueRef later = LLVMGetNamedFunction(l->mod, LATER);
+	bool told = low_told_now(l);
 
-	if (!later)
+	if (!later && !told)
 		return 0;
-	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
+	for (LLVMValueRef fn = later ? LLVMGetFirstFunction(l->mod) : NULL; fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
 			add_in_block(l, block, later);
-	LLVMDeleteFunction(later);
+	if (later)
+		LLVMDeleteFunction(later);
 	return low_run_passes(l, NULL, "always-inline,globaldce,function(instcombine<no-verify-fixpoint>,simplifycfg)");
 }

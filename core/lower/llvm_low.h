@@ -25,6 +25,7 @@ struct low_shared {
 /* one module */
 #define LOW_MAX_SUMS 8   /* of a job: each takes two registers of a lane */
 #define LOW_MAX_VALUES 4 /* of an array: each has a sum */
+#define LOW_MAX_FIRSTS 4
 #define LOW_MAX_KEYS 2   /* of a job: each takes two registers at each place where lanes come by again */
 
 struct low {
@@ -43,6 +44,7 @@ struct low {
 		uint32_t map, off, width;
 	} sums[LOW_MAX_SUMS], keys[LOW_MAX_KEYS]; /* off of the latter: 0 */
 	uint32_t nsums, nkeys;
+	uint32_t firsts[LOW_MAX_FIRSTS], nfirsts; /* maps whose first value stands in a register */
 };
 
 /* a run of bytes of the stack that accesses hold together: an array of its own */
@@ -153,13 +155,25 @@ LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width
 void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align);
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 
-/* Where the lane's multiprocessor has the array's first value. */
+/* Where the lane's multiprocessor has the array's first value; does it stand in a register of the place's function? */
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
+bool low_has_first(struct low_frame *f, uint32_t map);
+/* Can the place's function have registers for its probes? And what such a one holds, of 4 or 8 bytes. */
+bool low_has_registers(const struct low_frame *f);
+LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /* The same of an array of more values than have a sum each; `function` of the library adds what is not kept any more. Where the builder
  * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. */
 LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function);
+
+/* llvm_told.c */
+/* Is v (i64) made of nothing but what the place's text says? i32, 0: no. NULL: it cannot be asked there. */
+LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v);
+/* The call gives what that text says, if %gpubpf_told. */
+void low_mark_told(struct low *l, LLVMValueRef given);
+/* Answer, behind the passes; had anybody asked? */
+bool low_told_now(struct low *l);
 
 /* llvm_later.c */
 /* Add the instruction's constant v at the address, beside what else is added there, if that can be. */

@@ -277,6 +277,19 @@ static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 	return wide ? "gpubpf_atomic_add_warp_u64" : "gpubpf_atomic_add_warp_u32";
 }
 
+/* Adds of lanes that are known to have one value; false: nothing is known of that. */
+static bool add_told(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+{
+	LLVMValueRef args[] = { address, v, NULL };
+
+	if (strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23))
+		return false;
+	args[2] = low_told(f, v);
+	if (args[2])
+		low_call(f->p->l, f->p->prog->insns[pc].width == 8 ? "gpubpf_atomic_add_told_u64" : "gpubpf_atomic_add_told_u32", args, 3);
+	return args[2];
+}
+
 static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private)
 {
 	const struct gpubpf_insn *insn = &f->p->prog->insns[pc];
@@ -351,7 +364,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		args[n++] = low_get(f, GPUBPF_R0);
 	args[n++] = v;
-	old = low_call(f->p->l, name, args, n);
+	old = insn->op == GPUBPF_ATOMIC_ADD && add_told(f, pc, address, v) ? NULL : low_call(f->p->l, name, args, n);
 	if (after) {
 		LLVMBuildBr(f->p->l->b, after);
 		LLVMPositionBuilderAtEnd(f->p->l->b, after);

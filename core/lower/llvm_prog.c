@@ -110,11 +110,14 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	if (l->job->checked)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, insn - f->p->prog->insns,
 				       "an unverified program has no maps");
-	snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl->name);
-	args[0] = f->p->env;
-	n = 1 + low_unit_map(l, args[0], insn->imm, &l->job->layouts[insn->imm], args + 1);
-	args[n++] = low_const32(l, 0);
-	v = low_call(l, name, args, n);
+	v = low_has_first(f, insn->imm) ? low_first_value(f, insn->imm) : NULL;
+	if (!v) {
+		snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl->name);
+		args[0] = f->p->env;
+		n = 1 + low_unit_map(l, args[0], insn->imm, &l->job->layouts[insn->imm], args + 1);
+		args[n++] = low_const32(l, 0);
+		v = low_call(l, name, args, n);
+	}
 	if (!v)
 		return -EINVAL;
 	low_set(f, insn->dst, LLVMBuildAdd(l->b, v, low_const(l, insn->imm64), ""));

@@ -11,6 +11,8 @@
  * it belongs.
  * The injector declares both at each place, as those of the function where lanes may come by again (%gpubpf_keeps is 1), and adds what
  * is kept wherever that is left; where it is 0, each add is done at once.
+ *
+ * %gpubpf_first<map> is the address of the array's first value, which a function finds once, at its top.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +64,64 @@ static bool has_room(struct low *l, const struct low_sum *sum)
 	return i < LOW_MAX_SUMS;
 }
 
+bool low_has_registers(const struct low_frame *f)
+{
+	const struct low *l = f->p->l;
+
+	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(f->p->site->site)->where == GPUBPF_WHERE_INSN;
+}
+
+LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
+{
+	LLVMTypeRef type = LLVMFunctionType(low_int(l, bytes), NULL, 0, false);
+	const char *constraints = bytes == 8 ? "=l" : "=r";
+	char text[80];
+	size_t n = snprintf(text, sizeof(text), "mov.b%u $0, %s;", 8 * bytes, name);
+
+	return LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
+							   LLVMInlineAsmDialectATT, false), NULL, 0, "");
+}
+
+bool low_has_first(struct low_frame *f, uint32_t map)
+{
+	const struct gpubpf_map_layout *layout = &f->p->l->job->layouts[map];
+	const struct gpubpf_map *m = &f->p->l->job->unit->maps[map];
+	struct low *l = f->p->l;
+	uint32_t i = 0;
+
+	if (!low_has_registers(f) || m->type->impl != &gpubpf_array_impl || m->prototype ||
+	    layout->flags & (GPUBPF_LAYOUT_COPIES | GPUBPF_LAYOUT_PLACED) || layout->copy_stride > UINT32_MAX)
+		return false;
+	while (i < l->nfirsts && l->firsts[i] != map)
+		i++;
+	if (i == l->nfirsts && i < LOW_MAX_FIRSTS)
+		l->firsts[l->nfirsts++] = map;
+	return i < LOW_MAX_FIRSTS;
+}
+
+/* It is not 0, nor is what lies a map's size behind it. */
+static LLVMValueRef first_value(struct low *l, uint32_t map)
+{
+	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
+	LLVMValueRef first;
+	char name[40];
+
+	snprintf(name, sizeof(name), "%%gpubpf_first%u", map);
+	first = low_read_register(l, name, 8);
+	LLVMSetMetadata(first, LLVMGetMDKindIDInContext(l->ctx, "range", 5),
+			LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, range, 2)));
+	return first;
+}
+
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 {
 	LLVMValueRef args[16] = { f->p->env };
 	struct low *l = f->p->l;
-	unsigned n = 1 + low_unit_map(l, args[0], map, &l->job->layouts[map], args + 1);
+	unsigned n;
 
+	if (low_has_first(f, map))
+		return first_value(l, map);
+	n = 1 + low_unit_map(l, args[0], map, &l->job->layouts[map], args + 1);
 	args[n++] = low_const32(l, 0);
 	return low_call(l, "gpubpf_array_address", args, n);
 }
@@ -123,8 +177,8 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	const struct gpubpf_access *a;
 	struct low *l = f->p->l;
 
-	if (!l->opts->keeps_sums || l->job->checked || gpubpf_place_kind(f->p->site->site)->where != GPUBPF_WHERE_INSN)
-		return false; /* nothing is known of what is checked */
+	if (!low_has_registers(f))
+		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
 	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);
 }

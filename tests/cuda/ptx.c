@@ -2,7 +2,8 @@
 /*
  * ptx CASES SOURCE-ROOT CLANG: the PTX reader. What it reads it prints again byte by byte: the texts
  * of CASES/grammar, and what clang makes of CASES/kernels.cl and the device library. The texts of
- * CASES/broken are refused with what their first line says. Prefixes and mutations of all do no harm.
+ * CASES/broken are refused with what their first line says. Prefixes and mutations of all do no harm. Where control goes round
+ * is seen, and where text alone goes back.
  */
 #include <glob.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "backends/cuda/ptx/ptx.h"
+#include "backends/cuda/ptx/scope.h"
 #include "case.h"
 #include "core/diag.h"
 #include "tests/tap.h"
@@ -174,6 +176,45 @@ static void try_clang(const char *clang, const char *source, const char *options
 	}
 }
 
+static void try_cycles(void)
+{
+	static const struct {
+		const char *what, *body;
+		int goes_round;
+	} cases[] = {
+		{ "a body", "ret;", 0 },
+		{ "a loop", "a: @%p bra a; ret;", 1 },
+		{ "a loop over others", "a: add.u32 %r, %r, 1; @%p bra b; mov.u32 %r, 1; b: @!%p bra a; ret;", 1 },
+		{ "a branch back to what leaves", "bra b; a: ret; b: @%p bra a; ret;", 0 },
+		{ "two of them", "bra c; a: ret; b: @%p bra a; ret; c: @%p bra b; bra.uni a;", 0 },
+		{ "a branch back to what leaves under a predicate", "bra b; a: @%p ret; b: @%p bra a; ret;", 1 },
+		{ "a loop that is entered below", "bra b; a: mov.u32 %r, 1; bra b; b: @%p bra a; ret;", 1 },
+		{ "a loop that nobody comes to", "ret; a: bra a;", 0 },
+		{ "a loop in a block", "{ a: @%p bra a; } ret;", 1 },
+		{ "a loop around a block", "a: { bra b; } b: @%p bra a; ret;", 1 },
+		{ "a label of another block", "a: mov.u32 %r, 1; { bra a; a: ret; }", 0 },
+		{ "what traps first", "a: trap; bra a;", 0 },
+		{ "a branch to no label", "@%p bra elsewhere; ret;", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gpubpf_diag diag;
+		struct ptx_module m;
+		char text[512];
+		int n = snprintf(text, sizeof(text), ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n"
+				 ".reg .pred %%p;\n.reg .b32 %%r;\n%s\n}\n", cases[i].body), is = -1;
+
+		gpubpf_diag_init(&diag);
+		if (!ptx_parse(text, (size_t)n, &m, &diag)) {
+			for (uint32_t k = 0; k < m.nnodes; k++)
+				if (m.nodes[k].kind == PTX_FUNCTION)
+					is = ptx_has_cycle(&m, k);
+			ptx_finish(&m);
+		}
+		ok(is == cases[i].goes_round, "%s: %s", cases[i].what, cases[i].goes_round ? "goes round" : "does not go round");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char source[512], options[512];
@@ -183,6 +224,7 @@ int main(int argc, char **argv)
 	for_each(argv[1], "grammar/*.ptx", try_grammar);
 	for_each(argv[1], "kernels/*.ptx", try_grammar);
 	for_each(argv[1], "broken/*.ptx", try_broken);
+	try_cycles();
 	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
 	try_clang(argv[3], source, "");
 	snprintf(source, sizeof(source), "%s/maps/devlib.cl", argv[2]);

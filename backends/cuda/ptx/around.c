@@ -133,6 +133,8 @@ static void put_probe(struct around *a)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
+	if (a->at->probe->asks_told)
+		put(a, ".reg .b32 %" CUDA_TOLD ";\nmov.b32 %" CUDA_TOLD ", %d;\n", ptx_tells_bytes(a));
 	ptx_begin_keys(a->in, &a->text, a->at);
 	ptx_add_probe(a->in, &a->text, a->at->probe);
 	ptx_end_keys(a->in, &a->text, a->at);

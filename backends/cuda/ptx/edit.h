@@ -31,7 +31,7 @@ struct ptx_splice {
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
 	uint32_t nsums, nkeeps;
-	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS], nmaps; /* of what is kept */
+	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* of what is kept, and looked up */
 	bool keeps_result;       /* a probe of it reads what it returns */
 	bool reads_sm, reads_lane, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, NOBODY (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */

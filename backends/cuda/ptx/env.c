@@ -49,26 +49,32 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* Of what places give, these have no more than 32 bits. */
-static bool is_narrow(enum gpubpf_site site, uint32_t word)
-{
-	static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "mem.hint", "branch.lanes",
-					      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
+/* Of what places give, these have no more than 32 bits; the first are what the text says, if CUDA_TOLD. */
+static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "mem.hint", "branch.lanes",
+				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
+#define NTOLD 4
+#define NNARROW (sizeof(narrow) / sizeof(narrow[0]))
 
+static bool is_of(const char *const *names, size_t n, enum gpubpf_site site, uint32_t word)
+{
 	for (uint32_t k = 0; k < ctx_nfields; k++)
-		for (uint32_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
-			if (!strcmp(ctx_fields[k].name, narrow[i]) && ctx_field_word(&ctx_fields[k], 0, site) == word)
+		for (size_t i = 0; i < n; i++)
+			if (!strcmp(ctx_fields[k].name, names[i]) && ctx_field_word(&ctx_fields[k], 0, site) == word)
 				return true;
 	return false;
 }
 
 static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
 {
-	bool narrow = is_narrow(site, word);
+	bool half = is_of(narrow, NNARROW, site, word);
+	LLVMValueRef v;
 	char text[60];
 
-	snprintf(text, sizeof(text), "%s $0, %s%u;", narrow ? "cvt.u32.u64" : "mov.b64", CUDA_OPERAND, word);
-	return LLVMBuildZExt(l->b, asm_call(l, text, narrow ? "=r" : "=l", narrow ? l->i32 : low_int(l, 8), false), low_int(l, 8), "");
+	snprintf(text, sizeof(text), "%s $0, %s%u;", half ? "cvt.u32.u64" : "mov.b64", CUDA_OPERAND, word);
+	v = asm_call(l, text, half ? "=r" : "=l", half ? l->i32 : low_int(l, 8), false);
+	if (is_of(narrow, NTOLD, site, word))
+		low_mark_told(l, v);
+	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
 /* What places of the site's kind give, in registers of the place. */

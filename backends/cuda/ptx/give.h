@@ -42,6 +42,8 @@ void ptx_give_access(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_count(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_hint(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i);
+/* Does the text say them, to all lanes? */
+bool ptx_tells_bytes(const struct around *a);
 void ptx_give_value(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_operand(struct around *a, uint32_t word, uint32_t i);

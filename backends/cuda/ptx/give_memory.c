@@ -205,6 +205,17 @@ static void put_copied(struct around *a, uint32_t word)
 		ptx_refuse(a->in, "PTX line %u says its bytes in a form that is not known", ptx_line_of(a));
 }
 
+bool ptx_tells_bytes(const struct around *a)
+{
+	uint32_t t = a->access.said;
+
+	if (a->access.how == PTX_BYTES_COPIED)
+		t = ptx_operand(a->in->m, a->at->place.node, 3);
+	else if (a->access.how != PTX_BYTES_OPERAND)
+		return true;
+	return t == PTX_NONE || a->in->m->tokens[t].kind == PTX_NUMBER;
+}
+
 void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i)
 {
 	switch (a->access.how) {

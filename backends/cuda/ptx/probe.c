@@ -100,7 +100,9 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 
 	note_kept(m, token, CUDA_SUM, meant->probe->sums, &meant->probe->nsums, CUDA_MAX_SUMS);
 	note_kept(m, token, CUDA_KEY, meant->probe->keys, &meant->probe->nkeys, CUDA_MAX_KEYS);
+	note_kept(m, token, CUDA_FIRST, meant->probe->firsts, &meant->probe->nfirsts, CUDA_MAX_FIRSTS);
 	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
+	meant->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
 	edit_special(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;
@@ -118,14 +120,19 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 	replace_by(e, token, token + 1, ptx_token_text(meant->app, param), meant->app->tokens[param].len);
 }
 
-/* Does it go back, or where loops may be? */
-static bool may_loop(const struct ptx_module *m, uint32_t insn)
-{
-	const struct ptx_node *n = &m->nodes[insn];
+#define TOGETHER "_together"
 
-	if (ptx_token_is(m, n->name, "call"))
-		return true;
-	return ptx_token_is(m, n->name, "bra") && ptx_find_label(m, insn, n->operands) < insn;
+/* The library's functions of such names take lanes together again themselves (maps/machine_nvptx.h). */
+static bool calls_together(const struct ptx_module *m, const struct ptx_node *call)
+{
+	for (uint32_t t = call->operands; t < call->end; t++) {
+		const struct ptx_token *name = &m->tokens[t];
+		size_t size = sizeof(TOGETHER) - 1;
+
+		if (name->kind == PTX_WORD && name->len > size && !memcmp(m->text + name->off + name->len - size, TOGETHER, size))
+			return true;
+	}
+	return false;
 }
 
 /* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
@@ -145,7 +152,8 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *m
 		else if (node->kind == PTX_INSN)
 			for (uint32_t t = node->operands; t < node->end; t++)
 				edit_param(m, t, meant, e);
-		meant->parts |= node->kind == PTX_INSN && may_loop(m, c);
+		meant->parts |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
+							   (ptx_token_is(m, node->name, "call") && !calls_together(m, node)));
 	}
 }
 
@@ -171,11 +179,15 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 	struct edits e = { 0 };
 	char *text, *whole;
 	size_t size;
-	int err;
+	int err, loops;
 
 	body = site == PTX_NONE ? PTX_NONE : ptx_child(m, site, PTX_BLOCK, 0);
 	if (body == PTX_NONE || !m->nodes[site].entry || ptx_child(m, site, PTX_PARAM, 0) != PTX_NONE)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the lowered program has no entry %s", name);
+	loops = ptx_has_cycle(m, body);
+	if (loops < 0)
+		return loops;
+	meant.parts = loops;
 	edit_body(m, body, &meant, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
 	if (err < 0)

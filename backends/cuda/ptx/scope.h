@@ -19,5 +19,7 @@ uint32_t ptx_declaration(const struct ptx_module *module, uint32_t node, uint32_
 int ptx_index_labels(struct ptx_module *module);
 /* The label that a branch at that node means; PTX_NONE: there is none. */
 uint32_t ptx_find_label(const struct ptx_module *module, uint32_t node, uint32_t token);
+/* cycle.c: may control come to some statement of that block (function) again? brx.idx goes nowhere here. Or -ENOMEM. */
+int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
 
 #endif

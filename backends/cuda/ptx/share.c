@@ -9,10 +9,11 @@
 
 #define MOST_TEXT (1u << 20) /* of all copies: BENCH.md has what more takes */
 
-/* What may be a function: of parameters of the kernel and sums in its registers a function knows nothing. */
+/* What may be a function: of parameters of the kernel and what is in its registers a function knows nothing. */
 static bool can_share(const struct cuda_probe *probe)
 {
-	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps;
+	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps &&
+	       !probe->nfirsts && !probe->asks_told;
 }
 
 static size_t text_of(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)

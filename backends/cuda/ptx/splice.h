@@ -26,7 +26,9 @@ struct gpubpf_lower_job;
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
 #define CUDA_MAX_SUMS 8
 #define CUDA_SUM "%gpubpf_sum" /* .b64, and of a map where the multiprocessor has its values */
-#define CUDA_AT "%gpubpf_at"
+#define CUDA_FIRST "%gpubpf_first"      /* .b64: where the multiprocessor has the first value of a map */
+#define CUDA_MAX_FIRSTS 4
+#define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 where a place's text says how many bytes are accessed, 0 where a register does */
 #define CUDA_MAX_KEYS 2
 #define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
 #define CUDA_KEPT "%gpubpf_kept"
@@ -50,8 +52,9 @@ struct cuda_probe {
 	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
-	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS];
-	uint32_t nsums, nkeys;
+	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* of the last "<map>": CUDA_FIRST */
+	uint32_t nsums, nkeys, nfirsts;
+	bool asks_told;          /* CUDA_TOLD */
 	bool asks_keeps;         /* CUDA_KEEPS; what follows from it may have come to nothing */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };

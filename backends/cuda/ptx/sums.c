@@ -40,9 +40,9 @@ static struct parts parts_of(const struct cuda_sum *sum)
 	return p;
 }
 
-static void note_map(struct ptx_splice *in, const struct cuda_sum *sum)
+static void note_map(struct ptx_splice *in, uint32_t map)
 {
-	uint32_t map = parts_of(sum).map, i = 0;
+	uint32_t i = 0;
 
 	while (i < in->nmaps && in->maps[i] != map)
 		i++;
@@ -91,7 +91,7 @@ static void note_keys(struct ptx_splice *in, uint32_t function)
 			continue;
 		in->placed[i].keeps = in->nkeeps++;
 		for (uint32_t k = 0; k < probe->nkeys; k++)
-			note_map(in, &probe->keys[k]);
+			note_map(in, parts_of(&probe->keys[k]).map);
 	}
 	free(loops);
 }
@@ -103,8 +103,11 @@ void ptx_note_sums(struct ptx_splice *in, uint32_t function)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
 			note(in, &in->placed[i].probe->sums[k]);
 	for (uint32_t i = 0; i < in->nsums; i++)
-		note_map(in, &in->sums[i]);
+		note_map(in, parts_of(&in->sums[i]).map);
 	note_keys(in, function);
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nfirsts; k++)
+			note_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
 }
 
 bool ptx_keeps(const struct ptx_splice *in)
@@ -118,11 +121,13 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
 
-	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_AT "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
+	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_FIRST "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%smid;\nmin.u32 %%gpubpf_n, %%gpubpf_n, %u;\n", l->copies - 1);
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %%gpubpf_n;\nmul.lo.s64 %%gpubpf_d, %%gpubpf_d, %" PRIu64 ";\n", l->copy_stride);
-	ptx_addf(text, &in->err, "ld.const.u64 %" CUDA_AT "%u, [gpubpf_arena];\n", map);
-	ptx_addf(text, &in->err, "add.s64 %" CUDA_AT "%u, %" CUDA_AT "%u, %%gpubpf_d;\n}", map, map);
+	assert(l->copy_stride <= UINT32_MAX);
+	ptx_addf(text, &in->err, "mul.wide.u32 %%gpubpf_d, %%gpubpf_n, %u;\n", (uint32_t)l->copy_stride);
+	ptx_addf(text, &in->err, "ld.const.u64 %" CUDA_FIRST "%u, [gpubpf_arena];\n", map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %%gpubpf_d;\n", map, map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %" PRIu64 ";\n}", map, map, l->data);
 }
 
 /* In order, all that places keep: the next one behind `at`, and which of its probe's keys. */
@@ -191,8 +196,8 @@ void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx
 /* Adds gpubpf_d to the multiprocessor's summand, gpubpf_k bytes behind the one at its offset. */
 static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct parts p)
 {
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_AT "%u;\n", p.map);
-	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %" PRIu64 ";\n", in->at.job->layouts[p.map].data + p.off);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_FIRST "%u;\n", p.map);
+	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
 	if (p.bytes == 4)
 		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
 	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");

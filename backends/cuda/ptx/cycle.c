@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* what is next of a node; between the first and the last it is on the way here */
+
+struct walk {
+	const struct ptx_module *m;
+	uint32_t first, end;     /* nodes */
+	uint8_t *next;
+	uint32_t *way, n;
+};
+
+static bool goes_on(const struct ptx_module *m, const struct ptx_node *n)
+{
+	return n->kind != PTX_INSN || n->guard != PTX_NONE ||
+	       !(ptx_token_is(m, n->name, "bra") || ptx_token_is(m, n->name, "ret") || ptx_token_is(m, n->name, "exit") ||
+		 ptx_token_is(m, n->name, "trap"));
+}
+
+static uint32_t branch_of(const struct ptx_module *m, uint32_t node)
+{
+	const struct ptx_node *n = &m->nodes[node];
+
+	return n->kind == PTX_INSN && ptx_token_is(m, n->name, "bra") ? ptx_find_label(m, node, n->operands) : PTX_NONE;
+}
+
+/* Is it on the way here? */
+static bool enter(struct walk *w, uint32_t node)
+{
+	uint8_t *next;
+
+	if (node < w->first || node >= w->end)
+		return false;
+	next = &w->next[node - w->first];
+	if (*next == NEW) {
+		*next = FALLS_THROUGH;
+		w->way[w->n++] = node;
+		return false;
+	}
+	return *next != DONE;
+}
+
+static bool walk(struct walk *w)
+{
+	bool again = enter(w, w->first);
+
+	while (w->n && !again) {
+		uint32_t node = w->way[w->n - 1];
+		uint8_t *next = &w->next[node - w->first];
+
+		if (*next == FALLS_THROUGH) {
+			*next = BRANCHES;
+			again = goes_on(w->m, &w->m->nodes[node]) && enter(w, node + 1);
+		} else if (*next == BRANCHES) {
+			*next = LEAVES;
+			again = enter(w, branch_of(w->m, node));
+		} else {
+			*next = DONE;
+			w->n--;
+		}
+	}
+	return again;
+}
+
+int ptx_has_cycle(const struct ptx_module *m, uint32_t block)
+{
+	struct walk w = { m, block + 1, block + 1 };
+	int has;
+
+	while (w.end < m->nnodes && m->nodes[w.end].first < m->nodes[block].end)
+		w.end++;
+	w.next = calloc(w.end - block, 1);
+	w.way = malloc((w.end - block) * sizeof(*w.way));
+	has = w.next && w.way ? walk(&w) : -ENOMEM;
+	free(w.next);
+	free(w.way);
+	return has;
+}

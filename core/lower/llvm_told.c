@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values that the text of a place says, as how many bytes its instruction accesses: they are every lane's. low_told() leaves a
+ * call that asks, which low_told_now() answers when LLVM knows what a value is made of: by %gpubpf_told, which the injector
+ * declares at each place, 1 where the text says it and 0 where a register does; or by 0.
+ */
+#include <string.h>
+
+#include "llvm_low.h"
+
+#define ASKS "gpubpf_is_told"
+#define MOST 8 /* steps from what is asked for to what the place gives */
+
+static unsigned mark(const struct low *l)
+{
+	return LLVMGetMDKindIDInContext(l->ctx, "gpubpf.told", 11);
+}
+
+void low_mark_told(struct low *l, LLVMValueRef given)
+{
+	LLVMSetMetadata(given, mark(l), LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, NULL, 0)));
+}
+
+LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v)
+{
+	struct low *l = f->p->l;
+	LLVMTypeRef i64 = low_int(l, 8), type = LLVMFunctionType(l->i32, &i64, 1, false);
+	LLVMValueRef fn;
+
+	if (!low_has_registers(f))
+		return NULL;
+	fn = LLVMGetNamedFunction(l->mod, ASKS);
+	if (!fn)
+		fn = LLVMAddFunction(l->mod, ASKS, type);
+	return LLVMBuildCall2(l->b, type, fn, &v, 1, "");
+}
+
+static bool is_told(const struct low *l, LLVMValueRef v, int steps)
+{
+	if (LLVMIsAConstantInt(v))
+		return true;
+	if (!LLVMIsAInstruction(v) || steps == MOST)
+		return false;
+	if (LLVMIsACallInst(v))
+		return LLVMGetMetadata(v, mark(l));
+	if (!LLVMIsACastInst(v) && !LLVMIsABinaryOperator(v) && !LLVMIsASelectInst(v) && !LLVMIsAICmpInst(v))
+		return false;
+	for (int i = 0; i < LLVMGetNumOperands(v); i++)
+		if (!is_told(l, LLVMGetOperand(v, i), steps + 1))
+			return false;
+	return true;
+}
+
+bool low_told_now(struct low *l)
+{
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, ASKS), asks, answer;
+
+	if (!fn)
+		return false;
+	while (LLVMGetFirstUse(fn)) {
+		asks = LLVMGetUser(LLVMGetFirstUse(fn));
+		LLVMPositionBuilderBefore(l->b, asks);
+		answer = is_told(l, LLVMGetOperand(asks, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) : low_const32(l, 0);
+		LLVMReplaceAllUsesWith(asks, answer);
+		LLVMInstructionEraseFromParent(asks);
+	}
+	LLVMDeleteFunction(fn);
+	return true;
+}
