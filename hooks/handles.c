@@ -147,6 +147,8 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 {
 	struct gpubpf_handle *r;
 
+	if (!handle)
+		return NULL; /* as dead records have */
 	r = atomic_load_explicit(&handles->bucket[bucket(handle)], memory_order_acquire);
 	while (r && atomic_load_explicit(&r->handle, memory_order_relaxed) != handle)
 		r = r->next;
