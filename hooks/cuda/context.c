@@ -54,6 +54,7 @@ static void end(CUcontext context)
 	if (!context || !gpubpf_hook_joined())
 		return;
 	cuda_modules_end(context);
+	cuda_twins_end(context);
 	gpubpf_hook_device_end(&cuda_hook_ops, context);
 	gpubpf_allocations_end(context);
 }

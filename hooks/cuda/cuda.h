@@ -208,6 +208,8 @@ struct cuda_twin_handle {
 extern const struct gpubpf_hook_ops cuda_hook_ops;
 /* Of a function that is a twin; NULL if it is none. */
 const struct cuda_twin_handle *cuda_twin_find(CUfunction twin);
+/* The context is gone, and with it those there: their handles may come again. */
+void cuda_twins_end(CUcontext context);
 
 /* context.c: the device of a context, NULL if there is none */
 struct gpubpf_hook_device *cuda_device_of(CUcontext context);

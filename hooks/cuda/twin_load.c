@@ -456,6 +456,17 @@ const struct cuda_twin_handle *cuda_twin_find(CUfunction twin)
 	return (struct cuda_twin_handle *)gpubpf_handles_find(&twins, twin);
 }
 
+static void end_of_context(struct gpubpf_handle *record, void *context)
+{
+	if (((struct cuda_twin_handle *)record)->context == context)
+		atomic_store(&record->handle, NULL);
+}
+
+void cuda_twins_end(CUcontext context)
+{
+	gpubpf_handles_each(&twins, end_of_context, context);
+}
+
 /* The record stays: look-ups take no lock. */
 static void twin_kernel_put(void *twin)
 {

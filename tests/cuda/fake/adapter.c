@@ -262,8 +262,13 @@ static void chosen(void)
 	struct fake_tool tool;
 	struct fake_sum s;
 
-	o.sample = 3;
 	o.pattern = "sc*";
+	run_app("link", "reborn", NULL, &native);
+	fake_start(&tool, &o);
+	run_app("link", "reborn", tool.path, &probed);
+	ok(same() && fake_sum(&tool, "scale").probed == 1, "a function that gets a twin's handle is not taken for it");
+	fake_stop(&tool);
+	o.sample = 3;
 	fake_start(&tool, &o);
 	run_app("link", "basic", tool.path, &probed);
 	s = fake_sum(&tool, "scale");

@@ -44,6 +44,7 @@ void endless(void);
 void older(void);
 void twice(void);
 void closed(void);
+void reborn(void);
 void parted(void);
 
 /* links.c */

@@ -425,3 +425,30 @@ void closed(void)
 	printf("word %u\n", *to_host(word));
 	told("scale", 2, 0);
 }
+
+/* A context goes with the twin of a library's kernel, and a function gets the twin's handle. */
+void reborn(void)
+{
+	static const char text[] = HEADER ENTRY(other, "//fake param\n");
+	struct cuda_kernel_node node = { .gx = 1, .gy = 1, .gz = 1, .bx = 64, .by = 1, .bz = 1 }, got;
+	CUgraphNode made;
+	CUlibrary library;
+	CUmodule module;
+	CUkernel kernel;
+	CUgraph graph;
+
+	begin(1);
+	GOOD(cuLibraryLoadData(&library, plain, NULL, NULL, 0, NULL, NULL, 0));
+	GOOD(cuLibraryGetKernel(&kernel, library, "scale"));
+	launch((CUfunction)kernel, new_word(), NULL);
+	GOOD(cuDevicePrimaryCtxReset_v2(1));
+	begin(1);
+	for (int i = 0; i < 4; i++) {
+		GOOD(cuModuleLoadData(&module, text));
+		GOOD(cuModuleGetFunction(&node.f, module, "other"));
+		GOOD(cuGraphCreate(&graph, 0));
+		GOOD(cuGraphAddKernelNode_v2(&made, graph, NULL, 0, &node));
+		GOOD(cuGraphKernelNodeGetParams_v2(made, &got));
+		printf("asked: %s\n", got.f == node.f ? "the function" : "another");
+	}
+}
