@@ -196,7 +196,7 @@ static void put_branch(struct putting *p, struct sass_insn own, uint32_t given)
 static void put_operands(struct putting *p, struct sass_insn own, uint32_t given)
 {
 	struct sass_operand named[SASS_OPERANDS];
-	unsigned n = sass_operands_named(own, named);
+	unsigned n = sass_operands_named(p->code->arch, own, named);
 
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
 		for (unsigned half = 0; given >> (SASS_GIVEN_REGISTER + i) & 1 && half < 2; half++) {
@@ -435,7 +435,7 @@ static int check(const struct putting *p, const struct sass_around *at, struct g
 			      at->place.at * SASS_INSN);
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
 		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
-	if (at->body->given & REGISTERS && !sass_operands_known(own))
+	if (at->body->given & REGISTERS && !sass_operands_known(code->arch, own))
 		return refuse(diag, "its instruction at 0x%x (%s) has operands that are not known one by one", at->place.at * SASS_INSN,
 			      sass_op_find(sass_opcode(own))->name);
 	if (!sass_goes_anywhere(code, at->place.at))

@@ -203,6 +203,8 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 		return is_idle_lds(insn);
 	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* count.h */
 		return false;
+	case 0x348: /* WARPSYNC has its register elsewhere before */
+		return arch->sm >= 90;
 	case SASS_OP_BMOV_CLEAR:
 		return (insn.hi & REST) == 0x100000;
 	case SASS_OP_BMOV_BACK:

@@ -1,31 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operands.h"
 
-static const struct sass_form others[] = {
-#define SASS_NAMES(number, letters) { number, letters, "", 0, SASS_DEMOTE_AS },
+#define ALWAYS UINT32_MAX
+#define DESCRIBED 80               /* the first architecture where a uniform register is a descriptor of memory */
+
+static const struct other {
+	uint16_t opcode;
+	char operands[SASS_OPERANDS + 1];
+	uint32_t until;            /* an architecture from which on it is what isa.def says */
+} others[] = {
+#define SASS_NAMES(opcode, operands) { opcode, operands, ALWAYS },
+#define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
 #include "operands.def"
 };
 
-static const struct sass_form *find(struct sass_insn insn)
+static const struct other *find_other(const struct sass_arch *arch, struct sass_insn insn)
 {
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (others[i].opcode == sass_opcode(insn))
+		if (others[i].opcode == sass_opcode(insn) && arch->sm < others[i].until)
 			return &others[i];
-	return sass_form_find(sass_opcode(insn));
+	return NULL;
 }
 
-bool sass_operands_known(struct sass_insn insn)
+/* Of a form that probes have in some of its bits alone, with no registers, or with fewer than others have. */
+static bool is_known_in_part(const struct sass_arch *arch, struct sass_insn insn)
 {
-	return find(insn);
+	switch (sass_opcode(insn)) {
+	case 0x984: case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: case 0x98f: /* LDS, CCTL */
+		return true;
+	case 0x981: case 0x986: case 0x98e: case 0x9a8: /* LDG, STG, RED, ATOMG: at a sum with a uniform register */
+		return arch->sm < DESCRIBED && sass_field(insn, 91, 1);
+	case 0x7ac: /* LDCU by an index */
+		return sass_field(insn, 24, 8) != SASS_RZ;
+	default:
+		return sass_is_divergence(insn);
+	}
 }
 
-unsigned sass_operands_named(struct sass_insn insn, struct sass_operand named[SASS_OPERANDS])
+bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn)
 {
-	const struct sass_form *form = find(insn);
+	return find_other(arch, insn) || (sass_form_find(sass_opcode(insn)) && !is_known_in_part(arch, insn));
+}
+
+static struct sass_operand other_operand(const struct other *other, struct sass_insn insn, unsigned i)
+{
+	struct sass_operand o = { .at = sass_operand_at[i], .reg = sass_field(insn, sass_operand_at[i], 8), .written = i == 0 };
+
+	o.n = other->operands[i] == 'D' || other->operands[i] == 'S' ? 2 : 1;
+	if (o.reg == SASS_RZ)
+		o.reg = o.n = 0;
+	return o;
+}
+
+static bool is_named(const struct sass_form *form, struct sass_insn insn, unsigned i)
+{
+	return form->operands[i] != '-' && (form->operands[i] != 'y' || sass_field(insn, 91, 1));
+}
+
+unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS])
+{
+	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C stands where B does otherwise */
+	const struct other *other = find_other(arch, insn);
+	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL : sass_form_find(sass_opcode(insn));
 	unsigned n = 0;
 
-	for (unsigned i = 0; form && i < SASS_OPERANDS; i++)
-		if (form->operands[i] != '-' && (form->operands[i] != 'y' || sass_field(insn, 91, 1)))
+	for (unsigned k = 0; k < SASS_OPERANDS; k++) {
+		unsigned i = form && form->how == SASS_DEMOTE_SWAP ? swapped[k] : k;
+
+		if (other && other->operands[i] != '-')
+			named[n++] = other_operand(other, insn, i);
+		else if (form && is_named(form, insn, i))
 			named[n++] = sass_operand(form, insn, i);
+	}
 	return n;
 }

@@ -5,9 +5,9 @@
 
 #include "form.h"
 
-bool sass_operands_known(struct sass_insn insn);
-/* General and uniform ones in the order of their fields: what is written, A, B, C; RZ and URZ with n 0. How many; of an instruction
+bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn);
+/* General and uniform ones: what is written, A, B, C; RZ and URZ with n 0. How many; of an instruction
  * that is not known none. A descriptor of memory is none. */
-unsigned sass_operands_named(struct sass_insn insn, struct sass_operand named[SASS_OPERANDS]);
+unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS]);
 
 #endif

@@ -332,10 +332,10 @@ static bool is_for(struct sass_insn own, const struct sass_place *place, const s
 	return guard_of(own, t);
 }
 
-static uint64_t named(struct sass_insn own, unsigned i, const struct thread *t)
+static uint64_t named(const struct sass_arch *arch, struct sass_insn own, unsigned i, const struct thread *t)
 {
 	struct sass_operand o[SASS_OPERANDS];
-	unsigned n = sass_operands_named(own, o);
+	unsigned n = sass_operands_named(arch, own, o);
 	const uint32_t *regs = i < n && o[i].uniform ? t->u : t->r;
 
 	if (i >= n || !o[i].n)
@@ -344,7 +344,7 @@ static uint64_t named(struct sass_insn own, unsigned i, const struct thread *t)
 }
 
 /* What places of branches, lines and any instructions give. */
-static bool gives_right(const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
+static bool gives_right(const struct sass_arch *arch, const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
 {
 	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
 	uint64_t id = around->place.id;
@@ -355,8 +355,8 @@ static bool gives_right(const struct heard *run, const struct sass_around *aroun
 	case GPUBPF_SITE_LINE:
 		return run->address == around->line && run->value == id && run->place == id && run->bytes == 1;
 	default:
-		return run->address == named(own, 0, before) && run->value == named(own, 1, before) &&
-		       run->place == (uint32_t)named(own, 2, before) && run->bytes == 1;
+		return run->address == named(arch, own, 0, before) && run->value == named(arch, own, 1, before) &&
+		       run->place == (uint32_t)named(arch, own, 2, before) && run->bytes == 1;
 	}
 }
 
@@ -428,7 +428,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		       heard->value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
 		       heard->place == before.r[sass_field(own, 32, 8)];
 	if (around->place.kind == GPUBPF_SITE_BRANCH || around->place.kind == GPUBPF_SITE_INSN || around->place.kind == GPUBPF_SITE_LINE)
-		return !meant || gives_right(heard, around, own, &before);
+		return !meant || gives_right(code->arch, heard, around, own, &before);
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
 		return heard->value == sass_field(own, 54, 4) && heard->bytes == GPUBPF_BARRIER_BLOCK && heard->place == around->place.id;
 	return !meant || (heard->address == asked_address(code, around, own, &before) && heard->value == value_of(own, &before, heard->bytes) &&
@@ -454,7 +454,7 @@ static bool is_left_out(const struct making *m, const struct sass_place *place)
 	bool many = m->kind == GPUBPF_SITE_INSN || m->kind == GPUBPF_SITE_LINE;
 	bool rare = place->second != SASS_PT && place->guard != SASS_PT;
 
-	return many && !rare && (place->why || !sass_operands_known(insn) || sass_opcode(insn) == 0x918 || random_below(16));
+	return many && !rare && (place->why || !sass_operands_known(m->code->arch, insn) || sass_opcode(insn) == 0x918 || random_below(16));
 }
 
 static int take(void *arg, const struct sass_place *place)
