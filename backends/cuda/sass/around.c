@@ -382,6 +382,19 @@ struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn 
 	return sass_is_by_distance(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
+/* Bodies behind the instruction keep predicates: what it writes of them is to be there. */
+static void put_told(struct putting *p, uint32_t from, uint32_t to, struct sass_insn own)
+{
+	bool after = false;
+
+	for (uint32_t i = from; i < to; i++)
+		after |= gpubpf_place_kind(p->around->list[i].place.kind)->when == GPUBPF_WHEN_AFTER;
+	if (!after || !sass_predicate_is_late(own))
+		return;
+	put(p, sass_nop(0, SASS_SEEN));
+	put(p, sass_nop(ALL_BOARDS, 1));
+}
+
 /* What is known of the instruction by those who ask for what it does to memory. */
 static const struct sass_access *access_of(const struct sass_arounds *around, uint32_t from, uint32_t to)
 {
@@ -411,6 +424,7 @@ static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 	put(p, sass_around_own(p->code->arch, own, at, p->out->n));
 	if (given >> SASS_GIVEN_OLD & 1)
 		put_old(p, access, own);
+	put_told(p, from, to, own);
 	put_bodies(p, from, to, GPUBPF_WHEN_AFTER, given);
 	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }

@@ -24,7 +24,8 @@ struct stub {
 	struct sass_insn own;
 	bool called;               /* a function begins with it, to which all lanes come */
 	bool carried;              /* it was, in the stub, */
-	unsigned coming;           /* and what it gives is there when this scoreboard says so */
+	unsigned coming;           /* and what it gives is there when this scoreboard says so; */
+	unsigned telling;          /* and a predicate of it when these do */
 	uint32_t kept;             /* the register that has the kernel's predicates; NO_REGISTER */
 	unsigned written, meant;   /* predicates: other than the kernel's; that hold for lanes alone for which the kernel's does */
 	uint32_t time;             /* cycles since the stub began */
@@ -174,7 +175,7 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_keep(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (s->written || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + COUNT_ABOVE > s->c->new_regs)
+	if (s->written || s->telling || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + COUNT_ABOVE > s->c->new_regs)
 		return sass_check_wrong(s->c, i, "predicates are not kept as they are");
 	s->kept = reg;
 	s->kept_at = i;
@@ -237,6 +238,7 @@ static bool is_own(const struct stub *s, uint32_t i, struct sass_insn insn)
 static void take_own(struct stub *s, uint32_t i)
 {
 	s->carried = true;
+	s->telling = sass_predicate_is_late(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
 	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
 	s->c->stands[s->at] = i;
 	s->c->met[i - s->c->n] |= SASS_MET_OWN;
@@ -270,6 +272,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 			return sass_check_wrong(s->c, i, "two instructions have the same probe");
 		s->c->met[i - s->c->n] = SASS_MET;
 		s->coming &= s->meeting == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
+		s->telling &= ~sass_waits(insn);
 		if (is_way_back(s, i, insn))
 			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");

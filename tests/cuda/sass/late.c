@@ -5,7 +5,8 @@
  *   - the probe waits for all scoreboards first, whichever operation it is, as nvdisasm names its predicate;
  *   - one that has no scoreboard, since one of the same unit behind it has, is given one; so it is where an exit's probe writes predicates
  *     that the kernel has; not where its result comes in a known time;
- *   - without it the checker refuses the twin.
+ *   - without it the checker refuses the twin;
+ *   - behind an atomic that itself writes one that is waited for before the probe.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -175,16 +176,40 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 	sass_grafted_finish(&g);
 }
 
+/* ATOMG.E.ADD.64 P5, R8, [R10], R12, of which the probe asks nothing. */
+static void try_behind(struct patched *p)
+{
+	static const struct sass_insn atomic = { 0x0000000c0a0873a8, 0x000ea800001ae5ca };
+	const struct sass_insn keep = sass_keep_predicates(0);
+	struct sass_grafted g;
+	unsigned waited = 0;
+	uint32_t i;
+
+	put_word(p, p->at, atomic);
+	read_code(p);
+	p->around.place.at = p->at;
+	p->around.place.kind = GPUBPF_SITE_ATOMIC;
+	sass_access_of(p->code.arch, atomic, &p->around.place.access);
+	if (!ok(graft(p, false, &g), "sm_%u takes a probe behind an atomic that writes a predicate", p->app.sm))
+		return;
+	for (i = g.stands[p->at] + 1; i < g.n && sass_opcode(g.insns[i]) != sass_opcode(keep); i++)
+		waited |= sass_waits(g.insns[i]);
+	ok(i < g.n && waited >> sass_write_board(atomic) & 1 && passes(p, false, &g), "which is there before they are kept");
+	while (i-- > g.stands[p->at] + 1)
+		g.insns[i] = sass_with(g.insns[i], SASS_WAIT_AT, 6, 0);
+	ok(!passes(p, false, &g), "else it is refused");
+	sass_grafted_finish(&g);
+}
+
 static void try_file(const char *path)
 {
+	struct patched p;
 	size_t size;
 	char *data = read_file(path, &size);
 
 	if (!ok(data != NULL, "%s is read", path))
 		return;
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
-		struct patched p;
-
 		patched_init(&p, data, size);
 		try_late(&p, &samples[i]);
 		if (samples[i].late)
@@ -192,6 +217,9 @@ static void try_file(const char *path)
 				try_untold(&p, &samples[i], exit);
 		patched_finish(&p);
 	}
+	patched_init(&p, data, size);
+	try_behind(&p);
+	patched_finish(&p);
 	free(data);
 }
 
