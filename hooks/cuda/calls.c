@@ -111,8 +111,10 @@ CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
 	CUresult error = cuda_next_init() ? cuda_next.cuKernelGetFunction(f, kernel) : CUDA_ERROR_NOT_FOUND;
 	struct cuda_function *from = error || !cuda_active() ? NULL : cuda_function_find(kernel);
 
-	if (from)
+	if (from) {
 		cuda_function_add(*f, from->module, gpubpf_hook_kernel_name(from->kernel), false);
+		cuda_function_share(*f, from);
+	}
 	return error;
 }
 
@@ -121,7 +123,7 @@ static void remember(void *handle, int attribute, int value)
 	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
 
 	if (f && attribute >= 0 && attribute < CUDA_ATTRIBUTES)
-		atomic_store(&f->attribute[attribute], value);
+		atomic_store(&cuda_function_settings(f)->attribute[attribute], value);
 }
 
 CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
@@ -148,7 +150,7 @@ static void remember_config(void *handle, int config)
 	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
 
 	if (f)
-		atomic_store(&f->cache_config, config);
+		atomic_store(&cuda_function_settings(f)->cache_config, config);
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction f, int config)

@@ -133,6 +133,7 @@ struct cuda_function {
 	struct gpubpf_users users;   /* launches that look at it; the last one lets go of its twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
+	_Atomic(struct cuda_function *) shared_with; /* the CUkernel that it is of, which has what is set; NULL: it has it itself */
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* as the application set them; CUDA_UNSET: it did not */
 	atomic_int cache_config;     /* likewise */
 };
@@ -154,6 +155,10 @@ struct cuda_module *cuda_module_find(void *handle);
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
 /* The function's record; of one that we did not see come, what the driver tells. NULL: not known. */
 struct cuda_function *cuda_function_find(void *handle);
+/* The function is the kernel's in a context: what is set for one is for both. */
+void cuda_function_share(void *handle, struct cuda_function *kernel);
+/* Who has what the application set for it. */
+struct cuda_function *cuda_function_settings(struct cuda_function *f);
 /* Keep the twins of a function while its launch goes on; false: it died meanwhile. */
 bool cuda_function_use(struct cuda_function *f);
 void cuda_function_leave(struct cuda_function *f);

@@ -31,9 +31,9 @@ static int smaller(int a, int b)
 }
 
 /* What the application set on the original, which for the twin may be too much: it has as much as the device lets it. */
-static int wanted(const struct cuda_twin_handle *t, int attribute)
+static int wanted(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
 {
-	int value = atomic_load_explicit(&t->original->attribute[attribute], memory_order_relaxed);
+	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
 
 	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? smaller(value, t->shared_more) : value;
 }
@@ -41,11 +41,11 @@ static int wanted(const struct cuda_twin_handle *t, int attribute)
 /* What the application set on the original holds for the twin. */
 static bool mirror_attributes(struct cuda_twin_handle *t)
 {
-	struct cuda_function *f = t->original;
+	struct cuda_function *f = cuda_function_settings(t->original);
 	int config = atomic_load_explicit(&f->cache_config, memory_order_relaxed);
 
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
-		if (!mirror(&t->attribute[i], wanted(t, i), cuda_next.cuFuncSetAttribute, t->f, i))
+		if (!mirror(&t->attribute[i], wanted(t, f, i), cuda_next.cuFuncSetAttribute, t->f, i))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
 		if (cuda_next.cuFuncSetCacheConfig(t->f, config))

@@ -326,6 +326,33 @@ void cuda_function_add(void *handle, struct cuda_module *module, const char *nam
 	pthread_mutex_unlock(&adding);
 }
 
+struct cuda_function *cuda_function_settings(struct cuda_function *f)
+{
+	struct cuda_function *kernel = atomic_load_explicit(&f->shared_with, memory_order_acquire);
+
+	return kernel ? kernel : f;
+}
+
+static void hand_on(atomic_int *from, atomic_int *to)
+{
+	int value = atomic_load(from), unset = CUDA_UNSET;
+
+	if (value != CUDA_UNSET)
+		atomic_compare_exchange_strong(to, &unset, value);
+}
+
+void cuda_function_share(void *handle, struct cuda_function *kernel)
+{
+	struct cuda_function *f = find(handle);
+
+	if (!f || f->is_kernel || atomic_load(&f->shared_with))
+		return;
+	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
+		hand_on(&f->attribute[i], &kernel->attribute[i]);
+	hand_on(&f->cache_config, &kernel->cache_config);
+	atomic_store_explicit(&f->shared_with, kernel, memory_order_release);
+}
+
 CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
 {
 	CUfunction plain = f->base.handle;

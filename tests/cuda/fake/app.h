@@ -45,6 +45,7 @@ void older(void);
 void twice(void);
 void closed(void);
 void reborn(void);
+void clustered(void);
 void parted(void);
 
 /* links.c */

@@ -12,6 +12,7 @@
  *                        for each into that map if it is a ring
  *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
  *                        are added to the first value of the first map
+ *   //fake wants-14      in an entry: it is launched only where that attribute was set, as for a cluster that is not portable
  *   //fake broken        text that the driver refuses
  *   //fake late WHERE    it refuses it not when it is loaded, but where something of it is asked for: variable, function, attribute
  *   //fake forever       never ends, nor does its launch

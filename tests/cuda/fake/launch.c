@@ -346,6 +346,13 @@ FAKE_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr a
 
 /* ---- launches ---- */
 
+static bool wants_attribute(const struct fake_entry *e)
+{
+	const char *at = e->from ? strstr(e->from, "//fake wants-14") : NULL;
+
+	return at && at < e->to;
+}
+
 static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, unsigned shared, void **params)
 {
 	uint64_t threads = (uint64_t)shape[3] * shape[4] * shape[5];
@@ -354,7 +361,7 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	if (!l->f || l->f->module->context != fake_current())
 		return false;
 	if (threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
-	    (int)shared > fake_shared_more(l->f))
+	    (int)shared > fake_shared_more(l->f) || (wants_attribute(l->f->entry) && !l->f->attribute[14]))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
 	l->target = params && params[0] ? *(uint64_t *)params[0] : 0;

@@ -452,3 +452,29 @@ void reborn(void)
 		printf("asked: %s\n", got.f == node.f ? "the function" : "another");
 	}
 }
+
+/* What is allowed for a library's kernel is for its function as well, and the other way. */
+void clustered(void)
+{
+	static const char text[] = HEADER ENTRY(early, "//fake wants-14\n//fake param\n//fake counter\n")
+		ENTRY(late, "//fake wants-14\n//fake param\n//fake counter\n");
+	CUdeviceptr word;
+	CUlibrary library;
+	CUkernel kernel;
+	CUfunction f;
+
+	begin(0);
+	word = new_word();
+	GOOD(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+	GOOD(cuLibraryGetKernel(&kernel, library, "early"));
+	GOOD(cuKernelSetAttribute(14, 1, kernel, 0));
+	GOOD(cuKernelGetFunction(&f, kernel));
+	launch(f, word, NULL);
+	GOOD(cuLibraryGetKernel(&kernel, library, "late"));
+	GOOD(cuKernelGetFunction(&f, kernel));
+	GOOD(cuFuncSetAttribute(f, 14, 1));
+	launch((CUfunction)kernel, word, NULL);
+	printf("word %u\n", *to_host(word));
+	told("early", 1, 64);
+	told("late", 1, 64);
+}
