@@ -41,7 +41,21 @@ bool sass_access_known(uint32_t operation)
 /* -- copies to shared memory -- */
 
 #define OP_LDGSTS 0xfae
+#define OP_LDGSTS_SUM 0xdae        /* its uniform register is no descriptor, but added to where it stores */
 #define ZFILL_AT 82
+
+/* With a descriptor, or without and with no uniform register in its place: from sm_100 on that has 8 bits. */
+static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
+{
+	bool described = sass_field(insn, 76, 1), newer = arch->sm >= NEWER;
+
+	if (!sass_field(insn, 91, 1))
+		return false;
+	if (sass_opcode(insn) == OP_LDGSTS_SUM)
+		return !described && !(newer && sass_field(insn, 70, 2));
+	return sass_opcode(insn) == OP_LDGSTS &&
+	       (described || (sass_field(insn, 64, 6) == SASS_URZ && (!newer || sass_field(insn, 70, 2) == 3)));
+}
 
 /* 12 bits of offset at 32, above them that in shared memory, of a register at 16. A lane whose second predicate does not hold reads
  * nothing; it stores zeros all the same where the instruction says so. */
@@ -51,18 +65,18 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 
 	if (a->near) {
 		a->address = sass_field(insn, 16, 8);
+		a->uniform = sass_opcode(insn) == OP_LDGSTS_SUM ? sass_field(insn, 64, 6) : SASS_URZ;
 		a->scale = 1;
 		a->offset = (int32_t)(sass_field(insn, 44, 20) << 12) >> 12;
 	} else {
 		a->address = sass_field(insn, 24, 8);
+		a->uniform = SASS_URZ;
 		a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
 	}
-	a->uniform = SASS_URZ;
 	a->second = a->near && sass_field(insn, ZFILL_AT, 1) ? SASS_PT : sass_field(insn, 87, 4);
 	a->bytes = 4u << (size & 3);
 	a->old = SASS_RZ;
-	if (sass_opcode(insn) != OP_LDGSTS || !sass_field(insn, 76, 1) || !sass_field(insn, 91, 1) || size > 2 ||
-	    (!a->near && a->address != SASS_RZ && a->address % 2))
+	if (!is_known_copy(arch, insn) || size > 2 || (!a->near && a->address != SASS_RZ && a->address % 2))
 		return "a copy of a kind that is not known";
 	return NULL;
 }

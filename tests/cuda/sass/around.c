@@ -705,6 +705,24 @@ static void check_table(void)
 	ok(operations > 40 && accesses > 25, "%u operations on memory, %u of them accesses", operations, accesses);
 }
 
+/* Of copies some that add a uniform register to where they store, instead of the descriptor's, and some with neither. */
+static void change_copies(const struct sass_section *section, uint32_t sm)
+{
+	unsigned none = sm >= 100 ? 0xff : 0x3f;
+
+	for (size_t at = 0; at + SASS_INSN <= section->size; at += SASS_INSN) {
+		uint8_t *text = (uint8_t *)section->data + at;
+		struct sass_insn insn = sass_read(text);
+
+		if (sass_opcode(insn) != 0xfae || random_below(2))
+			continue;
+		insn = sass_with(sass_with(insn, 76, 1, 0), 64, sm >= 100 ? 8 : 6, none);
+		if (random_below(2))
+			insn = sass_with(sass_with(insn, 0, 12, 0xdae), 64, sm >= 100 ? 8 : 6, random_below(63));
+		memcpy(text, &insn, SASS_INSN);
+	}
+}
+
 /* Of each other EXIT under a predicate: P2, or not P3. */
 static void add_seconds(const struct sass_section *section)
 {
@@ -774,8 +792,10 @@ static void try_file(const char *name, const char *data, size_t size)
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
 	sass_lines_read_starts(&app, &lines);
-	for (uint32_t k = 0; k < app.nkernels; k++)
+	for (uint32_t k = 0; k < app.nkernels; k++) {
 		add_seconds(&app.sections[app.kernels[k].text]);
+		change_copies(&app.sections[app.kernels[k].text], app.sm);
+	}
 	for (uint32_t k = 0; k < app.nkernels; k++)
 		for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++)
 			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);

@@ -9,7 +9,7 @@
 /* Of global memory, by its whole opcode. */
 static bool is_global(struct sass_insn insn)
 {
-	static const uint16_t opcodes[] = { 0x381, 0x981, 0x386, 0x986, 0x3a8, 0x9a8, 0x3a9, 0x98e, 0x3a3, 0x9a3, 0x9a6, 0xfae };
+	static const uint16_t opcodes[] = { 0x381, 0x981, 0x386, 0x986, 0x3a8, 0x9a8, 0x3a9, 0x98e, 0x3a3, 0x9a3, 0x9a6, 0xfae, 0xdae };
 
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(*opcodes); i++)
 		if (sass_opcode(insn) == opcodes[i])
@@ -53,7 +53,7 @@ static bool is_shared(struct sass_insn insn)
 /* LDGSTS, which is a load of global memory and a store to a block's. */
 static bool is_copy(struct sass_insn insn)
 {
-	return sass_opcode(insn) == 0xfae;
+	return sass_opcode(insn) == 0xfae || sass_opcode(insn) == 0xdae;
 }
 
 static bool is_local(struct sass_insn insn)
@@ -120,7 +120,7 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 	static const uint8_t shift[] = { 0, 2, 3, 4 };
 	uint32_t near = (t->r[sass_field(insn, 24, 8)] << shift[sass_field(insn, 78, 2)]) + (uint32_t)((int64_t)insn.lo >> 40) +
 			(sass_field(insn, 91, 1) ? t->u[sass_field(insn, load ? 32 : 64, 6)] : 0);
-	int64_t off = sass_opcode(insn) == 0xfae ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
+	int64_t off = is_copy(insn) ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
 
 	if (is_far_generic(insn))
 		off = (int32_t)(insn.lo >> 32);
@@ -131,10 +131,11 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
 }
 
-/* Where LDGSTS stores: a register at 16, and 20 bits with a sign at 44. */
+/* Where LDGSTS stores: a register at 16, 20 bits with a sign at 44, and in one form a uniform register at 64. */
 static uint32_t copied_to(struct sass_insn insn, const struct thread *t)
 {
-	return t->r[sass_field(insn, 16, 8)] + (uint32_t)((int64_t)insn.lo >> 44);
+	return t->r[sass_field(insn, 16, 8)] + (uint32_t)((int64_t)insn.lo >> 44) +
+	       (sass_opcode(insn) == 0xdae ? t->u[sass_field(insn, 64, 6)] : 0);
 }
 
 /* The low half of what it stores or combines. */
