@@ -42,7 +42,6 @@ bool sass_access_known(uint32_t operation)
 
 #define OP_LDGSTS 0xfae
 #define OP_LDGSTS_SUM 0xdae        /* its uniform register is no descriptor, but added to where it stores */
-#define ZFILL_AT 82
 
 /* With a descriptor, or without and with no uniform register in its place: from sm_100 on that has 8 bits. */
 static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
@@ -58,7 +57,7 @@ static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 }
 
 /* 12 bits of offset at 32, above them that in shared memory, of a register at 16. A lane whose second predicate does not hold reads
- * nothing; it stores zeros all the same where the instruction says so. */
+ * nothing and stores zeros: of fewer bytes (.ZFILL), and of a source that is ignored. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	unsigned size = arch->sm < NEWER ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
@@ -73,7 +72,7 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 		a->uniform = SASS_URZ;
 		a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
 	}
-	a->second = a->near && sass_field(insn, ZFILL_AT, 1) ? SASS_PT : sass_field(insn, 87, 4);
+	a->second = a->near ? SASS_PT : sass_field(insn, 87, 4);
 	a->bytes = 4u << (size & 3);
 	a->old = SASS_RZ;
 	if (!is_known_copy(arch, insn) || size > 2 || (!a->near && a->address != SASS_RZ && a->address % 2))

@@ -319,7 +319,7 @@ static void random_thread(struct thread *t)
 }
 
 /* Is the place for the thread? All come to a branch, and to a line that begins with what is never carried out; to end a thread both predicates
- * must hold, and to copy: zeros may be stored without the second. */
+ * must hold, and to load what is copied: zeros are stored without the second. */
 static bool is_for(struct sass_insn own, const struct sass_place *place, const struct thread *t)
 {
 	uint32_t opcode = sass_opcode(own);
@@ -327,7 +327,7 @@ static bool is_for(struct sass_insn own, const struct sass_place *place, const s
 
 	if (opcode == 0x947 || opcode == 0x547 || sass_field(own, 12, 4) == 15)
 		return true;
-	if (opcode == 0x94d || (copies && !(place->access.access == GPUBPF_STORE && sass_field(own, 82, 1))))
+	if (opcode == 0x94d || (copies && place->access.access != GPUBPF_STORE))
 		return guard_of(own, t) && input(own, t, 87);
 	return guard_of(own, t);
 }
