@@ -176,6 +176,23 @@ static void try_clang(const char *clang, const char *source, const char *options
 	}
 }
 
+/* The block of a kernel that does what `body` says. */
+static uint32_t parse_body(char *text, size_t size, const char *body, struct ptx_module *m)
+{
+	int n = snprintf(text, size, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n"
+			 ".reg .pred %%p, %%p1;\n.reg .b32 %%r, %%r1;\n.reg .b64 %%rd1;\n%s\n}\n", body);
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (ptx_parse(text, (size_t)n, m, &diag))
+		return PTX_NONE;
+	for (uint32_t k = 0; k < m->nnodes; k++)
+		if (m->nodes[k].kind == PTX_BLOCK && m->nodes[m->nodes[k].parent].kind == PTX_FUNCTION)
+			return k;
+	ptx_finish(m);
+	return PTX_NONE;
+}
+
 static void try_cycles(void)
 {
 	static const struct {
@@ -198,20 +215,56 @@ static void try_cycles(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct gpubpf_diag diag;
 		struct ptx_module m;
 		char text[512];
-		int n = snprintf(text, sizeof(text), ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n"
-				 ".reg .pred %%p;\n.reg .b32 %%r;\n%s\n}\n", cases[i].body), is = -1;
+		uint32_t body = parse_body(text, sizeof(text), cases[i].body, &m);
+		int is = body == PTX_NONE ? -1 : ptx_has_cycle(&m, m.nodes[body].parent);
 
-		gpubpf_diag_init(&diag);
-		if (!ptx_parse(text, (size_t)n, &m, &diag)) {
-			for (uint32_t k = 0; k < m.nnodes; k++)
-				if (m.nodes[k].kind == PTX_FUNCTION)
-					is = ptx_has_cycle(&m, k);
+		if (body != PTX_NONE)
 			ptx_finish(&m);
-		}
 		ok(is == cases[i].goes_round, "%s: %s", cases[i].what, cases[i].goes_round ? "goes round" : "does not go round");
+	}
+}
+
+static void try_heads(void)
+{
+	static const struct {
+		const char *what, *body;
+		bool has;
+	} cases[] = {
+		{ "a comparison", "setp.gt.u32 %p1, %r1, 7; @%p1 bra a; st.global.u32 [%r1], 1; a: ret;", true },
+		{ "where the block is", "mov.u32 %r1, %ctaid.x; mad.lo.u32 %r1, %r1, %r1, %r1; setp.gt.u32 %p1, %r1, 7; @%p1 bra a; trap; b: a: ret;", true },
+		{ "constants and parameters", "ld.const.u32 %r1, [c]; ld.param.u32 %r1, [d]; @%p1 bra a; trap; a: ret;", true },
+		{ "no branch", "setp.gt.u32 %p1, %r1, 7; a: ret;", false },
+		{ "a branch that all take", "bra a; a: ret;", false },
+		{ "a branch unless", "@!%p1 bra a; trap; a: ret;", false },
+		{ "more to do at the branch's end", "@%p1 bra a; trap; a: mov.u32 %r1, 1; ret;", false },
+		{ "an end that not all come to", "@%p1 bra a; trap; a: @%p1 ret; trap;", false },
+		{ "the thread's end", "@%p1 bra a; trap; a: exit;", false },
+		{ "a label before it", "b: @%p1 bra a; bra b; a: ret;", false },
+		{ "a load", "ld.global.u32 %r1, [%r1]; @%p1 bra a; trap; a: ret;", false },
+		{ "a store", "st.global.u32 [%r1], 1; @%p1 bra a; trap; a: ret;", false },
+		{ "the time", "mov.u32 %r1, %clock; @%p1 bra a; trap; a: ret;", false },
+		{ "the time of 64 bits", "mov.u64 %rd1, %clock64; @%p1 bra a; trap; a: ret;", false },
+		{ "the global time", "mov.u64 %rd1, %globaltimer; @%p1 bra a; trap; a: ret;", false },
+		{ "the multiprocessor", "mov.u32 %r1, %smid; @%p1 bra a; trap; a: ret;", false },
+		{ "an instruction for some", "@%p1 mov.u32 %r1, 1; @%p1 bra a; trap; a: ret;", false },
+		{ "a vote", "vote.sync.any.pred %p1, %p1, %r1; @%p1 bra a; trap; a: ret;", false },
+		{ "a block", "{ mov.u32 %r1, 1; } @%p1 bra a; trap; a: ret;", false },
+		{ "a branch to no label", "@%p1 bra elsewhere; ret;", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ptx_module m;
+		char text[512];
+		uint32_t body = parse_body(text, sizeof(text), cases[i].body, &m), branch;
+
+		if (!ok(body != PTX_NONE, "%s: parsed", cases[i].what))
+			continue;
+		branch = ptx_head_branch(&m, body);
+		ok((branch != PTX_NONE) == cases[i].has && (branch == PTX_NONE || ptx_token_is(&m, m.nodes[branch].name, "bra")), "%s: %s",
+		   cases[i].what, cases[i].has ? "a head" : "no head");
+		ptx_finish(&m);
 	}
 }
 
@@ -225,6 +278,7 @@ int main(int argc, char **argv)
 	for_each(argv[1], "kernels/*.ptx", try_grammar);
 	for_each(argv[1], "broken/*.ptx", try_broken);
 	try_cycles();
+	try_heads();
 	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
 	try_clang(argv[3], source, "");
 	snprintf(source, sizeof(source), "%s/maps/devlib.cl", argv[2]);

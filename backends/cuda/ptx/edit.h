@@ -38,6 +38,7 @@ struct ptx_splice {
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
 	bool counts_lanes;       /* a probe stands where the last lane of a block leaves, */
 	bool meets;              /* and all of a block's wait for each other there instead */
+	bool has_ctaid;          /* a probe before has read CUDA_CTAID for those behind it */
 	bool extern_shared;      /* it uses shared memory of a launch's size */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
@@ -75,6 +76,8 @@ bool ptx_jumps(const struct ptx_place *place);
 /* The lanes of a block that have not left, in shared memory. Where it is declared; set at the kernel's top; */
 void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
 void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);
+/* At the kernel's top, before those: what the probes of the block's lanes ask for. */
+void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text);
 /* a probe that the first lane of a block runs, */
 void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* and one that the last which leaves runs; all that leave pass it. */

@@ -13,6 +13,9 @@
 #include "edit.h"
 
 #define LANES "gpubpf_lanes"
+#define OTHERS "%" CUDA_OTHERS /* as printf has them */
+#define CTAID "%" CUDA_CTAID
+#define TAKES_LANE (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
 
 bool ptx_jumps(const struct ptx_place *place)
 {
@@ -62,7 +65,7 @@ static bool waits_for_nobody(const struct ptx_splice *in)
 bool ptx_may_meet(struct ptx_splice *in)
 {
 	/* what stands elsewhere may itself be where lanes leave */
-	const uint32_t meeting = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END);
+	const uint32_t meeting = GPUBPF_TAKES(ENTRY) | TAKES_LANE;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
 		if (!(meeting >> in->at.job->sites[i].site & 1))
@@ -80,20 +83,49 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
 }
 
-/* Opens a block in which the first lane alone goes on, and the others to its end, $gpubpf_over_<label>: most by the index that
- * kernels read anyway. Extents are constants of a launch, indices cost a slow read each: in a block of one dimension no other
- * one is read. */
+/* Who of a block is not its first lane. Each index is a slow look, but the three at once take hardly longer than one, and
+ * both ends of the block ask. */
+void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
+{
+	bool reads = false, any = in->counts_lanes;
+
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		if (in->placed[i].probe && TAKES_LANE >> in->placed[i].place.kind & 1) {
+			any = true;
+			reads |= in->placed[i].probe->reads_ctaid;
+		}
+	in->has_ctaid = false;
+	if (reads)
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
+	if (!any)
+		return;
+	ptx_addf(text, &in->err, "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
+	for (char axis = 'y'; axis <= 'z'; axis++)
+		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n}");
+}
+
+#define KEEPS 256 /* instructions, over which two registers are not too much for what looking again takes */
+
+static bool is_short(const struct ptx_splice *in)
+{
+	uint32_t n = 0;
+
+	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
+		n += in->m->nodes[node].kind == PTX_INSN;
+	return n <= KEEPS;
+}
+
+static void read_ctaid(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	if (probe->reads_ctaid && !in->has_ctaid)
+		ptx_addf(text, &in->err, "mov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
+}
+
+/* Opens a block in which the first lane alone goes on, and the others to its end, $gpubpf_over_<label>. */
 static void begin_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
 {
-	uint32_t line = ++in->labels;
-
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
-	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
-	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%ntid.y;\nmov.u32 %%gpubpf_n, %%ntid.z;\n");
-	ptx_addf(text, &in->err, "mul.lo.u32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\nsetp.eq.u32 %%gpubpf_p, %%gpubpf_n, 1;\n");
-	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_line_%u;\nmov.u32 %%gpubpf_w, %%tid.y;\nmov.u32 %%gpubpf_n, %%tid.z;\n", line);
-	ptx_addf(text, &in->err, "or.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\nsetp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n");
-	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n$gpubpf_line_%u:\n", label, line);
+	ptx_addf(text, &in->err, "{\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
 }
 
 static void end_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
@@ -109,7 +141,7 @@ void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 		return;
 	ptx_addf(text, &in->err, "\n");
 	begin_first(in, text, label);
-	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%ntid.x;\n");
+	ptx_addf(text, &in->err, ".reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%ntid.x;\n");
 	for (char axis = 'y'; axis <= 'z'; axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
 			 axis);
@@ -123,15 +155,24 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 	uint32_t meeting = ptx_begin_meeting(in, text, probe), label = ++in->labels;
 
 	begin_first(in, text, label);
+	read_ctaid(in, text, probe);
 	ptx_add_probe(in, text, probe);
 	end_first(in, text, label);
 	ptx_end_meeting(in, text, meeting);
+	in->has_ctaid |= probe->reads_ctaid && is_short(in);
 }
 
-/* Where lanes wait for each other the block has nothing more to do behind that, for any of them. */
+/* Where lanes wait for each other the block has nothing more to do behind that, for any of them. What is read before is no
+ * later for it: they wait anyway. */
 static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
+	read_ctaid(in, text, probe);
+	in->has_ctaid |= probe->reads_ctaid;
 	ptx_addf(text, &in->err, "bar.sync 0;\n");
+	if (probe->asks_others) {
+		ptx_add_probe(in, text, probe);
+		return;
+	}
 	begin_first(in, text, label);
 	ptx_add_probe(in, text, probe);
 	end_first(in, text, label);
@@ -146,14 +187,16 @@ void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cud
 		add_met(in, text, probe, label);
 		return;
 	}
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_o;\n");
+	ptx_addf(text, &in->err, "{\n.reg .pred " OTHERS ";\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_o;\n");
 	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%lanemask_lt;\n");
 	ptx_addf(text, &in->err, "and.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\npopc.b32 %%gpubpf_n, %%gpubpf_n;\n");
-	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
 	ptx_addf(text, &in->err, "neg.s32 %%gpubpf_w, %%gpubpf_n;\n");
 	ptx_addf(text, &in->err, "atom.shared.add.u32 %%gpubpf_o, [" LANES "], %%gpubpf_w;\n");
-	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_o, %%gpubpf_n;\n@%%gpubpf_p bra $gpubpf_over_%u;\n",
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
 		 label);
+	if (probe->reads_ctaid)
+		ptx_addf(text, &in->err, ".reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
 	ptx_add_probe(in, text, probe);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
 }

@@ -51,6 +51,7 @@ struct meant {
 	uint32_t function;
 	bool reads, reads_result, ends, parts;
 	uint64_t operands;
+	char joins[64]; /* what stands for the first tokens of the head's branch */
 };
 
 /* The number behind a name of ours; UINT32_MAX: it is another. */
@@ -93,6 +94,35 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 	probe->reads_lane |= lane;
 }
 
+/* Each look at where the block is takes long. Nearly all kernels read x themselves. */
+static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
+{
+	bool y = ptx_token_is(m, token + 1, ".y");
+
+	if (!probe->of_blocks || !ptx_token_is(m, token, "%ctaid") || !(y || ptx_token_is(m, token + 1, ".z")))
+		return;
+	replace(e, token, token + 2, y ? CUDA_CTAID "y" : CUDA_CTAID "z");
+	probe->reads_ctaid = true;
+}
+
+/* The other lanes go to the end with those for whom the probe has nothing to do: by one branch, which is cheaper than two. */
+static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
+{
+	uint32_t branch = meant->probe->of_last ? ptx_head_branch(m, body) : PTX_NONE;
+	const struct ptx_token *p;
+	int size;
+
+	if (branch == PTX_NONE)
+		return;
+	p = &m->tokens[m->nodes[branch].guard];
+	size = snprintf(meant->joins, sizeof(meant->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len, m->text + p->off,
+			(int)p->len, m->text + p->off);
+	if ((size_t)size >= sizeof(meant->joins))
+		return;
+	replace(e, m->nodes[branch].first, m->nodes[branch].guard, meant->joins);
+	meant->probe->asks_others = true;
+}
+
 /* "gpubpf_param_3" becomes the name of parameter 3. */
 static void edit_param(const struct ptx_module *m, uint32_t token, struct meant *meant, struct edits *e)
 {
@@ -104,6 +134,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
 	meant->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
 	edit_special(m, token, meant->probe, e);
+	edit_ctaid(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
@@ -188,6 +219,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 	if (loops < 0)
 		return loops;
 	meant.parts = loops;
+	edit_head(m, body, &meant, &e);
 	edit_body(m, body, &meant, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
 	if (err < 0)

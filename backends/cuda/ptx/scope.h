@@ -21,5 +21,8 @@ int ptx_index_labels(struct ptx_module *module);
 uint32_t ptx_find_label(const struct ptx_module *module, uint32_t node, uint32_t token);
 /* cycle.c: may control come to some statement of that block (function) again? brx.idx goes nowhere here. Or -ENOMEM. */
 int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
+/* head.c: the branch, if a register says so, to the end of that block, before which nothing stands but what any lane may do
+ * at any time, and nobody sees. PTX_NONE: it begins otherwise. */
+uint32_t ptx_head_branch(const struct ptx_module *module, uint32_t block);
 
 #endif

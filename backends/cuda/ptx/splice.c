@@ -290,8 +290,10 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
 	ptx_begin_sums(in, &text);
 	read_once(in, &text);
-	if (function == in->kernel_node)
+	if (function == in->kernel_node) {
+		ptx_begin_blocks(in, &text);
 		ptx_begin_lanes(in, &text);
+	}
 	ptx_add(&text, &in->err, "\n", 1);
 	for (; in->next < in->nplaced && ways[in->placed[in->next].place.kind].top; in->next++) {
 		const struct ptx_placed *at = &in->placed[in->next];

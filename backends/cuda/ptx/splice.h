@@ -35,6 +35,8 @@ struct gpubpf_lower_job;
 #define CUDA_KEEPS "%gpubpf_keeps"
 #define CUDA_SM "%gpubpf_sm"            /* .b32, where probes at instructions ask for them: %smid and %laneid, */
 #define CUDA_LANE "%gpubpf_lane"        /* of which each look takes long, read at the function's top */
+#define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, y and z: %ctaid's, for what the first or last lane of a block runs */
+#define CUDA_OTHERS "%gpubpf_others"    /* .pred, where that stands: this lane is not the one */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 #define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
@@ -50,6 +52,9 @@ struct cuda_probe {
 	bool parts_lanes;        /* it may: it has loops */
 	bool at_insns;           /* it stands at single instructions; set before it is extracted */
 	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
+	bool of_blocks, of_last; /* a lane of a block runs it, its last one; set likewise */
+	bool reads_ctaid;        /* CUDA_CTAID */
+	bool asks_others;        /* CUDA_OTHERS, who may run it: they go to its end with nothing done */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
 	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* of the last "<map>": CUDA_FIRST */

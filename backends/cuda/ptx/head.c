@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scope.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A register that LLVM has declared, not one of the machine. */
+static bool is_own_register(const char *name, uint32_t len)
+{
+	static const char *const kinds[] = { "p", "rs", "r", "rd", "f", "fd" };
+	uint32_t digits = 0;
+
+	while (digits < len && isdigit((unsigned char)name[len - 1 - digits]))
+		digits++;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (digits && len - digits == 1 + strlen(kinds[i]) && !memcmp(name + 1, kinds[i], len - digits - 1))
+			return true;
+	return false;
+}
+
+/* Is it the same for a lane at any time? */
+static bool is_steady(const struct ptx_module *m, uint32_t token)
+{
+	static const char *const steady[] = { "%tid", "%ntid", "%ctaid", "%nctaid" };
+	const struct ptx_token *t = &m->tokens[token];
+
+	if (t->kind != PTX_WORD || m->text[t->off] != '%' || is_own_register(m->text + t->off, t->len))
+		return true;
+	for (size_t i = 0; i < sizeof(steady) / sizeof(steady[0]); i++)
+		if (ptx_token_is(m, token, steady[i]))
+			return true;
+	return false;
+}
+
+/* An instruction that writes registers of the probe alone, from what is the same whoever looks and whenever. */
+static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
+{
+	static const char *const names[] = { "mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "setp", "selp", "min", "max" };
+	bool pure = ptx_token_is(m, n->name, "ld") && (ptx_token_is(m, n->name + 1, ".const") || ptx_token_is(m, n->name + 1, ".param"));
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		pure |= ptx_token_is(m, n->name, names[i]);
+	for (uint32_t t = n->operands; t < n->end; t++)
+		pure &= is_steady(m, t);
+	return pure && n->guard == PTX_NONE && n->first == n->name;
+}
+
+/* Does the probe end where the branch goes? */
+static bool goes_to_end(const struct ptx_module *m, uint32_t branch)
+{
+	uint32_t at = ptx_find_label(m, branch, m->nodes[branch].operands);
+
+	while (at != PTX_NONE && m->nodes[at].kind == PTX_LABEL)
+		at = m->nodes[at].next;
+	return at != PTX_NONE && m->nodes[at].kind == PTX_INSN && m->nodes[at].guard == PTX_NONE && ptx_token_is(m, m->nodes[at].name, "ret");
+}
+
+uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
+{
+	for (uint32_t c = m->nodes[block].child; c != PTX_NONE; c = m->nodes[c].next) {
+		const struct ptx_node *n = &m->nodes[c];
+
+		if (n->kind == PTX_VARIABLE)
+			continue;
+		if (n->kind != PTX_INSN)
+			return PTX_NONE;
+		if (ptx_token_is(m, n->name, "bra") && n->guard == n->first + 1 && goes_to_end(m, c))
+			return c;
+		if (!is_pure(m, n))
+			return PTX_NONE;
+	}
+	return PTX_NONE;
+}

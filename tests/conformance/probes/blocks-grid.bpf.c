@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define KERNEL "plain"
+#include "blocks_grid.h"
