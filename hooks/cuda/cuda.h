@@ -105,6 +105,7 @@ struct cuda_next {
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
 extern struct cuda_driver cuda_own; /* the driver for our own work: never comes back into the hooks */
+extern const char *cuda_lacking;    /* a function that the driver is too old to have, though we need it; NULL: none */
 /* Our function for a driver symbol, NULL where we have none. */
 void *cuda_hook_find(const char *symbol);
 

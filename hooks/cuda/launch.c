@@ -232,6 +232,8 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	}
 	if (!is_own_stream(c, t))
 		return t->launch || t->pid ? CUDA_ERROR_INVALID_CONTEXT : 0;
+	if (!write && (t->launch || t->pid))
+		return CUDA_ERROR_NOT_FOUND;
 	if (t->launch)
 		tell_of_streams(t, c);
 	if (t->launch)

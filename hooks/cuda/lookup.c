@@ -11,6 +11,7 @@
 
 struct cuda_next cuda_next;
 struct cuda_driver cuda_own;
+const char *cuda_lacking;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;
@@ -30,7 +31,9 @@ static void load(void)
 #define CUDA_CALL(symbol, parameters, arguments) \
 	cuda_next.symbol = (CUresult (*) parameters)find(lib, #symbol);
 #include "calls.def"
-#define CUDA_FN(member, symbol, arguments) cuda_own.member = (CUresult (*) arguments)find(lib, #symbol);
+#define CUDA_FN(member, symbol, arguments) \
+	cuda_own.member = (CUresult (*) arguments)find(lib, #symbol); \
+	cuda_lacking = cuda_own.member ? cuda_lacking : #symbol;
 	CUDA_FUNCTIONS(CUDA_FN)
 #undef CUDA_FN
 #define NEXT(member, symbol) cuda_next.member = (typeof(cuda_next.member))find(lib, symbol)

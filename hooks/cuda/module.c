@@ -15,11 +15,15 @@
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
-static bool others; /* $GPUBPF_BACKEND names another runtime */
+static bool out; /* $GPUBPF_BACKEND names another runtime, or the driver is too old */
 
 static void join(void)
 {
-	others = gpubpf_hook_init(&cuda_hook_ops) == -EBUSY;
+	int err = gpubpf_hook_init(&cuda_hook_ops);
+
+	out = err == -EBUSY || cuda_lacking;
+	if (!err && cuda_lacking)
+		gpubpf_hook_note("the NVIDIA driver is too old: it has no %s; kernels run unprobed", cuda_lacking);
 }
 
 bool cuda_active(void)
@@ -27,7 +31,7 @@ bool cuda_active(void)
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
 	pthread_once(&joined, join);
-	return !others && gpubpf_hook_active();
+	return !out && gpubpf_hook_active();
 }
 
 static void keep(struct cuda_module *m, const void *image)

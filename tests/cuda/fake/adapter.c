@@ -137,6 +137,21 @@ static void survives(const char *scenario, const char *what, const char *how_it_
 	fake_stop(&tool);
 }
 
+/* A driver that lacks something: the program runs as it was, and is told why. */
+static void old_driver(const char *which, const char *says)
+{
+	char folder[] = "/tmp/gpubpf-old-XXXXXX", from[1024], to[64], *newest = driver;
+
+	snprintf(from, sizeof(from), "%s/libcuda-%s.so.1", driver, which);
+	driver = mkdtemp(folder);
+	snprintf(to, sizeof(to), "%s/libcuda.so.1", folder);
+	ok(driver && !symlink(from, to), "a driver that is %s is there", which);
+	survives("basic", which, NULL, says);
+	unlink(to);
+	rmdir(folder);
+	driver = newest;
+}
+
 static void says(const char *scenario, const char *what, const char *text)
 {
 	struct fake_tool tool;
@@ -311,5 +326,7 @@ int main(int argc, char **argv)
 	survives("basic", "a launch's number that cannot be written", "cuStreamWriteValue64_v2:1",
 		 "refused a launch of its twin with error 2");
 	survives("basic", "copies that fail", "cuMemcpyHtoDAsync_v2:1:999", "memory for maps");
+	old_driver("old", "refused a launch of its twin with error 500");
+	old_driver("older", "it has no cuMemCreate");
 	return done();
 }
