@@ -211,17 +211,19 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	first = low_first_value(f, map);
 	at = LLVMBuildTrunc(l->b, LLVMBuildSub(l->b, address, first, ""), l->i32, "");
 	key = on_register(l, "mov.b32 $0, %s;", keyed, NULL);
-	args[1] = LLVMBuildZExt(l->b, on_register(l, "mov.b32 $0, %s;", kept, NULL), low_int(l, 8), "");
-	sum = LLVMBuildAdd(l->b, args[1], v, "");
-	is = LLVMBuildICmp(l->b, LLVMIntULE, sum, low_const(l, UINT32_MAX), "");
+	sum = on_register(l, "mov.b32 $0, %s;", kept, NULL);
+	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
+	v = LLVMBuildTrunc(l->b, v, l->i32, "");
+	sum = LLVMBuildAdd(l->b, sum, v, "");
+	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* it has not come round */
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
 	LLVMPositionBuilderAtEnd(l->b, same);
-	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, sum, l->i32, ""));
+	on_register(l, "mov.b32 %s, $0;", kept, sum);
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, other);
 	args[0] = LLVMBuildAdd(l->b, first, LLVMBuildZExt(l->b, key, low_int(l, 8), ""), "");
 	on_register(l, "mov.b32 %s, $0;", keyed, at);
-	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, v, l->i32, ""));
+	on_register(l, "mov.b32 %s, $0;", kept, v);
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, args[1], low_const(l, 0), ""), add, after);
 	LLVMPositionBuilderAtEnd(l->b, add);
 	low_call(l, function, args, 2);
