@@ -14,14 +14,20 @@ enum {
 
 /* ---- does the twin fit? ---- */
 
-static bool mirror(atomic_int *has, int want, CUresult (*set)(CUfunction f, int attribute, int value), CUfunction f,
-		   int attribute)
+/* How many blocks are held at once may change with what is set. */
+static void note_set(struct cuda_twin_handle *t, atomic_int *has, int value)
 {
-	if (want == CUDA_UNSET || atomic_load_explicit(has, memory_order_relaxed) == want)
+	atomic_store_explicit(has, value, memory_order_relaxed);
+	atomic_store_explicit(&t->fit.known, 0, memory_order_relaxed);
+}
+
+static bool mirror(struct cuda_twin_handle *t, int attribute, int want)
+{
+	if (want == CUDA_UNSET || atomic_load_explicit(&t->attribute[attribute], memory_order_relaxed) == want)
 		return true;
-	if (set(f, attribute, want))
+	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want))
 		return false;
-	atomic_store_explicit(has, want, memory_order_relaxed);
+	note_set(t, &t->attribute[attribute], want);
 	return true;
 }
 
@@ -45,12 +51,12 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	int config = atomic_load_explicit(&f->cache_config, memory_order_relaxed);
 
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
-		if (!mirror(&t->attribute[i], wanted(t, f, i), cuda_next.cuFuncSetAttribute, t->f, i))
+		if (!mirror(t, i, wanted(t, f, i)))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
 		if (cuda_next.cuFuncSetCacheConfig(t->f, config))
 			return false;
-		atomic_store_explicit(&t->cache_config, config, memory_order_relaxed);
+		note_set(t, &t->cache_config, config);
 	}
 	return true;
 }
@@ -69,8 +75,7 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 	original = cuda_plain_function(t->original, t->context);
 	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
-	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], t->shared_more >= 0 ? smaller(allowed, t->shared_more) : allowed,
-		      cuda_next.cuFuncSetAttribute, t->f, FUNC_DYNAMIC_SHARED);
+	return mirror(t, FUNC_DYNAMIC_SHARED, t->shared_more >= 0 ? smaller(allowed, t->shared_more) : allowed);
 }
 
 struct fitting {

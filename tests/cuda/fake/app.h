@@ -46,6 +46,7 @@ void twice(void);
 void closed(void);
 void reborn(void);
 void clustered(void);
+void carved(void);
 void parted(void);
 
 /* links.c */

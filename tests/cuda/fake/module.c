@@ -605,13 +605,17 @@ FAKE_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned 
 
 FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared)
 {
+	size_t all = FAKE_SHARED + 1024;
+
 	f = fake_function(f);
 	if (!f)
 		return FAKE_INVALID_HANDLE;
+	if (f->attribute[9]) /* in percent; 0: as the driver finds best */
+		all = all * f->attribute[9] / 100;
 	*blocks = FAKE_REGISTERS / (f->entry->regs * threads);
 	if (*blocks * threads > FAKE_MAX_THREADS)
 		*blocks = FAKE_MAX_THREADS / threads;
-	if (*blocks * (shared + shared_of(f)) > FAKE_SHARED + 1024)
-		*blocks = (FAKE_SHARED + 1024) / (shared + shared_of(f));
+	if (*blocks * (shared + shared_of(f)) > all)
+		*blocks = all / (shared + shared_of(f));
 	return 0;
 }

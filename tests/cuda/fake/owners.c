@@ -478,3 +478,23 @@ void clustered(void)
 	told("early", 1, 64);
 	told("late", 1, 64);
 }
+
+/* A grid that fits the device at once, and then so does the original alone: there is less memory for blocks to share. */
+void carved(void)
+{
+	static const char text[] = HEADER ENTRY(counted, "//fake param\n//fake twin-shared 16\n");
+	CUdeviceptr word;
+	CUmodule module;
+	CUfunction f;
+	void *params[] = { &word };
+
+	begin(0);
+	word = new_word();
+	GOOD(cuModuleLoadData(&module, text));
+	GOOD(cuModuleGetFunction(&f, module, "counted"));
+	GOOD(cuLaunchKernel(f, 128, 1, 1, 64, 1, 1, 1024, NULL, params, NULL));
+	GOOD(cuFuncSetAttribute(f, 9, 32));
+	GOOD(cuLaunchKernel(f, 128, 1, 1, 64, 1, 1, 1024, NULL, params, NULL));
+	printf("word %u\n", *to_host(word));
+	told("counted", 2, 128 * 64);
+}
