@@ -49,6 +49,20 @@ CXCursor clread_only_child(CXCursor c)
 	return clang_isTranslationUnit(clang_getCursorKind(only)) ? clang_getNullCursor() : only;
 }
 
+static enum CXChildVisitResult keep_first(CXCursor c, CXCursor parent, CXClientData data)
+{
+	*(CXCursor *)data = c;
+	return CXChildVisit_Break;
+}
+
+CXCursor clread_first_child(CXCursor c)
+{
+	CXCursor first = clang_getNullCursor();
+
+	clang_visitChildren(c, keep_first, &first);
+	return first;
+}
+
 static CXType type_of(CXCursor c)
 {
 	return clang_getCursorType(c);
@@ -80,19 +94,6 @@ static bool is_element(const struct node *n, CXCursor child, const struct cl_ran
 
 /* -- events -- */
 
-static bool has_directive(const char *text, size_t from, size_t to)
-{
-	for (size_t at = from; at < to; at++) {
-		if (text[at] != '\n')
-			continue;
-		while (at + 1 < to && isspace((unsigned char)text[at + 1]))
-			at++;
-		if (at + 1 < to && text[at + 1] == '#')
-			return true;
-	}
-	return false;
-}
-
 /* A macro hides it, for this reason, which it returns. */
 static const char *hide(struct cl_event *e, const char *why)
 {
@@ -116,7 +117,7 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 	e->line = line;
 	if (!n->range.exact)
 		hide(e, "what a macro makes a part of");
-	if (!e->unseen && has_directive(w->r->source->text, e->start, e->end))
+	if (!e->unseen && clread_has_directive(w->r->source->text, e->start, e->end))
 		e->unseen = "what directives split";
 	return e;
 }
@@ -185,31 +186,6 @@ static const char *why_unseen(CXCursor c)
 	return NULL;
 }
 
-/* The elements that ".xy" names, as a range; false: they are none. */
-static bool read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count)
-{
-	static const char xyzw[] = "xyzw", digits[] = "0123456789abcdef";
-	uint32_t half = (elements + 1) / 2;
-
-	if (n == 2 && !strncmp(name, "lo", 2) && elements != 3)
-		return *first = 0, *count = half, true;
-	if (n == 2 && !strncmp(name, "hi", 2) && elements != 3)
-		return *first = half, *count = half, true;
-	for (size_t i = name[0] == 's' || name[0] == 'S'; i < n; i++) {
-		const char *set = name[0] == 's' || name[0] == 'S' ? digits : xyzw;
-		const char *at = strchr(set, tolower((unsigned char)name[i]));
-		uint32_t element = at ? at - set : UINT32_MAX;
-
-		if (!at || element >= elements)
-			return false;
-		if (set == xyzw ? !i : i == 1)
-			*first = element, *count = 0;
-		if (element != *first + (*count)++)
-			return false;
-	}
-	return n > (name[0] == 's' || name[0] == 'S');
-}
-
 /* a vector of which elements are meant, or a whole lvalue */
 struct accessed {
 	CXCursor cursor;           /* the lvalue that has an address */
@@ -244,7 +220,7 @@ static void element_target(struct walk *w, const struct node *n, const struct no
 	for (end = at + 1; end < n->range.end && isalnum((unsigned char)text[end]);)
 		end++;
 	if (!is_vector(base->cursor) || text[at] != '.' || end != n->range.end ||
-	    !read_member(text + at + 1, end - at - 1, elements, &first, &count))
+	    !clread_read_member(text + at + 1, end - at - 1, elements, &first, &count))
 		return;
 	t->unseen = NULL;
 	t->member = gpubpf_pool_strndup(w->r->pool, text + at, end - at);
@@ -264,10 +240,19 @@ static struct cl_access target_access(const struct accessed *t, enum gpubpf_mem_
 	return a;
 }
 
-static void note_target(struct cl_event *e, const struct accessed *t)
+/* Its address, as part 0. */
+static void add_target(struct walk *w, struct cl_event *e, const struct accessed *t)
 {
+	CXType type = type_of(t->cursor);
+	uint32_t align = clread_align_of(t->cursor), natural = clang_Type_getAlignOf(clang_getCanonicalType(type));
+
+	clread_add_part(e, &t->range, clread_pointer_name(w->r, type));
 	if (!e->unseen)
 		e->unseen = t->unseen;
+	if (align >= natural)
+		return;
+	e->part[0].pointed = clread_type_name(w->r, type);
+	e->part[0].align = align;
 }
 
 static void add_load(struct walk *w, const struct accessed *t)
@@ -276,10 +261,18 @@ static void add_load(struct walk *w, const struct accessed *t)
 
 	if (!e)
 		return;
-	clread_add_part(e, &t->range, clread_pointer_name(w->r, type_of(t->cursor)));
+	add_target(w, e, t);
 	clread_set_type(e, clread_type_name(w->r, type_of(t->cursor)));
-	note_target(e, t);
 	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
+}
+
+/* Clang evaluates what is assigned before what it is assigned to, unless that is a struct. The text in between keeps its lines. */
+static bool is_value_first(struct walk *w, const struct cl_event *e, CXType type)
+{
+	const char *text = w->r->source->text;
+
+	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start &&
+	       !memchr(text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
 }
 
 /* n: the whole of it, an assignment or an update, of which nobody asks for the value if it is `dropped`. */
@@ -295,11 +288,11 @@ static void add_store(struct walk *w, const struct node *n, const struct accesse
 
 	if (!e)
 		return;
-	clread_add_part(e, &t->range, clread_pointer_name(w->r, type_of(t->cursor)));
-	note_target(e, t);
+	add_target(w, e, t);
 	if (from) {
 		clread_add_part(e, from, type);
 		e->member = t->member;
+		e->value_first = is_value_first(w, e, t->type);
 	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
 		/* its value would be read once more */
 		value = CLREAD_HIDDEN;
@@ -435,20 +428,6 @@ static void add_unseen_condition(struct walk *w, const struct node *n, const cha
 		e->unseen = why;
 }
 
-/* GNU C's a ?: b, which libclang has no kind for; what has it inside is taken for one too. */
-static bool has_no_middle(const char *text, const struct cl_range *range)
-{
-	for (size_t at = range->start; at < range->end; at++) {
-		size_t next = at + 1;
-
-		while (next < range->end && isspace((unsigned char)text[next]))
-			next++;
-		if (text[at] == '?' && next < range->end && text[next] == ':')
-			return true;
-	}
-	return !range->exact;
-}
-
 static void walk_binary(struct walk *w, const struct node *n)
 {
 	enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(n->cursor);
@@ -508,6 +487,18 @@ static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 	e->access[e->naccesses++].spaces = clread_spaces(clang_getPointeeType(clang_getCanonicalType(type_of(pointer))));
 }
 
+static void walk_several(struct walk *w, const struct node *n)
+{
+	struct children children;
+	uint32_t i = 0, end;
+
+	children_of(w, n->cursor, &children);
+	end = children.n;
+	clread_without_constants(w, n, &i, &end);
+	for (; i < end; i++)
+		clread_walk(w, children.list[i], n, VALUE);
+}
+
 /* libclang's expressions without a kind: conversions, elements of vectors, and what OpenCL C has alone. */
 static void walk_unexposed(struct walk *w, const struct node *n)
 {
@@ -515,9 +506,9 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	struct node of;
 
 	if (clang_Cursor_isNull(child)) {
-		if (has_no_middle(w->r->source->text, &n->range))
+		if (clread_has_no_middle(w->r->source->text, &n->range))
 			add_unseen_condition(w, n, "a condition without a middle");
-		walk_children(w, n, VALUE);
+		walk_several(w, n);
 		return;
 	}
 	of = clread_node_of(w, child, n, VALUE);
@@ -534,6 +525,16 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 		return;
 	}
 	clread_walk(w, child, n, is_array(child) ? ADDRESS : n->want);
+}
+
+/* Of a type's name, or an array's number, nothing is evaluated. */
+static void walk_typed(struct walk *w, const struct node *n)
+{
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	if (children.n)
+		clread_walk(w, children.list[children.n - 1], n, VALUE);
 }
 
 /* -- statements -- */
@@ -672,6 +673,11 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 		clread_walk_call(w, &n);
 		return;
 	case CXCursor_UnaryExpr: /* sizeof and the like */
+	case CXCursor_StaticAssert: case CXCursor_EnumDecl: case CXCursor_StructDecl: case CXCursor_UnionDecl:
+	case CXCursor_TypedefDecl: case CXCursor_FunctionDecl:
+		return;
+	case CXCursor_CStyleCastExpr: case CXCursor_CompoundLiteralExpr:
+		walk_typed(w, &n);
 		return;
 	case CXCursor_BlockExpr:
 		walk_block(w, &n);
@@ -724,7 +730,7 @@ static bool is_same(const struct cl_event *a, const struct cl_event *b)
 
 	for (uint32_t i = 0; same && i < a->nparts; i++)
 		same = !a->part[i].type == !b->part[i].type &&
-		       (!a->part[i].type || !strcmp(a->part[i].type, b->part[i].type));
+		       a->part[i].align == b->part[i].align && (!a->part[i].type || !strcmp(a->part[i].type, b->part[i].type));
 	return same && (!a->type || !strcmp(a->type, b->type));
 }
 

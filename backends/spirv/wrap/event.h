@@ -37,6 +37,8 @@ enum cl_form {
 struct cl_part {
 	size_t start, end;
 	const char *type;          /* of a variable that keeps its value, of an lvalue its address; NULL: none does */
+	const char *pointed;       /* what `type` begins with, where the lvalue is aligned to less than that, `align`; else align is 0 */
+	uint32_t align;
 };
 
 /* numbers of parts, or one of CLREAD_NONE and so on */
@@ -61,6 +63,7 @@ struct cl_event {
 	uint32_t nparts;
 	const char *type;          /* of its value; NULL: it has none, or nobody asks for it */
 	const char *member;        /* ASSIGN: "", or ".x" */
+	bool value_first;          /* ASSIGN: the compilers evaluate part 1 before part 0 */
 	struct cl_access access[CLREAD_MOST_ACCESSES];
 	uint32_t naccesses;
 	enum gpubpf_barrier_kind barrier; /* 0: no barrier */

@@ -11,20 +11,6 @@
 #define MACRO "GPUBPF_MARK"
 #define VARIABLE "gpubpf_mark_"
 
-static enum CXChildVisitResult keep_first(CXCursor c, CXCursor parent, CXClientData data)
-{
-	*(CXCursor *)data = c;
-	return CXChildVisit_Break;
-}
-
-static CXCursor first_child(CXCursor c)
-{
-	CXCursor first = clang_getNullCursor();
-
-	clang_visitChildren(c, keep_first, &first);
-	return first;
-}
-
 /* The declaration of a mark's loop; the null cursor: it is another loop. */
 static CXCursor declared(struct walk *w, CXCursor loop)
 {
@@ -32,7 +18,7 @@ static CXCursor declared(struct walk *w, CXCursor loop)
 	CXCursor c = loop;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		c = first_child(c);
+		c = clread_first_child(c);
 		if (clang_Cursor_isNull(c) || clang_getCursorKind(c) != kinds[i])
 			return clang_getNullCursor();
 	}

@@ -23,6 +23,8 @@ struct walk {
 
 /* The null cursor: it has none, or more. */
 CXCursor clread_only_child(CXCursor c);
+/* The null cursor: it has none. */
+CXCursor clread_first_child(CXCursor c);
 void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
 /* An expression, and which text is its own. */
 struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
@@ -35,6 +37,16 @@ void clread_set_type(struct cl_event *e, const char *type);
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* What might touch any memory, and be a barrier. */
 void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
+/* event_text.c: is there a directive in it? */
+bool clread_has_directive(const char *text, size_t from, size_t to);
+/* The elements that ".xy" names, as a range; false: they are none. */
+bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
+/* GNU C's a ?: b, which libclang has no kind for; what has it inside is taken for one too. */
+bool clread_has_no_middle(const char *text, const struct cl_range *range);
+/* Which of an expression's children, of *end, are evaluated: not what compilers ask for as constants. */
+void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
+/* event_align.c: of an lvalue, in bytes; UINT32_MAX: not known. */
+uint32_t clread_align_of(CXCursor lvalue);
 /* event_mark.c: of a loop, whether it is a mark, and no loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
 /* event_line.c: of a statement. */

@@ -246,6 +246,34 @@ static void give_all(const struct gpubpf_weave *w, const struct cl_place *place,
 	fprintf(out, " gpubpf_site_%u(&gpubpf_at->env); }", place->site);
 }
 
+/* -- types -- */
+
+static void put_aligned(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	fprintf(out, "gpubpf_aligned_%u_%u_%u", w->twin, w->function, event);
+}
+
+/* Of the variable that keeps a part, with a blank behind it. */
+static void put_type(const struct gpubpf_weave *w, uint32_t event, uint32_t part, FILE *out)
+{
+	const struct cl_part *p = &event_of(w, event)->part[part];
+
+	if (p->align)
+		put_aligned(w, event, out);
+	fprintf(out, "%s ", p->align ? p->type + strlen(p->pointed) : p->type);
+}
+
+static void put_typedef(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_part *p = &event_of(w, event)->part[0];
+
+	if (!p->align || !is_woven(w, event))
+		return;
+	fprintf(out, "typedef %s ", p->pointed);
+	put_aligned(w, event, out);
+	fprintf(out, " __attribute__((aligned(%u)));\n", p->align);
+}
+
 /* -- functions that fill the words -- */
 
 void gpubpf_weave_type(FILE *out)
@@ -279,8 +307,11 @@ static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf
 	fprintf(out, "static void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when), w->twin,
 		w->function, event);
 	for (uint32_t i = 0; i < e->nparts; i++)
-		if (e->part[i].type)
-			fprintf(out, ", %s gpubpf_x%u", e->part[i].type, i);
+		if (e->part[i].type) {
+			fprintf(out, ", ");
+			put_type(w, event, i, out);
+			fprintf(out, "gpubpf_x%u", i);
+		}
 	if (has_value(e, when))
 		fprintf(out, ", %s gpubpf_v", e->type);
 	fprintf(out, ") {");
@@ -297,6 +328,7 @@ void gpubpf_weave_helpers(const struct gpubpf_weave *w, FILE *out)
 	for (uint32_t i = 0; i < w->nplaces; i++)
 		fprintf(out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->places[i].site);
 	for (uint32_t i = 0; i < f->nevents; i++) {
+		put_typedef(w, i, out);
 		put_helper(w, i, GPUBPF_WHEN_BEFORE, out);
 		put_helper(w, i, GPUBPF_WHEN_AFTER, out);
 	}
@@ -312,8 +344,10 @@ void gpubpf_weave_variables(const struct gpubpf_weave *w, FILE *out)
 		if (!is_woven(w, i))
 			continue;
 		for (uint32_t k = 0; k < e->nparts; k++)
-			if (e->part[k].type)
-				fprintf(out, "%s gpubpf_x%u_%u;\n", e->part[k].type, i, k);
+			if (e->part[k].type) {
+				put_type(w, i, k, out);
+				fprintf(out, "gpubpf_x%u_%u;\n", i, k);
+			}
 		if (e->type)
 			fprintf(out, "%s gpubpf_v%u;\n", e->type, i);
 	}
@@ -389,16 +423,28 @@ static void put_load(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, ", gpubpf_v%u)", event);
 }
 
+static void put_kept_address(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "gpubpf_x%u_0 = &(", event);
+	put_part(w, event, 0, out);
+	put_lines(w, e->part[0].end, e->part[1].start, out);
+	fprintf(out, "), ");
+}
+
 static void put_assign(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
 
-	fprintf(out, "(gpubpf_x%u_0 = &(", event);
-	put_part(w, event, 0, out);
-	put_lines(w, e->part[0].end, e->part[1].start, out);
-	fprintf(out, "), gpubpf_x%u_1 = (", event);
+	fprintf(out, "(");
+	if (!e->value_first)
+		put_kept_address(w, event, out);
+	fprintf(out, "gpubpf_x%u_1 = (", event);
 	put_part(w, event, 1, out);
 	fprintf(out, "), ");
+	if (e->value_first)
+		put_kept_address(w, event, out);
 	put_before(w, event, out);
 	fprintf(out, "(*gpubpf_x%u_0)%s = gpubpf_x%u_1", event, e->member, event);
 	put_after(w, event, out);

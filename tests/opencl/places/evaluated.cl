@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is evaluated, in which order, and what is not; and memory that is aligned to less than its type. Counted by hand. */
+//@ options: -cl-std=CL1.2
+//@ run: orders 16 16 buf:4096 buf:4096
+//@ mem: orders mem 48:192 mem.local 128:512
+//@ run: members 16 16 buf:8192 buf:4096
+//@ mem: members mem 144:1152
+//@ run: typedefs 16 16 buf:8192 buf:4096
+//@ mem: typedefs mem 80:896
+//@ run: types 16 16 buf:4096 buf:4096
+//@ mem: types mem 48:192
+//@ run: constants 16 16 buf:4096 buf:4096
+//@ mem: constants mem 48:192 mem.local 64:256 branch 16:0
+
+static int next(__private int *n)
+{
+	return (*n)++;
+}
+
+/* the value, then where it goes: compilers do so, but of structs */
+__kernel void orders(__global int *a, __global int *b)
+{
+	int n = get_global_id(0) * 8;
+	__private int kept[4];
+
+	kept[0] = n;
+	b[n] = next(&n);
+	b[n] = next(&n) + a[n];
+	kept[next(&kept[0]) & 3] = 7;
+}
+
+struct __attribute__((packed)) packed {
+	char c;
+	float4 v;
+	int i, of[2];
+};
+
+__kernel void members(__global struct packed *p, __global float *out)
+{
+	int i = get_global_id(0);
+
+	p[i].v = (float4)(i, 1, 2, 3);
+	p[i].v += (float4)(1);
+	p[i].i = i;
+	*&p[i].of[1] = 3;
+	out[i] = p[i].v.x + (*p[i].of = 2) + p[i].i;
+}
+
+typedef float4 __attribute__((aligned(4))) float4_by_4;
+typedef int __attribute__((aligned(1))) int_by_1;
+
+__kernel void typedefs(__global float *p, __global char *out)
+{
+	int i = get_global_id(0);
+	__global float4_by_4 *u = (__global float4_by_4 *)(p + 1 + 4 * i);
+
+	*u = (float4)(i, 1, 2, 3);
+	u[0] += (float4)(2);
+	*(__global int_by_1 *)(out + 1 + 4 * i) = (*u).x;
+}
+
+__kernel void types(__global float *a, __global float *b)
+{
+	int i = get_global_id(0);
+	__typeof__(*a) *p = (__typeof__(*a) *)b;
+
+	p[i] = (__typeof__(a[i++]))3 + ((__typeof__(a[i]) *)a)[i];
+	((__typeof__(*a) *)a)[i] = sizeof(a[i++]);
+}
+
+#define YES 1
+
+__kernel void constants(__global int *a, __global int *b)
+{
+	enum { ONE = YES && 1, TWO = YES ? 2 : 3 };
+	struct { int x[YES ? 2 : 3]; } s = { { 1, 2 } };
+	int i = get_global_id(0), c[4] = { [YES && 1] = a[i], [YES ? 2 : 0] = 9 };
+	int4 v = __builtin_shufflevector((int4)(i), (int4)(ONE), YES ? 0 : 1, 5, 6, YES && 1 ? 7 : 3);
+
+	_Static_assert(YES && sizeof(int) == 4 ? 1 : 0, "an int");
+	switch (c[1]) {
+	case YES && 1:
+		break;
+	case YES ? 2 : 3 ... 5:
+		c[1] = 3;
+	}
+	b[i] = TWO + s.x[1] + c[1] + c[2] + v.w + __builtin_choose_expr(YES && 1, a[i], 0);
+}
