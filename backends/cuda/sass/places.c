@@ -156,9 +156,25 @@ static uint32_t end_of(const struct sass_code *code)
 	return n;
 }
 
+/* Does the field of the predicate name one of the warp's own, by which lanes cannot be told? */
+static bool is_of_warp(struct sass_insn insn)
+{
+	if (sass_field(insn, 12, 3) == SASS_PT)
+		return false;
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x04a: case 0x051 ... 0x05e: case 0x082 ... 0x085: case 0x087: case 0x08c ... 0x0bf: case 0x0cb: /* U..., CS2UR */
+	case 0x1ac: case 0x1b2: case 0x1b4 ... 0x1b7: case 0x1b9 ... 0x1bc: case 0x1c3: case 0x1c7 ... 0x1ca: /* LDCU, SYNCS, UTMA..., S2UR */
+	case 0x1e3: case 0x1e9: case 0x1ea: /* UTC... */
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_any(const struct sass_code *code, struct sass_place *p)
 {
-	p->why = sass_goes_anywhere(code, p->at) ? NULL : "one that is bound to where it stands";
+	p->why = is_of_warp(sass_code_at(code, p->at)) ? "one under a predicate of the warp's" :
+		 sass_goes_anywhere(code, p->at) ? NULL : "one that is bound to where it stands";
 	return true;
 }
 

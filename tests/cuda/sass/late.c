@@ -7,6 +7,7 @@
  *     that the kernel has; not where its result comes in a known time;
  *   - without it the checker refuses the twin;
  *   - behind an atomic that itself writes one that is waited for before the probe.
+ * What is under a predicate of the warp's own has no place of its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ struct patched {
 	struct sass_body body;
 	struct sass_around around;
 	uint32_t at;
+	const char *why;           /* of the place there */
 };
 
 static bool is_quick(const struct sass_code *code, uint32_t i)
@@ -201,6 +203,30 @@ static void try_behind(struct patched *p)
 	sass_grafted_finish(&g);
 }
 
+static int note_why(void *arg, const struct sass_place *place)
+{
+	struct patched *p = arg;
+
+	if (place->at == p->at)
+		p->why = place->why;
+	return 0;
+}
+
+/* @UP1 USHF.R.S32.HI UR4, URZ, 0x1f, UR5, and @P1 MOV R0, 0 */
+static void try_warps(struct patched *p)
+{
+	static const struct sass_insn words[] = { { 0x0000001f3f041899, 0x000fe20008011405 }, { 0x0000000000001802, 0x000fe20000000f00 } };
+	const struct gpubpf_lines none = { 0 };
+
+	for (int lanes = 0; lanes < 2; lanes++) {
+		put_word(p, p->at, words[lanes]);
+		read_code(p);
+		p->why = NULL;
+		sass_places_each(&p->code, 1u << GPUBPF_SITE_INSN, &none, p->k->text, note_why, p);
+		ok((p->why == NULL) == (lanes == 1), "sm_%u: %s: %s", p->app.sm, lanes ? "@P1 MOV" : "@UP1 USHF", p->why ? p->why : "has a place");
+	}
+}
+
 static void try_file(const char *path)
 {
 	struct patched p;
@@ -219,6 +245,7 @@ static void try_file(const char *path)
 	}
 	patched_init(&p, data, size);
 	try_behind(&p);
+	try_warps(&p);
 	patched_finish(&p);
 	free(data);
 }
