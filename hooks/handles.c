@@ -107,33 +107,20 @@ void gpubpf_kept_finish(struct gpubpf_kept *kept)
 	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
 }
 
-struct reading {
-	const struct gpubpf_kept *kept;
-	void (*read)(const struct gpubpf_kept *kept, void *arg);
-	void *arg;
-};
-
-/* In the loader's call, in which no object goes. */
-static int read_in_object(struct dl_phdr_info *info, size_t size, void *arg)
+/* Not read under the loader's lock, without which the child of a fork could load nothing. */
+static bool is_there(const struct gpubpf_kept *kept)
 {
-	const struct reading *r = arg;
-	const struct gpubpf_kept *kept = r->kept;
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
 
-	if (info->dlpi_addr != kept->object || !in_object(info, size, &s) || s.named != kept->named)
-		return 0;
-	r->read(kept, r->arg);
-	return 1;
+	return kept->owned || (dl_iterate_phdr(in_object, &s) && s.object == kept->object && s.named == kept->named);
 }
 
 const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg)
 {
-	struct reading r = { kept, read, arg };
-
 	if (!kept->data)
 		return kept->why;
-	if (!kept->owned)
-		return dl_iterate_phdr(read_in_object, &r) ? NULL : "the library that its image lies in was unloaded";
+	if (!is_there(kept))
+		return "the library that its image lies in was unloaded";
 	read(kept, arg);
 	return NULL;
 }
