@@ -12,7 +12,7 @@
 #define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
 
-/* Does [from, to) belong to a loaded program or library? Then it stays as long as that. */
+/* Does [from, to) belong to a loaded program or library, where nobody writes? Then it stays as it is, as long as that. */
 struct search {
 	uintptr_t from, to;
 	bool found;
@@ -36,7 +36,7 @@ static int in_object(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && s->from >= at &&
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && !(info->dlpi_phdr[i].p_flags & PF_W) && s->from >= at &&
 		    s->to <= at + info->dlpi_phdr[i].p_memsz)
 			s->found = true;
 	}

@@ -23,8 +23,8 @@ struct gpubpf_kept {
 	uint64_t named;
 };
 
-/* Keep [data, data + size): by reference where it belongs to a loaded program or library, else a copy. NULL:
- * an image whose size is not known. */
+/* Keep [data, data + size): by reference where it belongs to what a loaded program or library only reads, else a copy.
+ * NULL: an image whose size is not known. */
 void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size);
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
 void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of);

@@ -300,7 +300,8 @@ int main(int argc, char **argv)
 	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy", "stubborn",
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated", "libraries", "foreign", "green", "part",
-						 "detached", "unbalanced", "older", "clustered", "carved" };
+						 "detached", "unbalanced", "older", "clustered", "carved",
+						 "overwritten" };
 
 	if (argc < 4)
 		return 2;

@@ -733,7 +733,7 @@ int main(int argc, char **argv)
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },
 		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },
-		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced }, { "orphaned", orphaned }, { "endless", endless }, { "older", older }, { "twice", twice }, { "closed", closed }, { "reborn", reborn }, { "clustered", clustered }, { "carved", carved }, { "parted", parted }, { "many", many }, { "large", large },
+		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced }, { "orphaned", orphaned }, { "endless", endless }, { "older", older }, { "twice", twice }, { "closed", closed }, { "reborn", reborn }, { "clustered", clustered }, { "carved", carved }, { "overwritten", overwritten }, { "parted", parted }, { "many", many }, { "large", large },
 	};
 
 	if (argc != 3)

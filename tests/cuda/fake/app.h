@@ -47,6 +47,7 @@ void closed(void);
 void reborn(void);
 void clustered(void);
 void carved(void);
+void overwritten(void);
 void parted(void);
 
 /* links.c */

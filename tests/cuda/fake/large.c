@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "app.h"
@@ -28,8 +29,23 @@ struct head {
 	uint64_t flags, unknown3, plain;
 };
 
-/* Of the program as its code is, and nothing of it is in memory before somebody looks. */
-static char library[IMAGE_MAX + OTHERS * (OTHER_SIZE + sizeof(struct head)) + sizeof(struct container)];
+/* Of the program as its code is, where nobody writes, and nothing of it is in memory before somebody looks. */
+#define LIBRARY_SIZE 0x24010000 /* one page of heads more than the images */
+#define TEXT(x) #x
+#define TEXT_OF(x) TEXT(x)
+__asm__(".pushsection .library, \"a\", %nobits\n.balign 65536\nlibrary: .zero " TEXT_OF(LIBRARY_SIZE) "\n.popsection");
+extern char library[LIBRARY_SIZE] __attribute__((visibility("hidden")));
+
+_Static_assert(sizeof(library) >= IMAGE_MAX + OTHERS * (OTHER_SIZE + sizeof(struct head)) + sizeof(struct head) + sizeof(struct container),
+	       "it has room for all of them");
+
+static void protect(int how)
+{
+	if (!mprotect(library, sizeof(library), how))
+		return;
+	perror("mprotect");
+	exit(2);
+}
 
 static size_t read_image(void *image)
 {
@@ -111,15 +127,18 @@ void large(void)
 	const char *to = getenv("FAKE_CUDA_APP_PEAK"), *arch = getenv("FAKE_CUDA_SM");
 	struct container container = { .magic = FATBIN_MAGIC, .version = 1, .header = sizeof(container) };
 	char *at = library + sizeof(container), *code = at + sizeof(struct head);
-	size_t size = (read_image(code) + 7) & ~7ul;
+	size_t size;
 	FILE *f;
 
+	protect(PROT_READ | PROT_WRITE);
+	size = (read_image(code) + 7) & ~7ul;
 	put_head(at, arch ? atoi(arch) : 90, size, false);
 	at = code + size;
 	for (int i = 0; i < OTHERS; i++)
 		at = put_head(at, OTHER_ARCH, OTHER_SIZE, i & 1) + OTHER_SIZE;
 	container.body = at - library - sizeof(container);
 	memcpy(library, &container, sizeof(container));
+	protect(PROT_READ);
 	launch_all(library);
 	f = fopen(to ? to : "", "we");
 	if (!f || fprintf(f, "%ld\n", peak()) < 0 || fclose(f))

@@ -498,3 +498,26 @@ void carved(void)
 	printf("word %u\n", *to_host(word));
 	told("counted", 2, 128 * 64);
 }
+
+/* A buffer of the program's own, in which another image lies when the first is launched. */
+void overwritten(void)
+{
+	static char buffer[4096];
+	CUdeviceptr word;
+	CUmodule first, second;
+	CUfunction f;
+
+	begin(0);
+	word = new_word();
+	snprintf(buffer, sizeof(buffer), "%s", plain);
+	GOOD(cuModuleLoadData(&first, buffer));
+	snprintf(buffer, sizeof(buffer), "%s", thrice);
+	GOOD(cuModuleLoadData(&second, buffer));
+	GOOD(cuModuleGetFunction(&f, first, "scale"));
+	launch(f, word, NULL);
+	printf("word %u\n", *to_host(word));
+	GOOD(cuModuleGetFunction(&f, second, "scale"));
+	launch(f, word, NULL);
+	printf("word %u\n", *to_host(word));
+	told("scale", 2, 2 * 64);
+}
