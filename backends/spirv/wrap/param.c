@@ -81,17 +81,41 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	return text;
 }
 
+/* int p[4] is a pointer, which libclang shows as it is written. */
+static bool read_array(struct reader *r, CXType canonical, struct gpubpf_cl_kernel *k, int i)
+{
+	CXType of = clang_getArrayElementType(canonical);
+	struct gpubpf_param *p = &k->info.params[i];
+	const char *name;
+	char *text;
+
+	if (canonical.kind != CXType_ConstantArray && canonical.kind != CXType_IncompleteArray)
+		return false;
+	name = clread_type_name(r, of);
+	text = gpubpf_pool_alloc(r->pool, strlen(name) + sizeof("const  *"), 1);
+	if (text)
+		sprintf(text, "%s%s *", clang_isConstQualifiedType(of) || clang_isConstQualifiedType(canonical) ? "const " : "", name);
+	k->type[i] = k->bare[i] = text ? text : "";
+	if (!*name && !k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason), "it takes an array of what has no name by itself");
+	p->kind = GPUBPF_PARAM_POINTER;
+	p->size = p->align = sizeof(uint64_t);
+	return true;
+}
+
 static void read_param(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k, int i)
 {
 	struct gpubpf_param *p = &k->info.params[i];
 	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
 	long long size = clang_Type_getSizeOf(type), align = clang_Type_getAlignOf(type);
 
-	k->type[i] = type_text(r, type, canonical, k);
-	k->bare[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
-	p->kind = kind_of(canonical);
-	p->size = p->kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
-	p->align = p->size && align > 0 ? align : 0;
+	if (!read_array(r, canonical, k, i)) {
+		k->type[i] = type_text(r, type, canonical, k);
+		k->bare[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
+		p->kind = kind_of(canonical);
+		p->size = p->kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
+		p->align = p->size && align > 0 ? align : 0;
+	}
 	snprintf(p->name, sizeof(p->name), "%s", clread_text(r, clang_getCursorSpelling(c)));
 	snprintf(p->type, sizeof(p->type), "%s", k->type[i]);
 }
