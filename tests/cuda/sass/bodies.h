@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies of probes around instructions, made by hand, that hear what they are given. */
+#ifndef GPUBPF_TESTS_CUDA_SASS_BODIES_H
+#define GPUBPF_TESTS_CUDA_SASS_BODIES_H
+
+#include <string.h>
+
+#include "backends/cuda/sass/given.h"
+#include "backends/cuda/sass/graft.h"
+
+static uint64_t given_at(enum sass_given given)
+{
+	return (uint64_t)(SASS_GIVEN_AT + given * SASS_GIVEN_STEP) << 40;
+}
+
+#define LDL_64 0x7983, 0x000ea80000100a00
+#define LDL_32 0x7983, 0x000ea80000100800
+
+/* Of accesses: LDL.64 R2, [R0+address]; LDL.64 R4, [R0+value]; LDL R6, [bytes]; LDL R7, [place]; ISETP.NE P0, R6, 0;
+ * @P0 RED.ADD.64 [R2], R4; RED.ADD [R2], R6; RED.ADD [R2], R7; EXIT. All wait for scoreboard 2. */
+static struct sass_insn insns[] = {
+	{ LDL_64 }, { LDL_64 }, { LDL_32 }, { LDL_32 },
+	{ 0x000000ff0600720c, 0x004fda0003f05270 },
+	{ 0x000000040200098e, 0x000fe8000010e500 }, { 0x000000060200798e, 0x000fe8000010e100 },
+	{ 0x000000070200798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
+};
+
+/* The same with a loop of three rounds before the comparison, and the first two REDs gone around by a branch:
+ * MOV R8, 3; IADD3 R8, R8, -1; ISETP.NE P0, R8, 0; @P0 BRA to the IADD3; BSSY B0; ISETP.NE P0, R6, 0; @!P0 BRA to the BSYNC; RED.64, RED;
+ * BSYNC B0; RED; EXIT. */
+static struct sass_insn ways[16];
+
+#define WAYS (sizeof(ways) / sizeof(*ways))
+
+static void make_ways(const struct sass_arch *arch)
+{
+	static const struct sass_insn parts[] = {
+		{ 0x0000000300087802, 0x000fcc0000000f00 }, { 0xffffffff08087810, 0x000fcc0007ffe0ff },
+		{ 0x000000ff0800720c, 0x000fda0003f05270 }, { 0 }, { 0x0000000000007945, 0x000fea0003800000 },
+		{ 0x000000ff0600720c, 0x004fda0003f05270 }, { 0 }, { 0x000000040200798e, 0x000fe8000010e500 },
+		{ 0x000000060200798e, 0x000fe8000010e100 }, { 0x0000000000007941, 0x000fea0003800000 },
+		{ 0x000000070200798e, 0x004fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
+	};
+
+	memcpy(ways, insns, 4 * sizeof(*ways));
+	memcpy(ways + 4, parts, sizeof(parts));
+	ways[7] = sass_with(sass_bra(arch, -3 * SASS_INSN), 12, 4, 0);
+	ways[8] = sass_with_branch(arch, ways[8], 4 * SASS_INSN);
+	ways[10] = sass_with(sass_bra(arch, 2 * SASS_INSN), 12, 4, 8);
+}
+
+/* Does the probe ask for an address, not for an offset? */
+static bool asks_where(enum gpubpf_site kind)
+{
+	return kind == GPUBPF_SITE_ATOMIC || kind == GPUBPF_SITE_MEM_BEFORE_ALL ||
+	       gpubpf_place_kind(kind)->spaces == 1u << GPUBPF_GLOBAL;
+}
+
+/* Into R2, R4, R6 and R7: of accesses, of atomics, of barriers, which give no address. */
+static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, enum gpubpf_site kind, bool wanders)
+{
+	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
+	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_SPACE };
+	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
+	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
+	static const enum sass_given branch[] = { SASS_GIVEN_LANES, SASS_GIVEN_ACTIVE, SASS_GIVEN_COUNT, SASS_GIVEN_TAKEN };
+	static const enum sass_given insn[] = { SASS_GIVEN_REGISTER, SASS_GIVEN_REGISTER_1, SASS_GIVEN_COUNT, SASS_GIVEN_REGISTER_2 };
+	static const enum sass_given line[] = { SASS_GIVEN_LINE, SASS_GIVEN_PLACE_ID, SASS_GIVEN_COUNT, SASS_GIVEN_PLACE_ID };
+	const enum sass_given *given = kind == GPUBPF_SITE_BRANCH ? branch : kind == GPUBPF_SITE_INSN ? insn :
+				       kind == GPUBPF_SITE_LINE ? line : kind == GPUBPF_SITE_ATOMIC ? atomic : !gpubpf_place_kind(kind)->spaces ? barrier :
+				       asks_where(kind) ? access : near;
+	static const uint8_t regs[] = { 2, 4, 6, 7 };
+
+	for (size_t i = 0; i < sizeof(regs); i++)
+		insns[i].lo = (insns[i].lo & 0xffff) | (uint32_t)regs[i] << 16 | given_at(given[i]);
+	make_ways(arch);
+	*probe = (struct sass_probe){ .insns = wanders ? ways : insns, .n = wanders ? WAYS : sizeof(insns) / sizeof(*insns), .regs = 9,
+				      .predicates = true };
+}
+
+#endif
