@@ -23,7 +23,7 @@ static void join(void)
 
 	out = err == -EBUSY || cuda_lacking;
 	if (!err && cuda_lacking)
-		gpubpf_hook_note("the NVIDIA driver is too old: it has no %s; kernels run unprobed", cuda_lacking);
+		gpubpf_hook_note("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed", cuda_lacking);
 }
 
 bool cuda_active(void)
