@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl-case FILE.cl [MODULE.spv]: runs what a case (tests/wrap/case.h) says, of its source or of IL, and prints a digest of what
- * its kernels wrote. */
+/* cl-case FILE.cl [MODULE.spv]: runs what a case (tests/wrap/case.h) says, of its source or of IL, and prints for each run a
+ * digest of what its kernel wrote. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +28,28 @@ static unsigned long long digest(const struct outcome *o)
 	return hash;
 }
 
+static int run_each(struct device *dev, const struct case_file *file, cl_program program, const char **why)
+{
+	struct case_file one = *file;
+	struct outcome out;
+	int err = 0;
+
+	one.nruns = 1;
+	for (uint32_t i = 0; i < file->nruns && err == 0; i++) {
+		one.run[0] = file->run[i];
+		err = device_run(dev, &one, program, NULL, &out, why);
+		if (!err)
+			printf("%s %zu bytes %016llx\n", one.run[0].kernel, out.size, digest(&out));
+		free(out.data);
+	}
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	cl_program program = NULL;
 	struct case_file file;
-	struct outcome out;
 	struct device dev;
 	const char *why = "";
 	size_t size;
@@ -50,12 +66,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s (%d)\n", argv[1], why, err);
 		return 77;
 	}
-	err = device_run(&dev, &file, program, NULL, &out, &why);
+	err = run_each(&dev, &file, program, &why);
 	if (err) {
 		fprintf(stderr, "%s: %s (%d)\n", argv[1], why, err);
 		return 1;
 	}
-	printf("%zu bytes %016llx\n", out.size, digest(&out));
 	clReleaseProgram(program);
 	return 0;
 }
