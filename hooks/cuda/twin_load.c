@@ -3,6 +3,7 @@
 #include "cuda.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct module {
 	struct gpubpf_hook_device *device;
 	struct cuda_function *original;
 	enum gpubpf_compiled_by compiled_by;
-	char *text; /* of machine code whose kernel has not been found in it yet: what it was made of */
+	char *text;       /* until its kernel is found: what it was made of; NULL: machine code */
+	uint64_t load_ns; /* what it took to load it */
 };
 
 /* "sm_90" as 90 */
@@ -208,13 +210,13 @@ static bool load_beside(struct module *m, const void *data, size_t size)
 	return loaded;
 }
 
-/* The driver's own compiler makes code of it. */
-static int compile(struct module *m, const char *text, struct gpubpf_why *why)
+/* The driver's own compiler makes code of it, of at most so many registers a thread, if not 0. */
+static int compile(struct module *m, const char *text, uint32_t registers, struct gpubpf_why *why)
 {
 	char log[160] = "";
-	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
-	CUresult error = cuda_own.module_load(&m->module, text, 2, options, values);
+	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS };
+	void *values[] = { log, (void *)(uintptr_t)sizeof(log), (void *)(uintptr_t)registers };
+	CUresult error = cuda_own.module_load(&m->module, text, registers ? 3 : 2, options, values);
 
 	log[strcspn(log, "\n")] = 0;
 	m->compiled_by = GPUBPF_BY_RUNTIME;
@@ -226,15 +228,11 @@ static int compile(struct module *m, const char *text, struct gpubpf_why *why)
 static int compile_after_all(struct module *m, struct gpubpf_why *why)
 {
 	CUmodule code = m->module;
-	int err;
 
 	m->module = NULL;
 	if (code)
 		cuda_own.module_unload(code);
-	err = compile(m, m->text, why);
-	free(m->text);
-	m->text = NULL;
-	return err;
+	return compile(m, m->text, 0, why);
 }
 
 static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
@@ -278,7 +276,9 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		free(m);
 		return refuse(why, "the context", "", error);
 	}
+	m->load_ns = gpubpf_now_ns();
 	err = load(m, kind, data, size, why);
+	m->load_ns = gpubpf_now_ns() - m->load_ns;
 	cuda_leave(&cuda_own, &mode);
 	if (err < 0) {
 		twin_unload(m);
@@ -362,18 +362,85 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	return error;
 }
 
+/* ---- a twin of more registers than the kernel has: a multiprocessor holds fewer of its blocks, and waits longer for memory ---- */
+
+enum {
+	BLOCK = 256,             /* threads, for want of a launch */
+	MOST_NS = 500 * 1000000, /* what it took to compile, of those that are compiled again */
+};
+
+static int held(CUfunction f)
+{
+	int n = 0;
+
+	return cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
+}
+
+/* Bytes of a lane's memory. */
+static int local(CUfunction f)
+{
+	int bytes = 0;
+
+	return cuda_next.cuFuncGetAttribute(&bytes, FUNC_LOCAL, f) ? INT_MAX : bytes;
+}
+
+/* The kernel of the module, compiled anew, where that has no more in memory than the one before and a multiprocessor holds more
+ * of it; else as it was. */
+static CUresult take_narrow(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, uint32_t registers,
+			    bool *taken)
+{
+	enum gpubpf_compiled_by by = m->compiled_by;
+	int blocks = held(t->f), bytes = local(t->f);
+	CUmodule before = m->module;
+	struct gpubpf_why why;
+
+	*taken = false;
+	m->module = NULL;
+	if (!compile(m, m->text, registers, &why))
+		*taken = !find_kernel(m, t, what) && held(t->f) > blocks && local(t->f) <= bytes;
+	if (*taken) {
+		cuda_own.module_unload(before);
+		return 0;
+	}
+	if (m->module)
+		cuda_own.module_unload(m->module);
+	m->module = before;
+	m->compiled_by = by;
+	return find_kernel(m, t, what);
+}
+
+/* As many blocks as of the kernel, or one more than it has now. */
+static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
+{
+	int now = held(t->f), blocks = cuda_next.cuFuncGetAttribute ? held(cuda_plain_function(t->original, t->context)) : 0;
+	uint32_t registers, tried = 0;
+	bool taken = false;
+	CUresult error = 0;
+
+	for (; now && blocks > now && !taken && !error; blocks = blocks > now + 1 ? now + 1 : now) {
+		registers = t->all_registers / (blocks * BLOCK) & ~7;
+		if (registers != tried)
+			error = take_narrow(m, t, what, registers, &taken);
+		tried = registers;
+	}
+	return error;
+}
+
 /* In the module's context, and by the lock of its one kernel. 0, or refused. */
 static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
 {
+	uint64_t from = gpubpf_now_ns();
 	CUresult error = find_kernel(m, t, what);
 	int err;
 
-	if (error && m->text) {
+	if (error && m->text && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
 		err = compile_after_all(m, why);
 		if (err < 0)
 			return err;
 		error = find_kernel(m, t, what);
 	}
+	if (!error && m->text && m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
+		error = keep_blocks(m, t, what);
 	free(m->text);
 	m->text = NULL;
 	t->compiled_by = m->compiled_by;

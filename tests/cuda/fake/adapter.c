@@ -236,6 +236,12 @@ static void registers(void)
 	k = tool.table->kernel;
 	ok(k->regs_before == 32 && k->regs_after == 40, "registers before and after are on the kernel table");
 	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "thin", tool.path, &probed);
+	k = tool.table->kernel;
+	ok(k->regs_after == 40 && fake_sum(&tool, "thin").probed == 1,
+	   "of 48 where 40 do without memory and more blocks fit, it has 40: %u", k->regs_after);
+	fake_stop(&tool);
 }
 
 static double cost_of(const char *session)

@@ -79,6 +79,7 @@ static const char text[] = HEADER
 	ENTRY(faulty, "//fake fault\n")
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
 	ENTRY(stubborn, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n")
+	ENTRY(thin, "//fake param\n//fake twin-regs 48\n//fake twin-least 40\n")
 	ENTRY(counted, "//fake param\n//fake twin-shared 16\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
@@ -416,6 +417,15 @@ static void stubborn(void)
 	launch_at_once("stubborn", (129 + 16) * 64);
 }
 
+static void thin(void)
+{
+	CUmodule module;
+
+	begin(0);
+	run(load(&module, "thin"), new_word(), 10, NULL);
+	told("thin", 1, 640);
+}
+
 static CUfunction shared_function;
 static CUcontext shared_context;
 
@@ -728,7 +738,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "occupancy", occupancy }, { "thin", thin }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },

@@ -217,6 +217,26 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 	return error;
 }
 
+static int of_twin(const struct fake_entry *e, const char *what)
+{
+	const char *at = strstr(e->from, what);
+
+	return at && at < e->to && !strncmp(e->name, "gpubpf_twin_", 12) ? atoi(at + strlen(what)) : 0;
+}
+
+/* What does without that many registers has the rest in memory. */
+static void limit(struct fake_image *image, int registers)
+{
+	for (struct fake_entry *e = image->entries; e < image->entries + image->nentries; e++) {
+		int least = of_twin(e, "//fake twin-least ");
+
+		if (e->regs > registers) {
+			e->spilled = registers < (least ? least : e->regs) ? 16 : 0;
+			e->regs = registers;
+		}
+	}
+}
+
 FAKE_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options, void **values)
 {
 	CUresult error = fake_check("cuModuleLoadDataEx");
@@ -226,7 +246,12 @@ FAKE_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, uns
 		if (getenv("FAKE_CUDA_SLOW"))
 			usleep(1000 * atoi(getenv("FAKE_CUDA_SLOW")));
 	}
-	return error ? error : load(module, image, NULL);
+	if (!error)
+		error = load(module, image, NULL);
+	for (unsigned i = 0; !error && i < n; i++)
+		if (options[i] == CU_JIT_MAX_REGISTERS)
+			limit(&(*module)->image, (int)(uintptr_t)values[i]);
+	return error;
 }
 
 FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
@@ -508,13 +533,6 @@ FAKE_EXPORT CUresult cuLinkDestroy(CUlinkState state)
 
 /* ---- what functions tell ---- */
 
-static int of_twin(const struct fake_entry *e, const char *what)
-{
-	const char *at = strstr(e->from, what);
-
-	return at && at < e->to && !strncmp(e->name, "gpubpf_twin_", 12) ? atoi(at + strlen(what)) : 0;
-}
-
 static int shared_of(const struct CUfunc_st *f)
 {
 	return f->entry->from ? of_twin(f->entry, "//fake twin-shared ") : 0;
@@ -532,7 +550,7 @@ FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 		return FAKE_INVALID_VALUE;
 	if (too_late(f->module, "attribute"))
 		return FAKE_INVALID_IMAGE;
-	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") : attribute == 1 ? shared_of(f) :
+	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") + f->entry->spilled : attribute == 1 ? shared_of(f) :
 		 attribute == 8 ? fake_shared_more(f) : f->attribute[attribute];
 	return 0;
 }
