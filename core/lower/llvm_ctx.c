@@ -68,7 +68,10 @@ static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, u
 static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	LLVMValueRef word = operand(p, field, i);
+	enum gpubpf_site site = p->site->site;
 
+	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH && !strcmp(field->name, "branch.lanes"))
+		return low_taking(p->l, word, given(p, ctx_word_of("branch.active", site)));
 	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
 }
 

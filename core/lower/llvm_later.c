@@ -189,9 +189,9 @@ static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn
 int low_add_now(struct low *l)
 {
 	LLVMValueRef later = LLVMGetNamedFunction(l->mod, LATER);
-	bool told = low_told_now(l);
+	bool told = low_told_now(l), taking = low_taking_now(l);
 
-	if (!later && !told)
+	if (!later && !told && !taking)
 		return 0;
 	for (LLVMValueRef fn = later ? LLVMGetFirstFunction(l->mod) : NULL; fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))

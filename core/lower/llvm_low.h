@@ -159,7 +159,7 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
 bool low_has_first(struct low_frame *f, uint32_t map);
 /* Can the place's function have registers for its probes? And what such a one holds, of 4 or 8 bytes. */
-bool low_has_registers(const struct low_frame *f);
+bool low_has_registers(const struct low_prog *p);
 LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
@@ -174,6 +174,11 @@ LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v);
 void low_mark_told(struct low *l, LLVMValueRef given);
 /* Answer, behind the passes; had anybody asked? */
 bool low_told_now(struct low *l);
+
+/* llvm_side.c: lanes that take a branch (i64), of those active at it. What asks whether they part is answered in another way. */
+LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active);
+/* Answer, behind the passes; had anybody asked? */
+bool low_taking_now(struct low *l);
 
 /* llvm_later.c */
 /* Add the instruction's constant v at the address, beside what else is added there, if that can be. */

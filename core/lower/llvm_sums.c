@@ -64,11 +64,11 @@ static bool has_room(struct low *l, const struct low_sum *sum)
 	return i < LOW_MAX_SUMS;
 }
 
-bool low_has_registers(const struct low_frame *f)
+bool low_has_registers(const struct low_prog *p)
 {
-	const struct low *l = f->p->l;
+	const struct low *l = p->l;
 
-	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(f->p->site->site)->where == GPUBPF_WHERE_INSN;
+	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(p->site->site)->where == GPUBPF_WHERE_INSN;
 }
 
 LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
@@ -89,7 +89,7 @@ bool low_has_first(struct low_frame *f, uint32_t map)
 	struct low *l = f->p->l;
 	uint32_t i = 0;
 
-	if (!low_has_registers(f) || m->type->impl != &gpubpf_array_impl || m->prototype ||
+	if (!low_has_registers(f->p) || m->type->impl != &gpubpf_array_impl || m->prototype ||
 	    layout->flags & (GPUBPF_LAYOUT_COPIES | GPUBPF_LAYOUT_PLACED) || layout->copy_stride > UINT32_MAX)
 		return false;
 	while (i < l->nfirsts && l->firsts[i] != map)
@@ -177,7 +177,7 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	const struct gpubpf_access *a;
 	struct low *l = f->p->l;
 
-	if (!low_has_registers(f))
+	if (!low_has_registers(f->p))
 		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
 	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);

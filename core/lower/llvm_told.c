@@ -27,7 +27,7 @@ LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v)
 	LLVMTypeRef i64 = low_int(l, 8), type = LLVMFunctionType(l->i32, &i64, 1, false);
 	LLVMValueRef fn;
 
-	if (!low_has_registers(f))
+	if (!low_has_registers(f->p))
 		return NULL;
 	fn = LLVMGetNamedFunction(l->mod, ASKS);
 	if (!fn)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches: lanes that come to one, those that take it, and how often what a lane is told of the others is wrong. */
+/* Branches: lanes that come to one, those that take it, and how often what a lane is told of the others is wrong: that they part, too,
+ * which adds nothing where it is found to be so in two ways. */
 #include <gpubpf/probe.h>
 
 struct seen {
@@ -19,6 +20,28 @@ int branch(struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&seen->taken, ctx->branch.taken, __ATOMIC_RELAXED);
 	if (!(active & self) || lanes & ~active || !(lanes & self) != !ctx->branch.taken)
 		__atomic_fetch_add(&seen->wrong, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/branch/*")
+int part(struct gpubpf_ctx *ctx)
+{
+	__u64 lanes = ctx->branch.lanes;
+	struct seen *seen = bpf_map_lookup_elem(&branches, &(__u32){ 0 });
+
+	if (seen)
+		gpubpf_count(&seen->wrong, lanes && lanes != ctx->branch.active);
+	return 0;
+}
+
+SEC("gpu/branch/*")
+int part_by_number(struct gpubpf_ctx *ctx)
+{
+	int take = __builtin_popcountll(ctx->branch.lanes), come = __builtin_popcountll(ctx->branch.active);
+	struct seen *seen = bpf_map_lookup_elem(&branches, &(__u32){ 0 });
+
+	if (seen)
+		gpubpf_count(&seen->wrong, -(__u64)(take > 0 && take < come));
 	return 0;
 }
 

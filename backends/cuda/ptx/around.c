@@ -195,6 +195,8 @@ static void around(struct ptx_splice *in, uint32_t function, const struct ptx_pl
 		keep_guard(&a);
 	}
 	put_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
+	if (at->probe->asks_side)
+		ptx_give_side(&a);
 	if (after || !is_after(at))
 		put_probe(&a);
 	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);

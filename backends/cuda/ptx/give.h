@@ -53,6 +53,8 @@ void ptx_give_old(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_barrier_kind(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i);
+/* CUDA_SIDE, as a register of the place's block. */
+void ptx_give_side(struct around *a);
 void ptx_give_taken(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_active(struct around *a, uint32_t word, uint32_t i);
 

@@ -63,28 +63,41 @@ void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
 
 /* A lane counts in a predicated activemask where its predicate is true (PTX ISA, activemask); so no lanes need to meet, as they
  * do for a vote, behind a test whether they are together. */
-static void put_taking(struct around *a)
+static void put_side(struct around *a, const char *to)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t index = a->control.operand;
+	const char *name;
+	bool negated;
+	int len;
+
+	if (a->control.kind != PTX_BRANCHES) { /* all of the active lanes stand here, so none waits for one that does not come */
+		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
+		return;
+	}
+	name = predicate(a, &negated, &len);
+	put(a, "@%.*s activemask.b32 %s;\n@!%.*s activemask.b32 %s;\n", len, name, to, len, name, to);
+}
+
+void ptx_give_side(struct around *a)
+{
+	need_active(a);
+	put(a, ".reg .b32 %" CUDA_SIDE ";\n");
+	put_side(a, CUDA_SIDE);
+}
+
+void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
 {
 	const char *name;
 	bool negated;
 	int len;
 
-	name = predicate(a, &negated, &len);
-	put(a, "@%.*s activemask.b32 %%gpubpf_w;\n@!%.*s activemask.b32 %%gpubpf_w;\n", len, name, len, name);
-	put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
-}
-
-void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
-{
-	const struct ptx_module *m = a->in->m;
-	uint32_t index = a->control.operand;
-
 	need_active(a);
 	put(a, "{\n.reg .b32 %%gpubpf_w;\n");
-	if (a->control.kind == PTX_BRANCHES)
-		put_taking(a);
-	else /* all of the active lanes stand here, so none waits for one that does not come */
-		put(a, "match.any.sync.b32 %%gpubpf_w, %.*s, " PTX_ACTIVE ";\n", (int)m->tokens[index].len,
-		    ptx_token_text(m, index));
+	put_side(a, "%gpubpf_w");
+	if (a->control.kind == PTX_BRANCHES) {
+		name = predicate(a, &negated, &len);
+		put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
+	}
 	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);
 }

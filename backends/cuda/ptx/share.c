@@ -13,7 +13,7 @@
 static bool can_share(const struct cuda_probe *probe)
 {
 	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps &&
-	       !probe->nfirsts && !probe->asks_told;
+	       !probe->nfirsts && !probe->asks_told && !probe->asks_side;
 }
 
 static size_t text_of(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)

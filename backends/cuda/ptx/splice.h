@@ -29,6 +29,7 @@ struct gpubpf_lower_job;
 #define CUDA_FIRST "%gpubpf_first"      /* .b64: where the multiprocessor has the first value of a map */
 #define CUDA_MAX_FIRSTS 4
 #define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 where a place's text says how many bytes are accessed, 0 where a register does */
+#define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: the lanes that go the way of this one */
 #define CUDA_MAX_KEYS 2
 #define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
 #define CUDA_KEPT "%gpubpf_kept"
@@ -59,7 +60,7 @@ struct cuda_probe {
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
 	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* of the last "<map>": CUDA_FIRST */
 	uint32_t nsums, nkeys, nfirsts;
-	bool asks_told;          /* CUDA_TOLD */
+	bool asks_told, asks_side; /* CUDA_TOLD, CUDA_SIDE */
 	bool asks_keeps;         /* CUDA_KEEPS; what follows from it may have come to nothing */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
