@@ -384,46 +384,26 @@ static int local(CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&bytes, FUNC_LOCAL, f) ? INT_MAX : bytes;
 }
 
-/* The kernel of the module, compiled anew, where that has no more in memory than the one before and a multiprocessor holds more
- * of it; else as it was. */
-static CUresult take_narrow(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, uint32_t registers,
-			    bool *taken)
+/* One block more than it has now, if that many of the kernel fit: the text is compiled anew for so many registers, and taken if the lane's
+ * memory has no more of it than before. */
+static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	enum gpubpf_compiled_by by = m->compiled_by;
-	int blocks = held(t->f), bytes = local(t->f);
+	int now = held(t->f), bytes = local(t->f), all = t->all_registers;
 	CUmodule before = m->module;
 	struct gpubpf_why why;
 
-	*taken = false;
+	if (!now || now >= held(cuda_plain_function(t->original, t->context)))
+		return 0;
 	m->module = NULL;
-	if (!compile(m, m->text, registers, &why))
-		*taken = !find_kernel(m, t, what) && held(t->f) > blocks && local(t->f) <= bytes;
-	if (*taken) {
+	if (!compile(m, m->text, all / ((now + 1) * BLOCK) & ~7, &why) && !find_kernel(m, t, what) && held(t->f) > now &&
+	    local(t->f) <= bytes) {
 		cuda_own.module_unload(before);
 		return 0;
 	}
 	if (m->module)
 		cuda_own.module_unload(m->module);
 	m->module = before;
-	m->compiled_by = by;
 	return find_kernel(m, t, what);
-}
-
-/* As many blocks as of the kernel, or one more than it has now. */
-static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
-{
-	int now = held(t->f), blocks = cuda_next.cuFuncGetAttribute ? held(cuda_plain_function(t->original, t->context)) : 0;
-	uint32_t registers, tried = 0;
-	bool taken = false;
-	CUresult error = 0;
-
-	for (; now && blocks > now && !taken && !error; blocks = blocks > now + 1 ? now + 1 : now) {
-		registers = t->all_registers / (blocks * BLOCK) & ~7;
-		if (registers != tried)
-			error = take_narrow(m, t, what, registers, &taken);
-		tried = registers;
-	}
-	return error;
 }
 
 /* In the module's context, and by the lock of its one kernel. 0, or refused. */
@@ -433,13 +413,13 @@ static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struc
 	CUresult error = find_kernel(m, t, what);
 	int err;
 
-	if (error && m->text && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
+	if (error && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
 		err = compile_after_all(m, why);
 		if (err < 0)
 			return err;
 		error = find_kernel(m, t, what);
 	}
-	if (!error && m->text && m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
+	if (!error && m->compiled_by == GPUBPF_BY_RUNTIME && cuda_next.cuFuncGetAttribute && m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
 		error = keep_blocks(m, t, what);
 	free(m->text);
 	m->text = NULL;
