@@ -266,13 +266,10 @@ static void add_load(struct walk *w, const struct accessed *t)
 	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
 }
 
-/* Clang evaluates what is assigned before what it is assigned to, unless that is a struct. The text in between keeps its lines. */
-static bool is_value_first(struct walk *w, const struct cl_event *e, CXType type)
+/* Clang evaluates what is assigned before what it is assigned to, unless that is a struct. */
+static bool is_value_first(const struct cl_event *e, CXType type)
 {
-	const char *text = w->r->source->text;
-
-	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start &&
-	       !memchr(text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
+	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start;
 }
 
 /* n: the whole of it, an assignment or an update, of which nobody asks for the value if it is `dropped`. */
@@ -292,7 +289,7 @@ static void add_store(struct walk *w, const struct node *n, const struct accesse
 	if (from) {
 		clread_add_part(e, from, type);
 		e->member = t->member;
-		e->value_first = is_value_first(w, e, t->type);
+		e->value_first = is_value_first(e, t->type);
 	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
 		/* its value would be read once more */
 		value = CLREAD_HIDDEN;
@@ -578,7 +575,7 @@ static void walk_for(struct walk *w, const struct node *n)
 		if (condition)
 			add_condition(w, children.list[i], n, CLREAD_CONDITION);
 		if (i + 1 == children.n)
-			clread_walk_line(w, children.list[i], n);
+			clread_walk_line(w, children.list[i], n, false);
 		clread_walk(w, children.list[i], n, condition ? VALUE : NOTHING);
 	}
 }
@@ -590,8 +587,23 @@ static void walk_statements(struct walk *w, const struct node *n)
 
 	children_of(w, n->cursor, &children);
 	for (uint32_t i = 0; i < children.n; i++) {
-		clread_walk_line(w, children.list[i], n);
+		clread_walk_line(w, children.list[i], n, false);
 		clread_walk(w, children.list[i], n, NOTHING);
+	}
+}
+
+/* GNU C's ({ }), whose value is that of its last statement, if that is an expression. */
+static void walk_statement_expression(struct walk *w, const struct node *n)
+{
+	struct node block = clread_node_of(w, clread_only_child(n->cursor), n, NOTHING);
+	struct children children;
+	bool value;
+
+	children_of(w, block.cursor, &children);
+	for (uint32_t i = 0; i < children.n; i++) {
+		value = i + 1 == children.n && clang_isExpression(clang_getCursorKind(children.list[i]));
+		clread_walk_line(w, children.list[i], &block, value);
+		clread_walk(w, children.list[i], &block, value ? n->want : NOTHING);
 	}
 }
 
@@ -607,7 +619,7 @@ static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorK
 		if (i == which)
 			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
 		else
-			clread_walk_line(w, children.list[i], n);
+			clread_walk_line(w, children.list[i], n, false);
 		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
 	}
 }
@@ -620,7 +632,7 @@ static void walk_case(struct walk *w, const struct node *n)
 	children_of(w, n->cursor, &children);
 	if (!children.n)
 		return;
-	clread_walk_line(w, children.list[children.n - 1], n);
+	clread_walk_line(w, children.list[children.n - 1], n, false);
 	clread_walk(w, children.list[children.n - 1], n, NOTHING);
 }
 
@@ -675,6 +687,9 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 	case CXCursor_UnaryExpr: /* sizeof and the like */
 	case CXCursor_StaticAssert: case CXCursor_EnumDecl: case CXCursor_StructDecl: case CXCursor_UnionDecl:
 	case CXCursor_TypedefDecl: case CXCursor_FunctionDecl:
+		return;
+	case CXCursor_StmtExpr:
+		walk_statement_expression(w, &n);
 		return;
 	case CXCursor_CStyleCastExpr: case CXCursor_CompoundLiteralExpr:
 		walk_typed(w, &n);

@@ -63,7 +63,7 @@ struct cl_event {
 	uint32_t nparts;
 	const char *type;          /* of its value; NULL: it has none, or nobody asks for it */
 	const char *member;        /* ASSIGN: "", or ".x" */
-	bool value_first;          /* ASSIGN: the compilers evaluate part 1 before part 0 */
+	bool value_first;          /* ASSIGN: the compilers evaluate part 1 before part 0; LINE: it has a value, which is asked for */
 	struct cl_access access[CLREAD_MOST_ACCESSES];
 	uint32_t naccesses;
 	enum gpubpf_barrier_kind barrier; /* 0: no barrier */

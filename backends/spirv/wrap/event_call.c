@@ -32,7 +32,7 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	return arg;
 }
 
-/* Which arguments are kept in variables: those that an access is about. */
+/* An access is about it. */
 static bool is_used(const struct cl_event *e, int i)
 {
 	for (uint32_t a = 0; a < e->naccesses; a++) {
@@ -42,6 +42,14 @@ static bool is_used(const struct cl_event *e, int i)
 			return true;
 	}
 	return false;
+}
+
+/* Which arguments are kept in variables: those that are used, and others before them, which are evaluated first. */
+static bool is_kept(const struct cl_event *e, int i, int nargs)
+{
+	while (i < nargs && !is_used(e, i))
+		i++;
+	return i < nargs;
 }
 
 static void add_builtin(struct walk *w, const struct node *n, const char *name)
@@ -68,7 +76,7 @@ static void add_builtin(struct walk *w, const struct node *n, const char *name)
 		CXCursor c = clang_Cursor_getArgument(n->cursor, i);
 		struct node part = clread_node_of(w, c, n, VALUE);
 
-		clread_add_part(e, &part.range, is_used(e, i) ? clread_type_name(w->r, clang_getCursorType(c)) : NULL);
+		clread_add_part(e, &part.range, is_kept(e, i, nargs) ? clread_type_name(w->r, clang_getCursorType(c)) : NULL);
 	}
 	if (clang_getCanonicalType(clang_getCursorType(n->cursor)).kind == CXType_OCLEvent)
 		clread_set_type(e, "event_t");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines of the source: before the first statement that begins in one, of those that do something. Its text, with its
- * semicolon, is what a probed copy replaces, by the same in braces; of a declaration with a value it is the place before it.
+ * semicolon, is what a probed copy replaces, by the same in braces, and where its value is asked for in parentheses; of a
+ * declaration with a value it is the place before it.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static bool find_end(const struct reader *r, struct cl_range *range)
 	return text[range->end - 1] == ';' || text[range->end - 1] == '}';
 }
 
-void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around)
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value)
 {
 	struct node n = clread_node_of(w, cursor, around, NOTHING);
 	struct cl_event *e;
@@ -110,6 +111,7 @@ void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around
 	if (!e)
 		return;
 	e->name = name;
+	e->value_first = value;
 	if (!e->unseen && clang_getCursorKind(cursor) == CXCursor_UnexposedStmt)
 		e->unseen = "a statement with attributes";
 }

@@ -49,8 +49,8 @@ void clread_without_constants(const struct walk *w, const struct node *n, uint32
 uint32_t clread_align_of(CXCursor lvalue);
 /* event_mark.c: of a loop, whether it is a mark, and no loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
-/* event_line.c: of a statement. */
-void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around);
+/* event_line.c: of a statement, or an expression in its place that is asked for its value. */
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
 /* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 

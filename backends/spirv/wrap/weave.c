@@ -433,10 +433,37 @@ static void put_kept_address(const struct gpubpf_weave *w, uint32_t event, FILE 
 	fprintf(out, "), ");
 }
 
+/* Is the value evaluated first, although its text cannot stand first without the lines becoming others? */
+static bool is_split(const struct gpubpf_weave *w, const struct cl_event *e)
+{
+	return e->value_first && memchr(w->source->text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
+}
+
+/* In the text's order: an assignment remains one, which is evaluated from the right, so that the value is kept when the
+ * program before it is called. */
+static void put_split(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "(");
+	put_lvalue(w, event, out);
+	fputs(e->member, out);
+	put_lines(w, e->part[0].end, e->part[1].start, out);
+	fprintf(out, " = (gpubpf_x%u_1 = (", event);
+	put_part(w, event, 1, out);
+	fprintf(out, "))");
+	put_after(w, event, out);
+	fprintf(out, ", gpubpf_x%u_1)", event);
+}
+
 static void put_assign(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
 
+	if (is_split(w, e)) {
+		put_split(w, event, out);
+		return;
+	}
 	fprintf(out, "(");
 	if (!e->value_first)
 		put_kept_address(w, event, out);
@@ -541,12 +568,19 @@ static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "(void)0)");
 }
 
-/* In braces, or before a declaration, which stays in its scope. */
+/* In braces, in parentheses for its value, or before a declaration, which stays in its scope. */
 static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
 	bool declaration = e->start == e->end;
 
+	if (e->value_first) {
+		fprintf(out, "(");
+		put_before(w, event, out);
+		put_text(w, e->start, e->end - 1, event + 1, out);
+		fprintf(out, ");");
+		return;
+	}
 	if (!declaration)
 		fprintf(out, "{ ");
 	put_call(w, event, GPUBPF_WHEN_BEFORE, out);

@@ -5,6 +5,8 @@
  *
  *     p[i]          (gpubpf_v7 = (*(gpubpf_x7_0 = &(p[i]))), gpubpf_on_..(gpubpf_at, gpubpf_x7_0, gpubpf_v7), gpubpf_v7)
  *     p[i] = v      (gpubpf_x7_1 = (v), gpubpf_x7_0 = &(p[i]), *gpubpf_x7_0 = gpubpf_x7_1, gpubpf_on_..(..), gpubpf_x7_1)
+ *     p[i] =        ((*(gpubpf_x7_0 = &(p[i])))
+ *       v             = (gpubpf_x7_1 = (v)), gpubpf_on_..(..), gpubpf_x7_1)
  *     p[i] += v     (gpubpf_v7 = ((*(gpubpf_x7_0 = &(p[i]))) += v), gpubpf_on_..(..), gpubpf_v7)
  *     f(p, v)       (gpubpf_x7_0 = (p), gpubpf_x7_1 = (v), gpubpf_v7 = f(gpubpf_x7_0, gpubpf_x7_1), .., gpubpf_v7)
  *

@@ -3,6 +3,11 @@
 //@ options: -cl-std=CL1.2
 //@ run: orders 16 16 buf:4096 buf:4096
 //@ mem: orders mem 48:192 mem.local 128:512
+//@ run: split 16 16 buf:4096 buf:4096
+//@ mem: split mem 64:256
+//@ run: arguments 16 16 buf:4096 buf:4096
+//@ mem: arguments mem 32:64
+//@ refuses: arguments mem.all mem.value
 //@ run: members 16 16 buf:8192 buf:4096
 //@ mem: members mem 144:1152
 //@ run: typedefs 16 16 buf:8192 buf:4096
@@ -27,6 +32,29 @@ __kernel void orders(__global int *a, __global int *b)
 	b[n] = next(&n);
 	b[n] = next(&n) + a[n];
 	kept[next(&kept[0]) & 3] = 7;
+}
+
+/* so too where that is in other lines */
+__kernel void split(__global int *a, __global int4 *b)
+{
+	int n = get_global_id(0) * 8;
+
+	b[n].y =
+		next(&n);
+	a[n /* = */
+	  + 1] // =
+		= next(&n) + a[n] +
+		__LINE__;
+	b[n].x = __LINE__;
+}
+
+/* arguments of which nothing is told, before those that are */
+__kernel void arguments(__global half *a, __global half *b)
+{
+	int n = get_global_id(0) * 8;
+
+	vstore_half((float)next(&n), n, a);
+	vstore_half((float)next(&n), 0, b + n);
 }
 
 struct __attribute__((packed)) packed {

@@ -62,3 +62,24 @@ kernel void wide(global float4 *out)
 	out[i] = (float4)(i);
 	out[i] += (float4) ( 1.0f /* ) */ );
 }
+
+// and GNU C's ({ }), whose value is their last statement's: 12 is by half of the lanes
+//@ run: valued 64 16 buf:256
+//@ mem: valued line 544:0
+//@ told: valued line lines=4224
+#line 1 "some/valued.cl"
+kernel void valued(global uint *out)
+{
+	uint i = get_global_id(0);
+	uint n = ({
+		uint t = i;
+		t *= 3;
+		t + 1, t + 2;
+	});
+
+	({
+		if (i & 1)
+			n++;
+	});
+	out[i] = ({ n; }) + ({ out[i] = n; });
+}
