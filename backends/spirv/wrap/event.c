@@ -405,12 +405,22 @@ static void walk_store(struct walk *w, const struct node *n, CXCursor to, const 
 
 /* -- operators -- */
 
+static bool is_known(CXCursor c)
+{
+	CXEvalResult value = clang_Cursor_Evaluate(c);
+	bool known = value && clang_EvalResult_getKind(value) == CXEval_Int;
+
+	if (value)
+		clang_EvalResult_dispose(value);
+	return known;
+}
+
 static void add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form)
 {
 	struct node condition = clread_node_of(w, c, n, VALUE);
 	struct cl_event *e;
 
-	if (is_vector(c))
+	if (is_vector(c) || (w->constant && is_known(c)))
 		return;
 	e = clread_add_event(w, form, &condition);
 	if (e)
@@ -639,9 +649,14 @@ static void walk_case(struct walk *w, const struct node *n)
 static void walk_variable(struct walk *w, const struct node *n)
 {
 	CXCursor value = clang_Cursor_getVarDeclInitializer(n->cursor);
+	CXType type = clang_getCanonicalType(type_of(n->cursor));
+	bool constant = w->constant;
 
-	if (!clang_Cursor_isNull(value) && !(clread_spaces(type_of(n->cursor)) & GPUBPF_IN(CONSTANT)))
-		clread_walk(w, value, n, VALUE);
+	if (clang_Cursor_isNull(value) || clread_spaces(type_of(n->cursor)) & GPUBPF_IN(CONSTANT))
+		return;
+	w->constant = clang_isConstQualifiedType(type) && type.kind >= CXType_Bool && type.kind <= CXType_LongLong;
+	clread_walk(w, value, n, VALUE);
+	w->constant = constant;
 }
 
 static void walk_block(struct walk *w, const struct node *n)

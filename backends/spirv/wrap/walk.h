@@ -19,6 +19,7 @@ struct walk {
 	struct reader *r;
 	struct gpubpf_cl_function *f;
 	const char *unseen;        /* what all of the code is in, NULL: nothing */
+	bool constant;             /* it is the value of an integer that is const, which arrays may be as long as */
 };
 
 /* The null cursor: it has none, or more. */

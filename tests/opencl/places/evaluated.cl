@@ -15,7 +15,7 @@
 //@ run: types 16 16 buf:4096 buf:4096
 //@ mem: types mem 48:192
 //@ run: constants 16 16 buf:4096 buf:4096
-//@ mem: constants mem 48:192 mem.local 64:256 branch 16:0
+//@ mem: constants mem 64:256 mem.local 128:512 branch 32:0
 
 static int next(__private int *n)
 {
@@ -112,5 +112,10 @@ __kernel void constants(__global int *a, __global int *b)
 	case YES ? 2 : 3 ... 5:
 		c[1] = 3;
 	}
-	b[i] = TWO + s.x[1] + c[1] + c[2] + v.w + __builtin_choose_expr(YES && 1, a[i], 0);
+	const int n = YES ? 3 : 4, longer = n > 2 && YES ? n + 1 : 2;
+	const int m = a[i] ? 0 : 1;
+	int of[n], more[longer];
+
+	of[0] = more[0] = sizeof(of) + sizeof(more);
+	b[i] = m + of[0] + more[0] + TWO + s.x[1] + c[1] + c[2] + v.w + __builtin_choose_expr(YES && 1, a[i], 0);
 }
