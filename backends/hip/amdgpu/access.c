@@ -174,8 +174,6 @@ static void read_buffer(struct hip_access *a, const struct operands *ops)
 		take_value(a, data);
 	if (a->access == GPUBPF_ATOMIC)
 		a->why = "an atomic by a descriptor";
-	else if (says(ops, "lds"))
-		a->why = "a load that goes to shared memory";
 	else if (ops->n != 4 || says(ops, "idxen") || a->vector.file != (says(ops, "offen") ? 'v' : 0))
 		unusual(a);
 }
@@ -298,6 +296,10 @@ uint32_t hip_accesses(const char *name, const char *operands, struct hip_access 
 					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces : row->spaces };
 		if (!a.why)
 			read_operands(&a, name, &ops, row, i);
+		if (says(&ops, "lds")) {
+			a.spaces |= GPUBPF_IN(SHARED);
+			a.why = "a load that goes to shared memory";
+		}
 		a.hint = hint_of(a.access, &ops);
 		accesses[i] = a;
 	}
