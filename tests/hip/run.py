@@ -184,6 +184,40 @@ def arguments(folder):
            f'{size} bytes of arguments, {gfx}: {"refused" if refused else "a twin"}', made.stdout + made.stderr)
 
 
+def told_less(folder):
+    """Registers that the code names are its own, whatever the metadata says that there are."""
+    for name, key, less in (('full_accum', b'.agpr_count', b'.Agpr_count'), ('full', b'.vgpr_count', None)):
+        image = os.path.join(folder, name + '.cl')
+        if gfx.startswith('gfx9') != (name == 'full_accum'):
+            continue
+        with open(image, 'rb') as f:
+            data = f.read()
+        at = data.index(key)
+        data = data.replace(key, less, 1) if less else data[:at + len(key)] + b'\xcd\x00\x10' + data[at + len(key) + 3:]
+        with open(image + '.less', 'wb') as f:
+            f.write(data)
+        made = call(twin, gfx, image + '.less', probe, 'k', where, image + '.less.twin')
+        ok(made.stdout.startswith('refused') and 'vector registers' in made.stdout,
+           f'{name}, {gfx}: {key.decode()} of the metadata tells less than there are: refused', made.stdout + made.stderr)
+
+
+def begins_with(folder):
+    """More scalar registers than a wave can begin with."""
+    with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
+        image = bytearray(f.read())
+    sections = call('llvm-readelf-22', '--sections', '--wide', os.path.join(folder, 'simple.cl')).stdout
+    at = int(re.search(r'\.rodata\s+PROGBITS\s+\S+\s+(\S+)', sections)[1], 16) + 52 # rsrc2
+    word = struct.unpack_from('<I', image, at)[0]
+    path = os.path.join(folder, 'begins')
+    for n in (16, 17, 31):
+        struct.pack_into('<I', image, at, word & ~0x3e | n << 1)
+        with open(path, 'wb') as f:
+            f.write(image)
+        made = call(twin, gfx, path, probe, 'k', where, path + '.twin')
+        ok(made.stdout.startswith('refused') == (n > 16) and ('begins with' in made.stdout) == (n > 16),
+           f'{n} scalar registers of the descriptor, {gfx}: {"refused" if n > 16 else "a twin"}', made.stdout + made.stderr)
+
+
 HOSTILE = '''
 kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0x528a5af9, 0x4a483f6c"); }
 kernel void good(global uint *out) { out[0] = 1; }
@@ -264,6 +298,8 @@ with tempfile.TemporaryDirectory() as folder:
         bundles(folder)
         hostile(folder)
         arguments(folder)
+        told_less(folder)
+        begins_with(folder)
         long_name(folder)
         listed(folder)
         one_exit(folder)

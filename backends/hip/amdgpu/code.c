@@ -140,9 +140,9 @@ static uint32_t max(uint32_t a, uint32_t b)
 
 static void note_register(struct hip_code *code, struct hip_reg reg)
 {
-	uint32_t *end = reg.file == 'a' ? &code->accum : &code->scalar;
+	uint32_t *end = reg.file == 'a' ? &code->accum : reg.file == 'v' ? &code->vector : &code->scalar;
 
-	if (reg.file == 'a' || (reg.file == 's' && reg.first < HIP_VCC))
+	if (reg.file != 's' || reg.first < HIP_VCC)
 		*end = max(*end, reg.first + reg.n);
 }
 

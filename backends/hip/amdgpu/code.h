@@ -81,7 +81,7 @@ struct hip_code {
 	uint32_t ncallees;
 	bool barrier;
 	bool matrix;               /* it has matrix instructions, whose results come late */
-	uint32_t scalar, accum;    /* registers that it names: one more than the last of each kind */
+	uint32_t scalar, vector, accum; /* registers that it names: one more than the last of each kind */
 	bool special;              /* it names flat_scratch or xnack_mask */
 };
 

@@ -12,6 +12,7 @@
 #include "isa.h"
 
 #define HIP_MAX_VECTOR 256    /* registers that code can name, of each kind */
+#define HIP_MAX_USER_SGPRS 16 /* that a wave begins with, but for what is known of its group */
 #define HIP_MAX_GROUP 65536   /* bytes of a group's memory that every processor has */
 
 struct hip_descriptor {

@@ -73,6 +73,8 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	    !(descriptor = hip_elf_at(&app->elf, kd.st_value, sizeof(app->descriptor))))
 		return hip_refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
+	if ((app->descriptor.rsrc2 & HIP_USER_SGPRS) >> HIP_USER_SGPRS_SHIFT > HIP_MAX_USER_SGPRS)
+		return hip_refuse(diag, "its descriptor asks for more scalar registers than a wave begins with");
 	app->address = kd.st_value + app->descriptor.entry;
 	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
@@ -162,6 +164,7 @@ static int add_part(struct hip_found *app, const char *name, struct hip_code *al
 	all->matrix |= code->matrix;
 	all->special |= code->special;
 	all->scalar = all->scalar > code->scalar ? all->scalar : code->scalar;
+	all->vector = all->vector > code->vector ? all->vector : code->vector;
 	all->accum = all->accum > code->accum ? all->accum : code->accum;
 	return 0;
 }

@@ -11,11 +11,12 @@ static uint32_t max(uint32_t a, uint32_t b)
 struct hip_registers hip_live_used(const struct hip_found *app)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
+	uint32_t accum = max(app->meta.agprs, app->code.accum), vector = max(app->meta.vgprs, app->code.vector);
 
-	if (app->meta.vgprs && app->meta.agprs < r.accum)
-		r.accum = app->meta.agprs;
-	if (!app->isa->accum && app->meta.vgprs && app->meta.vgprs < r.vector)
-		r.vector = app->meta.vgprs;
+	if (app->meta.vgprs && accum < r.accum)
+		r.accum = accum;
+	if (!app->isa->accum && app->meta.vgprs && vector < r.vector)
+		r.vector = vector;
 	return r;
 }
 

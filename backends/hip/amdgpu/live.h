@@ -9,7 +9,7 @@
 
 /* The target's live: at the entry v0, in which are the work-item's ids. */
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
-/* What the kernel uses: the metadata knows it to the register, the descriptor in granules. */
+/* What the kernel uses: the metadata knows it to the register, the descriptor in granules; no less than its code names. */
 struct hip_registers hip_live_used(const struct hip_found *app);
 /* Can a probe at an exit have what it is told? Else -EINVAL and why. */
 int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag);

@@ -66,7 +66,7 @@ static bool read_kernel(struct gpubpf_reader *m, struct hip_meta *meta)
 	const uint8_t *begin = m->at;
 	uint32_t n = hip_msgpack_map(m), len;
 
-	*meta = (struct hip_meta){ 0 };
+	*meta = (struct hip_meta){ .agprs = UINT32_MAX };
 	while (n-- && !m->failed) {
 		const char *key = hip_msgpack_text(m, &len);
 

@@ -11,7 +11,7 @@
 struct hip_meta {
 	const char *name, *symbol;
 	uint32_t name_len, symbol_len;
-	uint32_t vgprs, agprs, sgprs, kernarg_size, wave_size;
+	uint32_t vgprs, agprs, sgprs, kernarg_size, wave_size; /* agprs: UINT32_MAX where it is not told */
 	struct gpubpf_reader map;    /* all of it */
 	struct gpubpf_reader args;   /* the array; at NULL: there is none */
 };
