@@ -29,13 +29,14 @@ struct reader {
 	uint8_t *bytes;            /* a copy, zeros behind it */
 	size_t size;
 	struct hip_code *code;
+	const struct hip_isa *isa;
 	uint32_t how;              /* enum hip_reading */
 	uint32_t start;
 	uint64_t address;
 	struct hip_steps steps;    /* where callees are looked for */
 	struct far far;
-	bool indexed;              /* registers are named by an index, as far as the code was read */
-	uint32_t *pending;         /* offsets that control reaches */
+	bool indexed;              /* vector registers are named by an index there */
+	uint32_t *pending;         /* offsets that control reaches; lowest bit: with `indexed` */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
 };
@@ -45,6 +46,14 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
+/* Control comes to an instruction that was read. */
+static int meet(struct reader *r, uint32_t off)
+{
+	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
+		return refuse(r, "by some of the ways that lead there registers are named by an index", off);
+	return 0;
+}
+
 static int push(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
@@ -52,7 +61,7 @@ static int push(struct reader *r, int64_t off)
 	if (r->code->words[off / 4] & HIP_WORD_HELD)
 		return refuse(r, HELD, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
-		return 0;
+		return meet(r, off);
 	if (r->npending == r->room) {
 		uint32_t room = r->room ? 2 * r->room : 64;
 		uint32_t *grown = realloc(r->pending, room * sizeof(*grown));
@@ -62,7 +71,7 @@ static int push(struct reader *r, int64_t off)
 		r->pending = grown;
 		r->room = room;
 	}
-	r->pending[r->npending++] = off;
+	r->pending[r->npending++] = off | r->indexed;
 	return 0;
 }
 
@@ -216,7 +225,7 @@ static int take_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	uint8_t *words = r->code->words + off / 4;
 	bool overlaps = words[0] & HIP_WORD_INSIDE;
 
-	words[0] |= HIP_WORD_BEGINS | (*clause ? HIP_WORD_CLAUSE : 0);
+	words[0] |= HIP_WORD_BEGINS | (*clause ? HIP_WORD_CLAUSE : 0) | (r->indexed ? HIP_WORD_INDEXED : 0);
 	if (!strcmp(name, "s_branch") || !strncmp(name, "s_cbranch_", 10))
 		words[0] |= HIP_WORD_JUMPS;
 	for (uint32_t i = 1; i < size / 4; i++) {
@@ -299,8 +308,6 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	const char *why;
 	bool loops = false;
 
-	if (!strncmp(name, "s_set_gpr_idx_", 14))
-		r->indexed = strcmp(name + 14, "off");
 	if (waits(name, operands, &why))
 		kind = HIP_PATCH_BARRIER;
 	else if (!strcmp(name, "s_swappc_b64"))
@@ -331,11 +338,29 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	return 0;
 }
 
+/* Does it skip vector instructions, or name their registers by an index, by other means than those that are followed? These
+ * are bits of MODE, from 27 on (CDNA2 ISA guide, "Hardware register MODE"). */
+static bool changes_vectors(const struct reader *r, const char *name, const char *operands)
+{
+	const char *mode = strstr(operands, "HW_REG_MODE");
+	unsigned first = 0, n = 32;
+
+	if (!strncmp(name, "s_setreg_", 9) && mode && r->isa->accum) {
+		sscanf(mode, "HW_REG_MODE, %u, %u", &first, &n);
+		return first + n > 27;
+	}
+	return !strcmp(name, "s_setvskip");
+}
+
 static int note(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_patch *patch;
 
 	note_registers(r->code, name, operands);
+	if (changes_vectors(r, name, operands))
+		return refuse(r, "it skips vector instructions, or names registers by an index, in an unusual way", off);
+	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
+		return refuse(r, "it calls functions, or returns, while registers are named by an index", off);
 
 	r->code->calls |= !strncmp(name, "s_swappc_b64", 12);
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
@@ -415,6 +440,8 @@ static int straight(struct reader *r, uint32_t off)
 			r->code->patches[npatches].size = n;
 			describe(r, &r->code->patches[npatches], mnemonic, operands);
 		}
+		if (!strcmp(mnemonic, "s_set_gpr_idx_on") || !strcmp(mnemonic, "s_set_gpr_idx_off"))
+			r->indexed = !strcmp(mnemonic, "s_set_gpr_idx_on");
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == HIP_BRANCHES || flow == HIP_MAY_BRANCH))
@@ -425,7 +452,7 @@ static int straight(struct reader *r, uint32_t off)
 		if (off + 4 > r->size)
 			return refuse(r, "control runs off its end", off);
 	}
-	return 0;
+	return meet(r, off);
 }
 
 struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off)
@@ -484,13 +511,19 @@ static int add_callee(struct hip_code *code, uint64_t callee)
 	return 0;
 }
 
+/* A call whose way back is in two plain registers. */
+static bool has_way_back(const struct hip_patch *call)
+{
+	return call->registers[0].file == 's' && call->registers[0].n == 2 && call->registers[0].first < HIP_VCC;
+}
+
 /* A call, a return, or what a function ends by. By the calling convention the way back is in s[30:31], which no callee's address
  * is in: it goes back from there, too. */
 static int tell_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
 {
 	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
 		return step->from == 30 && step->nfrom == 2 ? 0 : refuse(r, "it jumps to a computed address", step->off);
-	if (step->callee == UINT64_MAX) {
+	if (step->callee == UINT64_MAX || (patch && step->flow != HIP_ENDS && !has_way_back(patch))) {
 		r->code->unknown = true;
 		return 0;
 	}
@@ -539,8 +572,9 @@ static int read_all(struct reader *r, size_t start)
 	int err = push(r, start);
 
 	while (!err && r->npending) {
-		uint32_t off = r->pending[--r->npending];
+		uint32_t off = r->pending[--r->npending] & ~1u;
 
+		r->indexed = r->pending[r->npending] & 1;
 		err = r->code->words[off / 4] & HIP_WORD_HELD ? refuse(r, HELD, off) : straight(r, off);
 	}
 	if (!err && r->code->npatches)
@@ -558,7 +592,7 @@ void hip_code_init(void)
 int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
 		  struct gpubpf_diag *diag)
 {
-	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES, .code = code, .how = how, .diag = diag,
+	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES, .code = code, .isa = isa, .how = how, .diag = diag,
 			    .start = at->start, .address = at->address };
 	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	int err = -ENOMEM;

@@ -68,6 +68,7 @@ enum hip_word {
 	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is its distance */
 	HIP_WORD_CLAUSE = 8,       /* an instruction that follows the one before it in a clause */
 	HIP_WORD_HELD = 16,        /* control comes from the one before it alone */
+	HIP_WORD_INDEXED = 32,     /* and vector registers are named by an index */
 };
 
 struct hip_code {

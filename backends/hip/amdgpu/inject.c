@@ -105,6 +105,8 @@ static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;
+	if ((patch->probed || patch->counted) && patch->why)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)", patch->why, patch->off);
 	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
 		return hip_refuse(diag, "its exits are to have several probes, and share one");
 	if (!first && end != draft->whole[HIP_AT_END].site)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// it ends while registers are named by an index, which a probe's would be as well
+// launch 64 1 1 64 1 1
+// refused it ends where registers are named by an index
+// only gfx90a gfx942
+kernel void k(global uint *out, global const uint *in, uint n)
+{
+	out[ID] = in[ID];
+	__asm__ volatile("s_waitcnt 0\ns_set_gpr_idx_on s40, gpr_idx(SRC0,DST)\ns_endpgm" : : : "m0", "s40");
+}
