@@ -201,21 +201,22 @@ def told_less(folder):
            f'{name}, {gfx}: {key.decode()} of the metadata tells less than there are: refused', made.stdout + made.stderr)
 
 
-def begins_with(folder):
-    """More scalar registers than a wave can begin with."""
+def asked_for(folder):
+    """What a wave begins with: more scalar registers than it can, and exceptions that a probe's division would raise."""
     with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
         image = bytearray(f.read())
     sections = call('llvm-readelf-22', '--sections', '--wide', os.path.join(folder, 'simple.cl')).stdout
     at = int(re.search(r'\.rodata\s+PROGBITS\s+\S+\s+(\S+)', sections)[1], 16) + 52 # rsrc2
     word = struct.unpack_from('<I', image, at)[0]
-    path = os.path.join(folder, 'begins')
-    for n in (16, 17, 31):
-        struct.pack_into('<I', image, at, word & ~0x3e | n << 1)
+    path = os.path.join(folder, 'asked')
+    for name, bits, why in (('16 scalar registers', 16 << 1, ''), ('17', 17 << 1, 'begins with'), ('31', 31 << 1, 'begins with'),
+                            ('exceptions', word & 0x3e | 1 << 30, 'exceptions of arithmetic')):
+        struct.pack_into('<I', image, at, word & ~0x3e | bits)
         with open(path, 'wb') as f:
             f.write(image)
         made = call(twin, gfx, path, probe, 'k', where, path + '.twin')
-        ok(made.stdout.startswith('refused') == (n > 16) and ('begins with' in made.stdout) == (n > 16),
-           f'{n} scalar registers of the descriptor, {gfx}: {"refused" if n > 16 else "a twin"}', made.stdout + made.stderr)
+        ok(made.stdout.startswith('refused') == bool(why) and why in made.stdout,
+           f'the descriptor asks for {name}, {gfx}: {"refused" if why else "a twin"}', made.stdout + made.stderr)
 
 
 HOSTILE = '''
@@ -299,7 +300,7 @@ with tempfile.TemporaryDirectory() as folder:
         hostile(folder)
         arguments(folder)
         told_less(folder)
-        begins_with(folder)
+        asked_for(folder)
         long_name(folder)
         listed(folder)
         one_exit(folder)

@@ -29,6 +29,7 @@ enum { /* rsrc2 */
 	HIP_USER_SGPRS_SHIFT = 1, HIP_USER_SGPRS = 0x1f << 1,
 	HIP_GROUP_IDS = 0xf << 7,  /* x, y, z, and what else is known of the group */
 	HIP_ITEM_IDS_SHIFT = 11, HIP_ITEM_IDS = 3 << 11,
+	HIP_EXCEPTIONS = 0x7f << 24, /* of arithmetic */
 };
 
 enum { /* rsrc3, of processors with accumulation registers */

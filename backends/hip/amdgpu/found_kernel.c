@@ -75,6 +75,8 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	if ((app->descriptor.rsrc2 & HIP_USER_SGPRS) >> HIP_USER_SGPRS_SHIFT > HIP_MAX_USER_SGPRS)
 		return hip_refuse(diag, "its descriptor asks for more scalar registers than a wave begins with");
+	if (app->descriptor.rsrc2 & HIP_EXCEPTIONS)
+		return hip_refuse(diag, "its descriptor asks for exceptions of arithmetic, and a probe's would be taken for its own");
 	app->address = kd.st_value + app->descriptor.entry;
 	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
