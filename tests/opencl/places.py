@@ -14,8 +14,8 @@ random:SEED:N:OBJECT with the programs of that object alone (places, places-line
 its seed, which is a fifth of the work. CLANG may be a folder with modules of
 them, SEED-N.spv, where no clang is. A key with -il or -source behind it is for that form alone.
 Intel's compiler for CPUs, where it makes vectors, loses stores to a private array at an index that is one of two, with programs or
-without (places/lost.cl). A difference is its own, and a SKIP, where it does so in that case natively; the kernels that
-differ have such a store to an array p; and without vectors they are the same."""
+without (places/lost.cl); PoCL's, at one that is computed (places/lost-pocl.cl). A difference is the runtime's own, and a SKIP, where it
+does so in that case natively; the kernels that differ have such a store to an array p; and without vectors they are the same."""
 import functools
 import json
 import os
@@ -35,7 +35,8 @@ KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all",
          "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch", "call", "call_exit", "call.sum", "call_exit.sum", "call_exit.scaled",
          "call_exit.pair", "block_end", "mem.capture"]
 TURNS = ["places", "places-sync", "places-ends", "places-call", "places-insn" if sys.argv[3] == "il" else "places-line"]
-SCALAR = {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"} # Intel's, no vectors
+SCALAR = {"intel": {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}, "pocl": {"POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}} # no vectors
+LOSES = {"intel": ("lost.cl", r"^\s*p\[[^\n]*\?[^\n]*\] \^?= "), "pocl": ("lost-pocl.cl", r"^\s*p\[[^\n]*\w[^\n]*\] = ")}
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
@@ -154,25 +155,25 @@ def random_case(asked, where):
 
 @functools.cache
 def vectors_lose():
-    lost = [f"{here}/cl-case", "lost.cl"]
+    lost = [f"{here}/cl-case", LOSES[device][0]]
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "places")
-    return run(lost, cwd=folder).stdout != run(lost, SCALAR, cwd=folder).stdout
+    return run(lost, {"POCL_KERNEL_CACHE": "0"}, cwd=folder).stdout != run(lost, SCALAR[device], cwd=folder).stdout != ""
 
 
-def stores_by_choice(text, kernel):
-    """To its private array p, at an index with ?:."""
+def may_lose(text, kernel):
+    """Has it such a store to its private array p?"""
     body = re.search(rf"^__kernel void {kernel}\(.*?^}}", text, re.M | re.S)
-    return body and re.search(r"^\s*p\[[^\n]*\?[^\n]*\] \^?= ", body[0], re.M)
+    return body and re.search(LOSES[device][1], body[0], re.M)
 
 
 def is_lost(text, app, object_, folder, where, native, out):
     """Is what differs that of vectors that lose stores?"""
     native, out = native.splitlines(), out.splitlines()
     differ = {line.split()[0] for line, other in zip(native, out) if line != other}
-    if device != "intel" or len(native) != len(out) or not vectors_lose() or not all(stores_by_choice(text, k) for k in differ):
+    if len(native) != len(out) or not vectors_lose() or not all(may_lose(text, k) for k in differ):
         return False
-    scalar, report, _ = probed(app, object_, folder, where, "--no-cache", more=SCALAR)
-    return scalar == run(app, SCALAR, cwd=folder).stdout != "" and all(k["probed"] for k in report["kernels"] if k["name"] in differ)
+    scalar, report, _ = probed(app, object_, folder, where, "--no-cache", more=SCALAR[device])
+    return scalar == run(app, SCALAR[device], cwd=folder).stdout != "" and all(k["probed"] for k in report["kernels"] if k["name"] in differ)
 
 
 def as_source(file, folder, out):
@@ -213,7 +214,7 @@ def check(path, where):
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
         if out != native.stdout and is_lost(text, app, object_, folder, where, native.stdout, out):
-            skip(f"{name}: the output is the same with {object_}", "the runtime's vectors lose stores, see lost.cl")
+            skip(f"{name}: the output is the same with {object_}", f"the runtime's vectors lose stores, see {LOSES[device][0]}")
         elif out != native.stdout and path.startswith(where) and as_source(file, folder, out):
             skip(f"{name}: the output is the same with {object_}", "the runtime makes something else of the module without probes")
         else:
