@@ -7,10 +7,12 @@ names, at all instructions and lines, and at all places that there are, as do so
 same words must come out, and what named.bpf.c added up at each place is what the lines say behind //=: KIND:PATTERN (@: the
 line's number), and for lane i of the launch, l of its group, on, the lanes that come (all), turns, how often at most, of which t
 is the number, a to d, the operands (any: not looked at), and mark. A line of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group"""
+  // launch X Y Z BX BY BZ   threads in all, and of a group
+  // refused PLACES: WHY     no twin can be made with programs there, and the reason holds these words
+  // only GFX...             where it is compiled"""
 import re
 
-from amd import each, make, ok, ran, run, shape
+from amd import each, line, make, ok, ran, run, shape
 
 WORDS = ['lanes', 'ids', 'line', 'a', 'b', 'c', 'd', 'mark']
 ALL = 'entry,exit,block_begin,block_end,mem.all,mem_before.all,atomic,barrier,barrier_exit,branch,insn:*,line:*,mark:*'
@@ -59,7 +61,11 @@ def check(name, base, where, want, size):
 
 def case(name, base, text):
     wants = expected(text, shape(text))
-    for pattern, want in {**wants, **({'insn:*': None, 'line:*': None} if wants else {}), ALL: None}.items():
+    refused, _, why = (line(text, 'refused') or '').partition(': ')
+    if refused:
+        make(f'{name} {refused}', base, refused, why)
+    everything = {} if refused else {**({'insn:*': None, 'line:*': None} if wants else {}), ALL: None}
+    for pattern, want in {**wants, **everything}.items():
         check(f"{name} {'everything' if pattern == ALL else pattern}", base, pattern, want, shape(text))
 
 

@@ -17,6 +17,8 @@ struct hip_registers hip_live_used(const struct hip_found *app)
 		r.accum = accum;
 	if (!app->isa->accum && app->meta.vgprs && vector < r.vector)
 		r.vector = vector;
+	r.accum = max(r.accum, app->code.accum);
+	r.vector = max(r.vector, app->code.vector);
 	return r;
 }
 
