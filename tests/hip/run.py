@@ -219,6 +219,12 @@ def asked_for(folder):
         made = call(twin, gfx, path, probe, 'k', where, path + '.twin')
         ok(made.stdout.startswith('refused') == bool(why) and why in made.stdout,
            f'the descriptor asks for {name}, {gfx}: {"refused" if why else "a twin"}', made.stdout + made.stderr)
+    struct.pack_into('<I', image, at, word)
+    struct.pack_into('<I', image, at - 52, 0xffffffff) # group_size
+    with open(path, 'wb') as f:
+        f.write(image)
+    made = call(twin, gfx, path, probe, 'k', 'block_end', path + '.twin')
+    ok("uses all of a group's memory" in made.stdout, f'a group of 4 GiB, {gfx}: its waves are not counted', made.stdout + made.stderr)
 
 
 HOSTILE = '''

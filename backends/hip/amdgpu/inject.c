@@ -259,7 +259,7 @@ static int count_waves(const struct hip_found *app, struct hip_draft *draft, str
 		return 0;
 	if (app->isa->accum && draft->twin.rsrc3 & HIP_SPLIT_GROUPS)
 		return hip_refuse(diag, "its groups are split over several processors, which share no memory to count their waves in");
-	if (size > HIP_MAX_GROUP - HIP_STUB_GROUP_BYTES)
+	if (draft->twin.group_size > HIP_MAX_GROUP - HIP_STUB_GROUP_BYTES)
 		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count its waves in");
 	hip_descriptor_join(&draft->twin, &packet);
 	draft->twin.group_size = size + HIP_STUB_GROUP_BYTES;
