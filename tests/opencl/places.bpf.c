@@ -4,7 +4,8 @@
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
  * ENDS: how often lanes enter and leave a block before it begins and before it ends; BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
  * MARK: marks alone, whose values are told; LINES: lines alone; INSNS: instructions by their names, with the first three operands
- * (pointers as offsets), and all of them; CALLS: functions that are called and that return, with two arguments and what they return. */
+ * (pointers as offsets), and all of them; CALLS: functions that are called and that return, with two arguments and what they return;
+ * PLAIN: accesses counted, of which nothing is asked. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -155,6 +156,16 @@ static __always_inline int comes(struct gpubpf_ctx *ctx, __u32 kind)
 
 SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return comes(ctx, 13); }
 SEC("gpu/line/begin.cl:5") int one(struct gpubpf_ctx *ctx) { return comes(ctx, 14); }
+#elif defined(PLAIN)
+SEC("gpu/mem/*") int plain(struct gpubpf_ctx *ctx)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + 31;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (t)
+		__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	return 0;
+}
 #elif defined(END)
 SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx)
 {

@@ -33,7 +33,7 @@ from tap import ok, plan, ran, skip, skip_all
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one", "insn", "insn.fmul", "insn.select",
          "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch", "call", "call_exit", "call.sum", "call_exit.sum", "call_exit.scaled",
-         "call_exit.pair", "block_end", "mem.capture"]
+         "call_exit.pair", "block_end", "mem.capture", "mem.plain"]
 TURNS = ["places", "places-sync", "places-ends", "places-call", "places-insn" if sys.argv[3] == "il" else "places-line"]
 SCALAR = {"intel": {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}, "pocl": {"POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}} # no vectors
 LOSES = {"intel": ("lost.cl", r"^\s*p\[[^\n]*\?[^\n]*\] \^?= "), "pocl": ("lost-pocl.cl", r"^\s*p\[[^\n]*\w[^\n]*\] = ")}
@@ -84,7 +84,7 @@ def told_of(report):
 
 def kinds_of(object_):
     return {"places": lambda kind: kind.startswith("mem"), "places-late": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind not in ("end", "mark", "line") and not kind.startswith("mem"),
-            "places-ends": lambda kind: kind.startswith("block"), "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-insn": lambda kind: kind.startswith("insn"), "places-call": lambda kind: kind.startswith("call"), "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
+            "places-ends": lambda kind: kind.startswith("block"), "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-insn": lambda kind: kind.startswith("insn"), "places-plain": lambda kind: kind == "mem.plain", "places-call": lambda kind: kind.startswith("call"), "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -204,6 +204,7 @@ def check(path, where):
     objects += ["places-mark"] * (" mark " in text)
     objects += ["places-insn"] * (form == "il" and (" insn " in text or path.startswith(where)))
     objects += ["places-ends"] * (" block_end " in text or path.startswith(where))
+    objects += ["places-plain"] * (" mem.plain " in text)
     objects += ["places-call"] * (" call " in text or path.startswith(where))
     objects += ["places-line"] * (" line " in text or (form == "source" and path.startswith(where)))
     objects += ["places-end"] * (" end threads" in text)
@@ -229,7 +230,7 @@ def check(path, where):
         ok(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
         for kernel, sums in told_of(report).items():
             for kind in (k for k, v in sums.items() if v["accesses"]):
-                ran("spirv" if form == "il" else "wrap", kind if kind.startswith("mem") else kind.split(".")[0])
+                ran("spirv" if form == "il" else "wrap", kind.removesuffix(".plain") if kind.startswith("mem") else kind.split(".")[0])
         for place in ("entry", "exit") if object_ == "places-ends" else ():
             ran("spirv" if form == "il" else "wrap", place)
         for kernel, sums in told_of(report).items():

@@ -47,7 +47,7 @@ static void keep_result(struct spv_called *c, struct spv_fill *f)
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
 
 	if (t && (t->op == SpvOpTypeStruct || t->op == SpvOpTypeArray) && gpubpf_spv_layout(m, type, &c->size, &align))
-		c->result_bytes = spv_new_bytes(f, type, &c->result);
+		c->result_bytes = spv_new_bytes(f, type, c->size, &c->result);
 }
 
 static int add(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)

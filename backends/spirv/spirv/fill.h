@@ -18,8 +18,8 @@ struct spv_fill {
 
 /* A variable for an environment with the words behind it; returns the pointer. */
 uint32_t spv_new_env(struct spv_fill *f);
-/* A variable of a type; returns a pointer to its bytes. */
-uint32_t spv_new_bytes(struct spv_fill *f, uint32_t type, uint32_t *variable);
+/* A variable of a type of that size; returns a pointer to its bytes. */
+uint32_t spv_new_bytes(struct spv_fill *f, uint32_t type, uint32_t size, uint32_t *variable);
 /* Store the arguments that programs read, and where the bytes are that helper 520 does. */
 void spv_fill_args(struct spv_fill *f);
 /* Bytes from one place of private memory to another. */
