@@ -188,6 +188,10 @@ void clread_list_functions(struct reader *r)
 		r->unit->function[i] = r->function[i].source;
 		r->unit->function[i].callee = r->function[i].callee;
 		r->unit->function[i].ncallees = r->function[i].ncallees;
+		r->unit->function[i].local = r->function[i].flags & GPUBPF_KINFO_LOCAL;
 		r->unit->nfunctions++;
 	}
+	for (uint32_t i = 0; i < r->unit->nfunctions; i++)
+		for (uint32_t k = 0; k < r->function[i].ncallees; k++)
+			r->unit->function[r->function[i].callee[k]].called = true;
 }

@@ -78,7 +78,8 @@ struct gpubpf_cl_kernel;
 /* a function of the source, kernels too */
 struct gpubpf_cl_function {
 	const char *name;
-	bool kernel;
+	bool kernel, called;       /* called: by another function, or kernel */
+	bool local;                /* it has local memory of its own or of what it calls: no other function may have its text */
 	/* where places of functions are asked for: its parameters, as a kernel's are; what it returns, of a type by that name,
 	 * NULL: nothing */
 	const struct gpubpf_cl_kernel *signature;

@@ -140,8 +140,6 @@ static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struc
 	}
 }
 
-#define CALLS_KERNEL "it calls %.80s, which is a kernel with places of its own"
-
 /* Each function with places must be one whose text can be copied, and whose calls can be renamed. */
 static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
@@ -158,8 +156,9 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its text once more, "
 					       "which a macro or a header makes, or which has directives that must not be "
 					       "read twice (#define, #include)", f->name);
-		if (f->kernel && i != w->kernel->function)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, CALLS_KERNEL, f->name);
+		if (f->local && i != w->kernel->function)
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls %.80s, a kernel with local memory, "
+					       "which no copy of it could have", f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
 			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
 			    (w->copied[f->event[e].function] || w->called[f->event[e].function].sites))
@@ -168,18 +167,6 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 						       unit->function[f->event[e].function].name, f->event[e].unseen,
 						       f->event[e].line);
 	}
-	return 0;
-}
-
-/* What a kernel that is called by another has inside is that one's too, where its text is not copied. */
-static int check_kernels(const struct gpubpf_cl_unit *unit, uint32_t function, const bool *reached, const struct gpubpf_inserting *at,
-			 struct gpubpf_diag *why)
-{
-	for (uint32_t i = 0; i < unit->nfunctions; i++)
-		if (i != function && reached[i] && unit->function[i].kernel && gpubpf_all_inserted(at, why) < 0) {
-			gpubpf_diag_init(why);
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, CALLS_KERNEL, unit->function[i].name);
-		}
 	return 0;
 }
 
@@ -200,8 +187,6 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (reached[i])
 			err = draft_function(draft, unit, i, i == function, at, w, why);
-	if (!err)
-		err = check_kernels(unit, function, reached, at, why);
 	spread(unit, reached, w);
 	if (!err && !w->copied[function]) {
 		w->places = NULL;

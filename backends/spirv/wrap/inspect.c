@@ -22,9 +22,10 @@ struct list {
 	uint32_t *callee;
 };
 
+/* As a function; a kernel that others call is one besides. */
 static bool is_listed(const struct gpubpf_cl_function *f)
 {
-	return !f->kernel && f->name && f->name[0];
+	return (!f->kernel || f->called) && f->name && f->name[0];
 }
 
 /* Bytes of the names of a function's places. */
@@ -51,10 +52,12 @@ static int make_room(struct list *l)
 			params += unit->kernel[k].info.nparams;
 		}
 		for (uint32_t f = 0; f < unit->nfunctions; f++) {
-			places += gpubpf_cl_places(&unit->function[f], l->places, NULL) + 2;
+			uint32_t times = 1 + (unit->function[f].kernel && unit->function[f].called);
+
+			places += times * gpubpf_cl_places(&unit->function[f], l->places, NULL) + 2;
 			params += unit->function[f].signature ? unit->function[f].signature->info.nparams : 0;
-			callees += unit->function[f].ncallees;
-			names += names_of(l, &unit->function[f]);
+			callees += times * unit->function[f].ncallees;
+			names += times * names_of(l, &unit->function[f]);
 		}
 	}
 	l->infos = calloc(1, kernels * sizeof(*l->infos) + places * sizeof(*l->place) + params * sizeof(*l->param) +
@@ -68,11 +71,11 @@ static int make_room(struct list *l)
 	return 0;
 }
 
-static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function *f, const struct cl_place *place)
+static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function *f, const struct cl_place *place, bool function)
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
-	if (l->none || gpubpf_cl_hidden(f, place))
+	if (l->none || gpubpf_cl_hidden(f, place) || (function && f->local))
 		to.operands |= GPUBPF_GIVES_NOTHING;
 	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);
@@ -92,7 +95,7 @@ static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = 0; i < n; i++)
 			if (places[i].kind == kind)
-				to->places[to->nplaces++] = named(l, f, &places[i]);
+				to->places[to->nplaces++] = named(l, f, &places[i], to->flags & GPUBPF_KINFO_FUNCTION);
 	free(places);
 	l->place += to->nplaces;
 	return 0;
@@ -151,14 +154,11 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 	return add_places(l, f, to);
 }
 
-/* Where in the list a unit's function is, whose first is kernels' `base`; UINT32_MAX: it is not in it. */
+/* Where in the list a unit's function is as one, behind the kernels, the first at `base`; UINT32_MAX: it is not in it. */
 static uint32_t index_of(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
 {
 	uint32_t at = base + unit->nkernels;
 
-	for (uint32_t k = 0; k < unit->nkernels; k++)
-		if (unit->kernel[k].function == function)
-			return base + k;
 	if (!is_listed(&unit->function[function]))
 		return UINT32_MAX;
 	for (uint32_t f = 0; f < function; f++)
@@ -166,10 +166,9 @@ static uint32_t index_of(const struct gpubpf_cl_unit *unit, uint32_t function, u
 	return at;
 }
 
-static void add_callees(struct list *l, const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
+static void add_callees(struct list *l, const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t at, uint32_t base)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
-	uint32_t at = index_of(unit, function, base);
 
 	if (at == UINT32_MAX)
 		return;
@@ -195,8 +194,11 @@ static int list_unit(struct list *l, uint32_t part)
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
 		if (is_listed(&unit->function[f]))
 			err = add_function(l, &unit->function[f]);
+	for (uint32_t k = 0; k < unit->nkernels && !err; k++)
+		if (unit->kernel[k].function < unit->nfunctions)
+			add_callees(l, unit, unit->kernel[k].function, base + k, base);
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
-		add_callees(l, unit, f, base);
+		add_callees(l, unit, f, index_of(unit, f, base), base);
 	return err;
 }
 

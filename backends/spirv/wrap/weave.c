@@ -674,7 +674,10 @@ void gpubpf_weave_head(const struct gpubpf_weave *w, uint32_t function, FILE *ou
 	const struct gpubpf_cl_function *f = &w->unit->function[function];
 	const char *text = w->source->text;
 
-	fwrite(text + f->start, 1, f->name_at - f->start, out);
+	if (f->kernel)
+		fprintf(out, "static void ");
+	else
+		fwrite(text + f->start, 1, f->name_at - f->start, out);
 	gpubpf_weave_copy_name(w, function, out);
 	fprintf(out, "(__private struct gpubpf_at *gpubpf_at");
 	if (!takes_nothing(text, f->params, f->params_end)) {

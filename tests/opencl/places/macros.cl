@@ -147,17 +147,3 @@ __kernel void gives_names(__global int *a, __global int *b)
 
 	b[i] = BOTH(AT, i) * 2;
 }
-
-__kernel void inner(__global int *a)
-{
-	a[get_global_id(0)] += 3;
-}
-
-__kernel void of_kernels(__global int *a)
-{
-	inner(a);
-}
-//@ run: inner 64 32 buf:256
-//@ run: of_kernels 64 32 buf:256
-//@ refuses: of_kernels mem it calls inner, which is a kernel
-//@ refuses: of_kernels branch it calls inner, which is a kernel
