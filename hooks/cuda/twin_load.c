@@ -413,13 +413,14 @@ static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struc
 	CUresult error = find_kernel(m, t, what);
 	int err;
 
-	if (error && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
+	if (error && m->text && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
 		err = compile_after_all(m, why);
 		if (err < 0)
 			return err;
 		error = find_kernel(m, t, what);
 	}
-	if (!error && m->compiled_by == GPUBPF_BY_RUNTIME && cuda_next.cuFuncGetAttribute && m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
+	if (!error && m->text && m->compiled_by == GPUBPF_BY_RUNTIME && cuda_next.cuFuncGetAttribute &&
+	    m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
 		error = keep_blocks(m, t, what);
 	free(m->text);
 	m->text = NULL;
