@@ -180,14 +180,14 @@ static int verify(struct low *l, const char *doing)
 	return 0;
 }
 
-static void attribute(struct low *l, LLVMValueRef fn, const char *name, bool set)
+void low_attribute(struct low *l, LLVMValueRef fn, LLVMAttributeIndex at, const char *name)
 {
-	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+	LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+}
 
-	if (set)
-		LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
-	else
-		LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
+static void remove_attribute(LLVMValueRef fn, const char *name)
+{
+	LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName(name, strlen(name)));
 }
 
 static bool exported(const struct low *l, const char *name)
@@ -224,12 +224,12 @@ static int link_library(struct low *l)
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 		if (stays_apart(l, fn))
 			continue;
-		attribute(l, fn, "noinline", false);
-		attribute(l, fn, "optnone", false);
+		remove_attribute(fn, "noinline");
+		remove_attribute(fn, "optnone");
 		if (l->target->inline_all || low_shared_once(fn))
-			attribute(l, fn, "alwaysinline", true);
+			low_attribute(l, fn, LLVMAttributeFunctionIndex, "alwaysinline");
 		else if (l->job->caps->bits & GPUBPF_CAP_X86)
-			attribute(l, fn, "noinline", true);
+			low_attribute(l, fn, LLVMAttributeFunctionIndex, "noinline");
 	}
 	return 0;
 }

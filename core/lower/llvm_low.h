@@ -93,6 +93,8 @@ struct low_frame {
 LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type);
 /* Call it; integers are cut or zero-extended to what it takes. NULL if it has no result or failed. */
 LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args, unsigned n);
+/* An attribute without a value: of the function (LLVMAttributeFunctionIndex), or of its parameter at - 1. */
+void low_attribute(struct low *l, LLVMValueRef fn, LLVMAttributeIndex at, const char *name);
 LLVMValueRef low_const(struct low *l, uint64_t v);      /* i64 */
 LLVMValueRef low_const32(struct low *l, uint32_t v);
 LLVMTypeRef low_int(struct low *l, unsigned bytes);

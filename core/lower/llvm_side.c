@@ -5,18 +5,9 @@
  * which low_taking_now() answers when LLVM has put both comparisons into one place: there by %gpubpf_side, which the injector
  * declares at each place that has it, the lanes that go the way of this one; elsewhere by the lanes.
  */
-#include <string.h>
-
 #include "llvm_low.h"
 
 #define ASKS "gpubpf_taking"
-
-static void add_attribute(struct low *l, LLVMValueRef fn, const char *name)
-{
-	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-
-	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0)); /* memory: none */
-}
 
 LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
 {
@@ -25,9 +16,9 @@ LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
 
 	if (!fn) {
 		fn = LLVMAddFunction(l->mod, ASKS, type);
-		add_attribute(l, fn, "memory");
-		add_attribute(l, fn, "nounwind");
-		add_attribute(l, fn, "willreturn");
+		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory"); /* none */
+		low_attribute(l, fn, LLVMAttributeFunctionIndex, "nounwind");
+		low_attribute(l, fn, LLVMAttributeFunctionIndex, "willreturn");
 	}
 	return LLVMBuildCall2(l->b, type, fn, args, 2, "");
 }

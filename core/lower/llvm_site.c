@@ -8,20 +8,12 @@
 #include "ctx.h"
 #include "llvm_low.h"
 
-static void param_attribute(struct low *l, LLVMValueRef fn, unsigned param, const char *name)
-{
-	unsigned kind = LLVMGetEnumAttributeKindForName(name, __builtin_strlen(name));
-
-	LLVMAddAttributeAtIndex(fn, param + 1, LLVMCreateEnumAttribute(l->ctx, kind, 0));
-}
-
 /* In line, but for functions of the one kernel, of which there are so many. */
 static void keep_apart(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
-	unsigned kind = LLVMGetEnumAttributeKindForName(how, strlen(how));
 
-	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
+	low_attribute(l, fn, LLVMAttributeFunctionIndex, how);
 }
 
 static LLVMValueRef declare_site(struct low *l, uint32_t site)
@@ -36,8 +28,8 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	if (l->opts->one_kernel) /* which calls it, and nothing else does */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 	keep_apart(l, fn);
-	param_attribute(l, fn, 0, "noalias");
-	param_attribute(l, fn, 0, "readonly");
+	low_attribute(l, fn, 1, "noalias");
+	low_attribute(l, fn, 1, "readonly");
 	LLVMSetValueName2(LLVMGetParam(fn, 0), "env", 3);
 	return fn;
 }
