@@ -25,11 +25,12 @@ DIGEST = 32
 AT_KEY, TEN = DIGEST + 8 + 4, 10  # behind what says what the file is, and the key's length
 
 
-def run(*command, cache=cache, expect=0):
+def run(*command, cache=cache, expect=0, setting=None):
     """What it printed, and how many programs of source were made meanwhile."""
     open(sources, "w", encoding="utf-8").close()
     env = dict(os.environ, OCL_ICD_VENDORS=icd, XDG_CACHE_HOME=cache, XDG_RUNTIME_DIR=work.name, NDSOURCES=sources,
                OPENCL_LAYERS=f"{build}/tests/tools/libndcount.so")
+    env.update(setting or {})
     env.setdefault("POCL_CACHE_DIR", f"{work.name}/pocl")
     got = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     ok(got.returncode == expect, f"exit status {expect}", got.returncode, got.stderr)
@@ -77,6 +78,10 @@ ok(stat.S_IMODE(os.stat(kept()).st_mode) == 0o600, "for its user alone")
 ok(stat.S_IMODE(os.stat(os.path.dirname(kept())).st_mode) == 0o700, "in a folder of his own")
 again, made = opened()
 ok(made == 0 and again == first, "then none is, and the device is the same", made, again)
+other = {"CL_CONFIG_CPU_TARGET_ARCH": "corei7"} if runtime == "intel" else {"POCL_WORK_GROUP_METHOD": "loops"}
+for how, there in ((other, 0), (None, 0), (other, 1), (None, 1)):
+    out, made = opened(cache=f"{work.name}/settings", setting=how)
+    ok(made == 1 - there, f"{how or 'no setting'}: it is {'there' if there else 'made'}", made, out)
 whole = content()
 put(whole[:len(whole) // 2])
 is_made_anew("half of it")
