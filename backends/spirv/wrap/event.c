@@ -8,12 +8,6 @@
 
 /* -- the tree -- */
 
-struct children {
-	struct reader *r;
-	CXCursor *list;
-	uint32_t n;
-};
-
 static enum CXChildVisitResult add_child(CXCursor c, CXCursor parent, CXClientData data)
 {
 	struct children *children = data;
@@ -25,7 +19,7 @@ static enum CXChildVisitResult add_child(CXCursor c, CXCursor parent, CXClientDa
 	return CXChildVisit_Continue;
 }
 
-static void children_of(struct walk *w, CXCursor c, struct children *children)
+void clread_children_of(struct walk *w, CXCursor c, struct children *children)
 {
 	*children = (struct children){ .r = w->r };
 	clang_visitChildren(c, add_child, children);
@@ -350,7 +344,7 @@ static void walk_children(struct walk *w, const struct node *n, enum want want)
 {
 	struct children children;
 
-	children_of(w, n->cursor, &children);
+	clread_children_of(w, n->cursor, &children);
 	for (uint32_t i = 0; i < children.n; i++)
 		clread_walk(w, children.list[i], n, want);
 }
@@ -415,7 +409,7 @@ static bool is_known(CXCursor c)
 	return known;
 }
 
-static void add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form)
+void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form)
 {
 	struct node condition = clread_node_of(w, c, n, VALUE);
 	struct cl_event *e;
@@ -427,7 +421,7 @@ static void add_condition(struct walk *w, CXCursor c, const struct node *n, enum
 		clread_add_part(e, &condition.range, form == CLREAD_SWITCH ? clread_type_name(w->r, type_of(c)) : "int");
 }
 
-static void add_unseen_condition(struct walk *w, const struct node *n, const char *why)
+void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_CONDITION, n);
 
@@ -440,11 +434,11 @@ static void walk_binary(struct walk *w, const struct node *n)
 	enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(n->cursor);
 	struct children children;
 
-	children_of(w, n->cursor, &children);
+	clread_children_of(w, n->cursor, &children);
 	if (children.n != 2)
 		return;
 	if (op == CXBinaryOperator_LAnd || op == CXBinaryOperator_LOr)
-		add_condition(w, children.list[0], n, CLREAD_CONDITION);
+		clread_add_condition(w, children.list[0], n, CLREAD_CONDITION);
 	if (op == CXBinaryOperator_Assign)
 		walk_store(w, n, children.list[0], &children.list[1]);
 	else if (clang_getCursorKind(n->cursor) == CXCursor_CompoundAssignOperator)
@@ -476,9 +470,9 @@ static void walk_chosen(struct walk *w, const struct node *n)
 {
 	struct children children;
 
-	children_of(w, n->cursor, &children);
+	clread_children_of(w, n->cursor, &children);
 	if (children.n)
-		add_condition(w, children.list[0], n, CLREAD_CONDITION);
+		clread_add_condition(w, children.list[0], n, CLREAD_CONDITION);
 	for (uint32_t i = 0; i < children.n; i++)
 		clread_walk(w, children.list[i], n, i ? n->want : VALUE);
 }
@@ -499,7 +493,7 @@ static void walk_several(struct walk *w, const struct node *n)
 	struct children children;
 	uint32_t i = 0, end;
 
-	children_of(w, n->cursor, &children);
+	clread_children_of(w, n->cursor, &children);
 	end = children.n;
 	clread_without_constants(w, n, &i, &end);
 	for (; i < end; i++)
@@ -514,7 +508,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 
 	if (clang_Cursor_isNull(child)) {
 		if (clread_has_no_middle(w->r->source->text, &n->range))
-			add_unseen_condition(w, n, "a condition without a middle");
+			clread_add_unseen_condition(w, n, "a condition without a middle");
 		walk_several(w, n);
 		return;
 	}
@@ -539,112 +533,12 @@ static void walk_typed(struct walk *w, const struct node *n)
 {
 	struct children children;
 
-	children_of(w, n->cursor, &children);
+	clread_children_of(w, n->cursor, &children);
 	if (children.n)
 		clread_walk(w, children.list[children.n - 1], n, VALUE);
 }
 
-/* -- statements -- */
-
-/* Where the semicolons of a for are; false: a macro makes them. */
-static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
-{
-	CXToken *tokens = NULL;
-	unsigned count = 0, line, column, offset, found = 0;
-	int depth = 0;
-
-	clang_tokenize(w->r->tu, clang_getCursorExtent(n->cursor), &tokens, &count);
-	for (unsigned i = 0; i < count && found < 2; i++) {
-		const char *text = clread_text(w->r, clang_getTokenSpelling(w->r->tu, tokens[i]));
-		CXFile file;
-
-		depth += !strcmp(text, "(") - !strcmp(text, ")");
-		if (strcmp(text, ";") || depth != 1)
-			continue;
-		clang_getFileLocation(clang_getTokenLocation(w->r->tu, tokens[i]), &file, &line, &column, &offset);
-		at[found++] = offset;
-	}
-	clang_disposeTokens(w->r->tu, tokens, count);
-	return found == 2 && n->range.exact;
-}
-
-/* What stands between its semicolons is its condition, if anything does. */
-static void walk_for(struct walk *w, const struct node *n)
-{
-	struct children children;
-	size_t at[2];
-	bool known = find_semicolons(w, n, at);
-
-	if (!known)
-		add_unseen_condition(w, n, "the condition of a loop that a macro makes");
-	children_of(w, n->cursor, &children);
-	for (uint32_t i = 0; i < children.n; i++) {
-		struct cl_range range = clread_range(w->r, clang_getCursorExtent(children.list[i]), &n->range, false);
-		bool condition = known && range.start > at[0] && range.end <= at[1];
-
-		if (condition)
-			add_condition(w, children.list[i], n, CLREAD_CONDITION);
-		if (i + 1 == children.n)
-			clread_walk_line(w, children.list[i], n, false);
-		clread_walk(w, children.list[i], n, condition ? VALUE : NOTHING);
-	}
-}
-
-/* Statements, one after the other. */
-static void walk_statements(struct walk *w, const struct node *n)
-{
-	struct children children;
-
-	children_of(w, n->cursor, &children);
-	for (uint32_t i = 0; i < children.n; i++) {
-		clread_walk_line(w, children.list[i], n, false);
-		clread_walk(w, children.list[i], n, NOTHING);
-	}
-}
-
-/* GNU C's ({ }), whose value is that of its last statement, if that is an expression. */
-static void walk_statement_expression(struct walk *w, const struct node *n)
-{
-	struct node block = clread_node_of(w, clread_only_child(n->cursor), n, NOTHING);
-	struct children children;
-	bool value;
-
-	children_of(w, block.cursor, &children);
-	for (uint32_t i = 0; i < children.n; i++) {
-		value = i + 1 == children.n && clang_isExpression(clang_getCursorKind(children.list[i]));
-		clread_walk_line(w, children.list[i], &block, value);
-		clread_walk(w, children.list[i], &block, value ? n->want : NOTHING);
-	}
-}
-
-/* The first, or of do the last, of its parts is its condition. */
-static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorKind kind)
-{
-	struct children children;
-	uint32_t which;
-
-	children_of(w, n->cursor, &children);
-	which = kind == CXCursor_DoStmt ? children.n - 1 : 0;
-	for (uint32_t i = 0; i < children.n; i++) {
-		if (i == which)
-			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
-		else
-			clread_walk_line(w, children.list[i], n, false);
-		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
-	}
-}
-
-/* Nothing of a case's number is evaluated. */
-static void walk_case(struct walk *w, const struct node *n)
-{
-	struct children children;
-
-	children_of(w, n->cursor, &children);
-	if (!children.n)
-		return;
-	clread_walk_line(w, children.list[children.n - 1], n, false);
-	clread_walk(w, children.list[children.n - 1], n, NOTHING);
-}
+/* -- variables and blocks -- */
 
 static void walk_variable(struct walk *w, const struct node *n)
 {
@@ -703,9 +597,6 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 	case CXCursor_StaticAssert: case CXCursor_EnumDecl: case CXCursor_StructDecl: case CXCursor_UnionDecl:
 	case CXCursor_TypedefDecl: case CXCursor_FunctionDecl:
 		return;
-	case CXCursor_StmtExpr:
-		walk_statement_expression(w, &n);
-		return;
 	case CXCursor_CStyleCastExpr: case CXCursor_CompoundLiteralExpr:
 		walk_typed(w, &n);
 		return;
@@ -718,24 +609,9 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 	case CXCursor_VarDecl:
 		walk_variable(w, &n);
 		return;
-	case CXCursor_ForStmt:
-		walk_for(w, &n);
-		return;
-	case CXCursor_DoStmt:
-		if (!clread_walk_mark(w, &n))
-			walk_controlled(w, &n, kind);
-		return;
-	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_SwitchStmt:
-		walk_controlled(w, &n, kind);
-		return;
-	case CXCursor_CaseStmt:
-		walk_case(w, &n);
-		return;
-	case CXCursor_CompoundStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
-		walk_statements(w, &n);
-		return;
 	default:
-		walk_children(w, &n, VALUE);
+		if (!clread_walk_statement(w, &n))
+			walk_children(w, &n, VALUE);
 	}
 }
 
@@ -801,7 +677,7 @@ void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_functio
 
 	if (!f->end)
 		w.unseen = "code that a macro or a header makes";
-	children_of(&w, function, &children);
+	clread_children_of(&w, function, &children);
 	for (uint32_t i = 0; i < children.n; i++)
 		if (clang_getCursorKind(children.list[i]) == CXCursor_CompoundStmt)
 			clread_walk(&w, children.list[i], NULL, NOTHING);

@@ -22,6 +22,13 @@ struct walk {
 	bool constant;             /* it is the value of an integer that is const, which arrays may be as long as */
 };
 
+struct children {
+	struct reader *r;
+	CXCursor *list;
+	uint32_t n;
+};
+
+void clread_children_of(struct walk *w, CXCursor c, struct children *children);
 /* The null cursor: it has none, or more. */
 CXCursor clread_only_child(CXCursor c);
 /* The null cursor: it has none. */
@@ -34,6 +41,9 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 /* One more part, with the type of the variable that keeps it, NULL: none does. "": it cannot be named. */
 void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type);
 void clread_set_type(struct cl_event *e, const char *type);
+/* c, a part of n, decides where control goes; or what does cannot be seen. */
+void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form);
+void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why);
 /* An access of an lvalue of that type. */
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* What might touch any memory, and be a barrier. */
@@ -52,6 +62,8 @@ uint32_t clread_align_of(CXCursor lvalue);
 bool clread_walk_mark(struct walk *w, const struct node *n);
 /* event_line.c: of a statement, or an expression in its place that is asked for its value. */
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
+/* event_statement.c; false: it is none that has an order or a condition of its own. */
+bool clread_walk_statement(struct walk *w, const struct node *n);
 /* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 
