@@ -85,7 +85,7 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 static int validate(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		    const struct gpubpf_twin_piece *piece, struct gpubpf_diag *diag)
 {
-	if ((!GPUBPF_VALIDATE && !req->opts.validate) || req->opts.text)
+	if (!req->opts.validate || req->opts.text)
 		return 0;
 	return target->ops->validate(piece, req->job.caps, diag);
 }
@@ -286,6 +286,8 @@ static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 
 	if (!err && req.kind != packet->type)
 		err = -EBADMSG;
+	if (!err && GPUBPF_VALIDATE)
+		req.opts.validate = true;
 	if (!err)
 		err = find_image(s, &req.image);
 	if (!err)

@@ -95,3 +95,24 @@ bool wrap_loose_math(const struct wrap_image *p)
 			return true;
 	return gpubpf_cl_loose_math(p->parts.link_options);
 }
+
+static const struct gpubpf_cl_kernel *find_kernel(const struct gpubpf_cl_unit *unit, const char *name)
+{
+	for (uint32_t k = 0; k < unit->nkernels; k++)
+		if (!strcmp(unit->kernel[k].info.name, name))
+			return &unit->kernel[k];
+	return NULL;
+}
+
+const char *wrap_wrong(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin)
+{
+	const size_t prefix = strlen(GPUBPF_TWIN_PREFIX);
+	const struct gpubpf_cl_kernel *of;
+
+	if (strncmp(twin->name, GPUBPF_TWIN_PREFIX, prefix))
+		return NULL;
+	if (twin->info.reason[0])
+		return twin->info.reason;
+	of = find_kernel(unit, twin->name + prefix);
+	return of && !of->error ? twin->error : NULL;
+}

@@ -29,6 +29,9 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 /* May the compiler make other values of the same arithmetic, by what stands beside it? */
 bool wrap_loose_math(const struct wrap_image *p);
 
+/* What is wrong with a wrapper, and not with the kernel that it is of, which stands before it; NULL: nothing. */
+const char *wrap_wrong(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin);
+
 /* struct gpubpf_target's */
 int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);

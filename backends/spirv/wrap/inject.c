@@ -333,6 +333,72 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 	return err;
 }
 
+/* A wrapper that cannot be compiled is left out, as it is where the vendor's compiler finds it. How many, or -errno. */
+static int leave_out(struct draft *draft, uint32_t part, const struct gpubpf_cl_unit *unit)
+{
+	uint32_t found = 0;
+
+	for (uint32_t k = 0; k < unit->nkernels; k++) {
+		const char *wrong = wrap_wrong(unit, &unit->kernel[k]), *name = unit->kernel[k].name;
+		struct gpubpf_wrap *w = draft->wraps[part];
+		uint32_t n = draft->nwraps[part];
+		char reason[240];
+		int err;
+
+		while (wrong && n && strcmp(w->kernel->info.name, name + strlen(GPUBPF_TWIN_PREFIX)))
+			w++, n--;
+		if (!wrong || !n)
+			continue;
+		snprintf(reason, sizeof(reason), "its wrapper cannot be compiled: %s", wrong);
+		err = refuse(draft, w->first, reason);
+		if (err < 0)
+			return err;
+		memmove(w, w + 1, (n - 1) * sizeof(*w));
+		draft->nwraps[part]--;
+		found++;
+	}
+	return found;
+}
+
+/* What was written is read back. How many wrappers were left out, or -errno. */
+static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_twin_piece *piece = &draft->out->piece[0];
+	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind, .options = "" };
+	struct wrap_image p = { 0 };
+	int err = wrap_image_read(&p, &image, 0, draft->job->caps, diag), found = 0;
+
+	for (uint32_t i = 0; err >= 0 && i < p.parts.nparts; i++) {
+		err = leave_out(draft, i, &p.unit[i]);
+		found += err > 0 ? err : 0;
+	}
+	wrap_image_finish(&p);
+	return err < 0 ? err : found;
+}
+
+/* The twins that are drafted, and the source that has them. */
+static int write_twins(struct draft *draft, struct wrap_image *p, const char *cwd)
+{
+	struct gpubpf_twin_image *out = draft->out;
+	int err = list_twins(draft, p->parts.nparts);
+
+	if (err < 0 || !out->ntwins)
+		return err;
+	out->piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
+	out->piece[0].options = "";
+	out->npieces = 1;
+	return write_parts(draft, p, cwd);
+}
+
+static void drop_twins(struct gpubpf_twin_image *out)
+{
+	free(out->twins);
+	free(out->piece[0].blob.data);
+	out->twins = NULL;
+	out->ntwins = out->npieces = 0;
+	out->piece[0] = (struct gpubpf_twin_piece){ 0 };
+}
+
 int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
@@ -347,17 +413,15 @@ int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	if (err == 0)
 		err = make_draft(&draft, &p);
 	if (err == 0)
-		err = list_twins(&draft, p.parts.nparts);
-	if (err == 0 && made.ntwins) {
-		err = write_parts(&draft, &p, image->cwd);
-		made.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
-		made.piece[0].options = "";
-		made.npieces = 1;
+		err = write_twins(&draft, &p, image->cwd);
+	while (err == 0 && made.ntwins && opts->validate && (err = check_wrappers(&draft, diag)) > 0) {
+		drop_twins(&made);
+		err = write_twins(&draft, &p, image->cwd);
 	}
 	wrap_image_finish(&p);
 	if (err < 0) {
+		drop_twins(&made);
 		free(made.refused);
-		free(made.twins);
 		return err;
 	}
 	*out = made;

@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target "wrap" of gpubpf-clread: OpenCL C sources, alone or as parts of a linked program. */
-#include <string.h>
-
 #include "core/diag.h"
 #include "image.h"
 #include "target.h"
-
-static const struct gpubpf_cl_kernel *find_kernel(const struct gpubpf_cl_unit *unit, const char *name)
-{
-	for (uint32_t k = 0; k < unit->nkernels; k++)
-		if (!strcmp(unit->kernel[k].info.name, name))
-			return &unit->kernel[k];
-	return NULL;
-}
-
-/* What is wrong with a wrapper, and not with the kernel that it is of, which stands before it; NULL: nothing. */
-static const char *wrong_with(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin)
-{
-	const size_t prefix = strlen(GPUBPF_TWIN_PREFIX);
-	const struct gpubpf_cl_kernel *of;
-
-	if (strncmp(twin->name, GPUBPF_TWIN_PREFIX, prefix))
-		return NULL;
-	if (twin->info.reason[0])
-		return twin->info.reason;
-	of = find_kernel(unit, twin->name + prefix);
-	return of && !of->error ? twin->error : NULL;
-}
 
 /* The reader of OpenCL C reads each source that was written, with its wrappers. */
 static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
@@ -38,7 +14,7 @@ static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpu
 
 	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
 		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++) {
-			const char *wrong = wrong_with(&p.unit[i], &p.unit[i].kernel[k]);
+			const char *wrong = wrap_wrong(&p.unit[i], &p.unit[i].kernel[k]);
 
 			if (wrong)
 				err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the wrapper %s: %s",

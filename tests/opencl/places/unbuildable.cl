@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kernel whose text with places cannot be compiled: the others have theirs. */
+//@ run: before 64 32 buf:256
+//@ mem: before mem 128:512
+//@ run: taken 64 32 buf:256
+//@ refuses: taken mem incompatible integer to pointer
+//@ run: behind 64 32 buf:256
+//@ mem: behind mem 128:512
+__kernel void before(__global int *p)
+{
+	p[get_global_id(0)] += 1;
+}
+
+#define gpubpf_at 5
+__kernel void taken(__global int *p)
+{
+	p[get_global_id(0)] += 2;
+}
+#undef gpubpf_at
+
+__kernel void behind(__global int *p)
+{
+	p[get_global_id(0)] += 3;
+}
