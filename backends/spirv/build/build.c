@@ -2,10 +2,12 @@
 #include "build.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clapi.h"
 #include "backends/spirv/wire/clock.h"
@@ -229,18 +231,44 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 	return err ? err : CL_OUT_OF_HOST_MEMORY;
 }
 
+/* What a compiler says on standard error (PoCL's clang: how many errors there were) is in the log, as far as it matters. Give
+ * *kept to speak_again(). */
+static void keep_silent(int *kept)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stderr);
+	*kept = null >= 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+	if (*kept >= 0)
+		dup2(null, STDERR_FILENO);
+	if (null >= 0)
+		close(null);
+}
+
+static void speak_again(int kept)
+{
+	if (kept < 0)
+		return;
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+}
+
 /* Compile and link with the twins that skip[] leaves; *out on success. */
 static cl_int attempt(struct job *job, cl_program *out)
 {
 	const struct builder *b = job->builder;
 	cl_program *programs = calloc(job->parts.nparts + 1, sizeof(*programs));
 	cl_int err = programs ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+	int kept;
 
 	job->log[0] = 0;
+	keep_silent(&kept);
 	for (uint32_t i = 0; err == CL_SUCCESS && i < job->parts.nparts; i++)
 		err = compile_part(job, &job->parts.part[i], &programs[i]);
 	if (err == CL_SUCCESS)
 		err = link_parts(job, programs, out);
+	speak_again(kept);
 	for (uint32_t i = 0; programs && i < job->parts.nparts; i++)
 		if (programs[i])
 			b->cl->clReleaseProgram(programs[i]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One kernel whose text with places cannot be compiled: the others have theirs. */
+/* Kernels whose text with places, or whose wrapper, cannot be compiled: the others have theirs. */
 //@ run: before 64 32 buf:256
 //@ mem: before mem 128:512
 //@ run: taken 64 32 buf:256
 //@ refuses: taken mem incompatible integer to pointer
+//@ run: named 64 32 buf:256
+//@ refuses: named mem conflicting types
 //@ run: behind 64 32 buf:256
 //@ mem: behind mem 128:512
 __kernel void before(__global int *p)
@@ -17,6 +19,16 @@ __kernel void taken(__global int *p)
 	p[get_global_id(0)] += 2;
 }
 #undef gpubpf_at
+
+__kernel void gpubpf_twin_named(__global int *p)
+{
+	p[0] = 1;
+}
+
+__kernel void named(__global int *p)
+{
+	p[get_global_id(0)] += 2;
+}
 
 __kernel void behind(__global int *p)
 {
