@@ -286,8 +286,10 @@ static void note_unprobed(const struct cli_program *p)
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
 
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++) {
-		const char *why = gpubpf_report_reason(s, &k);
+		const char *why = gpubpf_report_reason(s, &k), *left_out = gpubpf_report_left_out(s, &k);
 
+		if (left_out[0])
+			note_loss(p, "%.200s: without %s", k.name, left_out);
 		if (k.probed < k.launches && why[0])
 			note_loss(p, "%.200s: %llu of %llu launches were not probed: %s", k.name,
 				  (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, why);
