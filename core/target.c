@@ -44,6 +44,8 @@ bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf
 			 char why[GPUBPF_WHY_NOT])
 {
 	const char *reason = "gpubpf kernel list --places tells what can";
+	size_t room;
+	bool cut;
 	int n;
 
 	if (gpubpf_target_places(t, caps) >> site & 1)
@@ -53,9 +55,12 @@ bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf
 	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
 		if (t->never[i].places >> site & 1)
 			reason = t->never[i].why;
-	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.48s: %s", gpubpf_place_kind(site)->name, caps->name, reason);
-	assert(n < GPUBPF_WHY_NOT);
-	(void)n; /* where there are no asserts */
+	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
+	assert(n + 16 < GPUBPF_WHY_NOT);
+	room = n + 16 < GPUBPF_WHY_NOT ? GPUBPF_WHY_NOT - 1 - n : 16; /* that there is for its name */
+	cut = strlen(caps->name) > room;
+	snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
+		 (int)(cut ? room - 3 : room), caps->name, cut ? "..." : "", reason);
 	return false;
 }
 

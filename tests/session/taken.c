@@ -68,6 +68,19 @@ static void test_never(void)
 	ok(gpubpf_target_takes(sass, &caps, GPUBPF_SITE_BLOCK_END, why), "it counts a block's lanes");
 }
 
+/* A device's name is whole where there is room for it, and else it is seen that it is not. */
+static void test_names(void)
+{
+	static const char name[] = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor @ 2.00GHz";
+	struct gpubpf_device_caps caps = device(LINKS | GPUBPF_CAP_X86), longest = device(LINKS);
+	const struct gpubpf_target_info *wrap = gpubpf_target_find("wrap");
+	char why[GPUBPF_WHY_NOT] = "";
+
+	snprintf(caps.name, sizeof(caps.name), "%s", name);
+	ok(!gpubpf_target_takes(wrap, &caps, GPUBPF_SITE_INSN, why) && strstr(why, name), "%s", why);
+	ok(!gpubpf_target_takes(wrap, &longest, GPUBPF_SITE_MEM, why) && strstr(why, "GGG...: "), "%s", why);
+}
+
 static int source(void)
 {
 	static const char text[] = "__kernel void k(__global int *p) { barrier(CLK_LOCAL_MEM_FENCE); if (p[0]) p[1] = p[2]; }\n";
@@ -173,6 +186,7 @@ int main(int argc, char **argv)
 	workers = joins;
 	gpubpf_targets_check();
 	test_never();
+	test_names();
 	test_reasons(0, "with nothing");
 	test_reasons(LINKS, "on a GPU");
 	test_reasons(UINT64_MAX, "with everything");
