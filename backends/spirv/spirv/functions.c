@@ -208,7 +208,7 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 		uint32_t id = gpubpf_spv_word(m, &m->insn[i], 2);
 		struct gpubpf_spv_kernel *f = &l->all[l->n];
 
-		if (m->insn[i].op != SpvOpFunction || l->index[id] || !has_body(m, i))
+		if (m->insn[i].op != SpvOpFunction || l->index[id] || !has_body(m, i) || gpubpf_spv_makes_marks(m, id))
 			continue;
 		f->function = id;
 		f->info.flags = GPUBPF_KINFO_FUNCTION;

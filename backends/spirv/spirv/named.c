@@ -96,7 +96,7 @@ uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv
 /* -- marks -- */
 
 /* As C has it, or as C++ writes a function's types into it. */
-static bool is_called_mark(const struct gpubpf_spv *m, uint32_t function)
+bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function)
 {
 	static const char *const begins[] = { "_Z11" MARK, "_ZL11" MARK };
 	uint32_t end, at = function < m->bound ? m->name[function] : 0;
@@ -135,7 +135,7 @@ static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_sp
 
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
-	return insn->op == SpvOpFunctionCall && is_called_mark(m, gpubpf_spv_word(m, insn, 3)) &&
+	return insn->op == SpvOpFunctionCall && gpubpf_spv_makes_marks(m, gpubpf_spv_word(m, insn, 3)) &&
 	       is_value(m, mark_argument(m, insn, MARK_VALUE));
 }
 

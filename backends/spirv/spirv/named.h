@@ -20,6 +20,8 @@ extern const uint32_t gpubpf_spv_nopcodes, gpubpf_spv_nextended;
 bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
 /* The first values that it names, in its order, without what it makes; returns how many. */
 uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t ids[GPUBPF_SPV_OPERANDS]);
+/* Is it the function whose calls are marks? It is gpubpf/mark.h's and none of the application's. */
+bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function);
 /* Is it a mark of gpubpf/mark.h? And the value that it has. */
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
 uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
