@@ -565,6 +565,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		if (st->twin_registers)
 			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,
 				 st->registers);
+		if (st->outcome == GPUBPF_OUTCOME_SEEN && !reason[0])
+			reason = "no program has a place in it";
 		size_text(st->threads, st->dim, threads, sizeof(threads));
 		size_text(st->block, st->dim, block, sizeof(block));
 		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st->id, opts->demangle));
