@@ -57,7 +57,7 @@ bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf
 			reason = t->never[i].why;
 	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
 	assert(n + 16 < GPUBPF_WHY_NOT);
-	room = n + 16 < GPUBPF_WHY_NOT ? GPUBPF_WHY_NOT - 1 - n : 16; /* that there is for its name */
+	room = GPUBPF_WHY_NOT - 1 - n; /* that there is for its name */
 	cut = strlen(caps->name) > room;
 	snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
 		 (int)(cut ? room - 3 : room), caps->name, cut ? "..." : "", reason);
