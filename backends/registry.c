@@ -44,6 +44,7 @@ static const struct gpubpf_target_info targets[] = {
 		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(MARK) |
 		     GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
 		     "a GPU's compiler could change the arithmetic beside it" },
+	  .never = { { GPUBPF_TAKES(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,

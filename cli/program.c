@@ -279,21 +279,63 @@ static void note_losses(const struct cli_program *p)
 			  (unsigned long long)lost);
 }
 
+/* What kernels lack for one reason. */
+struct lack {
+	const char *kernel, *why; /* the first one's name */
+	bool left_out;            /* one probe, and not all */
+	uint32_t kernels;
+	uint64_t launches, unprobed;
+};
+
+static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, bool left_out)
+{
+	uint32_t i = 0;
+
+	while (i < *n && (all[i].left_out != left_out || strcmp(all[i].why, why)))
+		i++;
+	if (i == *n)
+		all[(*n)++] = (struct lack){ .kernel = k->name, .why = why, .left_out = left_out };
+	all[i].kernels++;
+	all[i].launches += k->launches;
+	all[i].unprobed += k->launches - k->probed;
+}
+
+static void note_lack(const struct cli_program *p, const struct lack *lack)
+{
+	char more[32] = "";
+
+	if (lack->kernels > 1)
+		snprintf(more, sizeof(more), " and %u more kernel%s", lack->kernels - 1, lack->kernels > 2 ? "s" : "");
+	if (lack->left_out)
+		note_loss(p, "%.200s%s: without %s", lack->kernel, more, lack->why);
+	else
+		note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", lack->kernel, more,
+			  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
+}
+
 /* The table of kernels, which a program alone does without, would say so. */
 static void note_unprobed(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
+	size_t kernels = 0;
+	struct lack *all;
+	uint32_t n = 0;
 
-	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++) {
+	while (!gpubpf_session__kernel(s, kernels, &k))
+		kernels++;
+	all = calloc(2 * kernels + 1, sizeof(*all));
+	for (size_t i = 0; all && i < kernels && !gpubpf_session__kernel(s, i, &k); i++) {
 		const char *why = gpubpf_report_reason(s, &k), *left_out = gpubpf_report_left_out(s, &k);
 
 		if (left_out[0])
-			note_loss(p, "%.200s: without %s", k.name, left_out);
+			add_lack(all, &n, &k, left_out, true);
 		if (k.probed < k.launches && why[0])
-			note_loss(p, "%.200s: %llu of %llu launches were not probed: %s", k.name,
-				  (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, why);
+			add_lack(all, &n, &k, why, false);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		note_lack(p, &all[i]);
+	free(all);
 }
 
 void cli_program_end(struct cli_program *p)

@@ -116,7 +116,7 @@ done
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
 says 'program called: no kernel whose code was read calls a function, so none is called help\*' "gpu/call: where there is none, it says so"
 run "$GPUBPF" -e 'gpu/insn/OpFMul { @ = count(); }' -- "$LOOP" 1 0; is 42 "gpu/insn"
-says 'gpu/insn/ cannot be probed on .*: gpubpf kernel list --places tells what can' "gpu/insn: refused in OpenCL C, with the reason"
+says 'gpu/insn/ cannot be probed on .*: OpenCL C source has no opcodes' "gpu/insn: refused in OpenCL C, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"
 [ "$(json "'--wait)' in r['kernels'][0]['reason']")" = False ]; ok $? "does not speak of --wait: $(json "r['kernels'][0]['reason']")"
 [ "$(json "r['kernels'][0]['probed'] + r['kernels'][0]['missed']")" = 2 ]; ok $? "what is not probed is missed: $(json "r['kernels']")"

@@ -97,6 +97,8 @@ run "$GPUBPF" -e 'gpu/exit/* /gid == 0/ { @all[kernel] = count(); } gpu/entry/* 
 says '^@all\[none\]: 1$' "the other runs where there is none"; says '^@n\[other\]: 7$' "that one where there is"
 says '^gpubpf: none: without probe gpu/entry/\*: it has no parameter n: its parameters are v$' "and is told of"
 run "$GPUBPF" -e 'gpu/entry/mixed { @ = sum(args.both); }' -v -- "$5"; is 42 "a struct"; says 'its parameter both (pair) is no number' "is no number"
+run "$GPUBPF" -e 'gpu/insn/* { @ = count(); }' -- "$5"; is 42 "what source cannot have"
+says '^gpubpf: [a-z]* and 2 more kernels: 3 of 3 launches were not probed: probe gpu/insn/\*: .*: OpenCL C source has no opcodes' "is told of once, not of each kernel"
 [ "$4" = pocl ] || finish
 
 # what is about the tool, and not the device
