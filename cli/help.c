@@ -121,7 +121,7 @@ int gpubpf_cmd_help(const struct cli_args *args)
 		if (strcmp(c->object, object))
 			continue;
 		found = true;
-		if (!c->verb || (verb && !strcmp(c->verb, verb))) {
+		if (c->verb ? verb && !strcmp(c->verb, verb) : !verb) {
 			cli_help_command(c, stdout);
 			return CLI_OK;
 		}
@@ -130,7 +130,6 @@ int gpubpf_cmd_help(const struct cli_args *args)
 		cli_help_object(object, stdout);
 		return CLI_OK;
 	}
-	cli_error("help %s%s%s: there is no such command; gpubpf help lists them", object, verb ? " " : "",
-		  verb ? verb : "");
+	cli_error("help %s%s%s: there is no such command; gpubpf help lists them", object, verb ? " " : "", verb ? verb : "");
 	return CLI_USAGE;
 }

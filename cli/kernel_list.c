@@ -271,7 +271,7 @@ int gpubpf_cmd_kernel_list(const struct cli_args *args)
 	struct cli_trace trace = { .args = args, .inspect = true, .text = write_text, .json = add_json };
 
 	if (!args->nrest) {
-		cli_error("kernel list: no program is given; put it behind --, as in gpubpf -l -- ./app");
+		cli_error("kernel list: no program is given; put it behind --, as in gpubpf kernel list -- ./app");
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_TIMES) && cli_has(args, OPT_PLACES)) {

@@ -154,6 +154,10 @@ static int list_kernels(int argc, char **argv)
 			  "(gpubpf-lang(7) has the places)", argv[0]);
 		return CLI_USAGE;
 	}
+	if (!argc) {
+		cli_error("-l: no program is given; put it behind --, as in gpubpf -l -- ./app");
+		return CLI_USAGE;
+	}
 	return run_command(find("kernel", "list"), argc, argv);
 }
 

@@ -25,6 +25,8 @@ done < "$T/tables"
 ok $? "each of $commands commands has help, on standard output, within 80 columns"
 
 run "$GPUBPF" rnu; is 2 "an unknown command"; says 'did you mean run?' "suggests the nearest"; one_line "it"
+run "$GPUBPF" help run foo; is 2 "help of half a command that is there"; says 'help run foo: there is no such command' "says so"
+run "$GPUBPF" kernel list; is 2 "a list of no program's kernels"; says 'as in gpubpf kernel list -- ./app' "says what to do"
 run "$GPUBPF" prog; is 2 "half a command"; says 'verify, dump, show' "lists what there is"
 run "$GPUBPF" prog help; is 0 "help as bpftool has it"; prints 'prog verify' "lists what there is"
 run "$GPUBPF" prog list "$OBJ/probe.bpf.o"; is 0 "list for show, as bpftool has it"; prints '^  PROGRAM' "is show"
