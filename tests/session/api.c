@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gpubpf/gpubpf.h"
+#include "tests/session/own_dir.h"
 #include "tests/tap.h"
 
 static struct gpubpf_session *open_session(const char *object)
@@ -387,6 +388,7 @@ int main(int argc, char **argv)
 {
 	const char *object = argc > 1 ? argv[1] : "";
 
+	own_dir_make();
 	test_order(object);
 	test_maps(object);
 	test_report(object);

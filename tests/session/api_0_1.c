@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/session/layout.h"
+#include "tests/session/own_dir.h"
 #include "tests/tap.h"
 
 #define BEYOND 256 /* bytes behind a struct */
@@ -93,6 +94,7 @@ static void test_run(const char *object)
 
 int main(int argc, char **argv)
 {
+	own_dir_make();
 	test_layout();
 	test_run(argc > 1 ? argv[1] : "");
 	return done();
