@@ -11,6 +11,7 @@
 
 #include "clapi.h"
 #include "backends/spirv/wire/clock.h"
+#include "backends/spirv/wire/hollow.h"
 #include "core/diag.h"
 #include "core/wire/pool.h"
 #include "backends/spirv/common/options.h"
@@ -18,6 +19,7 @@
 #include "backends/spirv/wrap/write.h"
 
 #define MAX_DEVICES 64
+#define TRIES 3 /* to get a binary with its code */
 
 /* a device that was built for, with its context */
 struct builder {
@@ -372,6 +374,7 @@ static cl_int build_most(struct job *job, struct gpubpf_twin_image *out, cl_prog
 	return err;
 }
 
+/* -EAGAIN: it lacks the code. */
 static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
 {
 	const struct builder *b = job->builder;
@@ -387,6 +390,10 @@ static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *
 	if (b->cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) != CL_SUCCESS) {
 		free(data);
 		return -EINVAL;
+	}
+	if (gpubpf_cl_is_hollow(data, size)) {
+		free(data);
+		return -EAGAIN;
 	}
 	blob->data = data;
 	blob->size = size;
@@ -475,7 +482,15 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	err = list_twins(job, out);
 	if (err == 0)
 		err = take_binary(job, program, &out->piece[0].blob);
-	job->builder->cl->clReleaseProgram(program);
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++) {
+		job->builder->cl->clReleaseProgram(program);
+		program = NULL;
+		err = attempt(job, &program) == CL_SUCCESS ? take_binary(job, program, &out->piece[0].blob) : -EINVAL;
+	}
+	if (program)
+		job->builder->cl->clReleaseProgram(program);
+	if (err == -EAGAIN)
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives a binary of the twin without its code");
 	if (err == -EINVAL)
 		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives no binary of the twin");
 	return err;

@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "backends/spirv/wire/hollow.h"
 #include "core/wire/kept.h"
 #include "core/wire/wire.h"
 #include "opencl.h"
@@ -142,7 +143,7 @@ static unsigned char *binary_of(struct gpubpf_device *d, cl_program program, siz
 	if (d->api.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL) || devices != 1 ||
 	    d->api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(*size), size, NULL) || !*size || !(bytes = malloc(*size)))
 		return NULL;
-	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL))
+	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) && !gpubpf_cl_is_hollow(bytes, *size))
 		return bytes;
 	free(bytes);
 	return NULL;

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binaries of PoCL's that lack the program's code are known, and do end who loads them: each in a process of its own. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "backends/spirv/wire/hollow.h"
+#include "tests/tap.h"
+
+static const char source[] = "__kernel void k(__global int *p) { p[get_global_id(0)] += 1; }\n";
+
+static unsigned char binary[1 << 20];
+static size_t size;
+
+static void make(int to)
+{
+	unsigned char *bytes = binary;
+	cl_program program;
+
+	app_open();
+	program = app_program(source, "");
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL));
+	if (size > sizeof(binary))
+		exit(2);
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL));
+	exit(write(to, binary, size) == (ssize_t)size ? 0 : 3);
+}
+
+/* PoCL does not ask a binary for what its cache has. */
+static void load(void)
+{
+	const unsigned char *bytes = binary;
+	cl_program program;
+	cl_int err;
+
+	setenv("POCL_KERNEL_CACHE", "0", 1);
+	app_open();
+	program = clCreateProgramWithBinary(app_context, 1, &app_device, &size, &bytes, NULL, &err);
+	exit(err || clBuildProgram(program, 1, &app_device, "", NULL, NULL) ? 1 : 0);
+}
+
+/* As where the first file was not there when it was made. */
+static void take_file(void)
+{
+	const size_t first = 77, files = first + sizeof(uint64_t);
+	uint64_t length;
+
+	memcpy(&length, binary + first, sizeof(length));
+	if (length > size - files)
+		exit(6);
+	memset(binary + first, 0, sizeof(length));
+	memmove(binary + files, binary + files + length, size - files - length);
+	size -= length;
+}
+
+/* How a process ends that loads the binary: 0 well, a signal or -1 not. */
+static int loads(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stderr))
+			exit(4);
+		load();
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -2;
+	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) ? -1 : 0;
+}
+
+int main(void)
+{
+	ssize_t got;
+	int ends[2], how;
+
+	if (pipe(ends))
+		return 1;
+	if (!fork()) {
+		close(ends[0]);
+		make(ends[1]);
+	}
+	close(ends[1]);
+	while (size < sizeof(binary) && (got = read(ends[0], binary + size, sizeof(binary) - size)) > 0)
+		size += got;
+	wait(&how);
+	if (WIFEXITED(how) && WEXITSTATUS(how) == 77) {
+		printf("1..0 # SKIP no PoCL here\n");
+		return 0;
+	}
+	ok(!how && size > 85 && !memcmp(binary, "poclbin", 8), "PoCL gives a binary (%zu bytes, %d)", size, how);
+	ok(!gpubpf_cl_is_hollow(binary, size), "it has the code");
+	ok(loads() == 0, "it is loaded");
+	ok(!gpubpf_cl_is_hollow(binary, 84) && !gpubpf_cl_is_hollow(binary, 0), "of too few bytes nothing is said");
+	take_file();
+	ok(gpubpf_cl_is_hollow(binary, size), "without the code it is known");
+	how = loads();
+	ok(how == -1 || how == SIGABRT, "which matters: who loads it ends so: %d", how);
+	binary[0] = 'q';
+	ok(!gpubpf_cl_is_hollow(binary, size), "others' binaries are none of this");
+	return done();
+}
