@@ -367,6 +367,7 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 enum {
 	BLOCK = 256,             /* threads, for want of a launch */
 	MOST_NS = 500 * 1000000, /* what it took to compile, of those that are compiled again */
+	MOST_TEXT = 160 << 10,   /* and how much text they are, where that was not seen: ptxas 13.0 takes 0.1 s for 50 KiB */
 };
 
 static int held(CUfunction f)
@@ -389,6 +390,7 @@ static int local(CUfunction f)
 static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	int now = held(t->f), bytes = local(t->f), all = t->all_registers;
+	enum gpubpf_compiled_by by = m->compiled_by;
 	CUmodule before = m->module;
 	struct gpubpf_why why;
 
@@ -403,7 +405,13 @@ static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const 
 	if (m->module)
 		cuda_own.module_unload(m->module);
 	m->module = before;
+	m->compiled_by = by;
 	return find_kernel(m, t, what);
+}
+
+static bool compiles_soon(const struct module *m, uint64_t ns)
+{
+	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MOST_NS : strlen(m->text) <= MOST_TEXT;
 }
 
 /* In the module's context, and by the lock of its one kernel. 0, or refused. */
@@ -419,8 +427,7 @@ static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struc
 			return err;
 		error = find_kernel(m, t, what);
 	}
-	if (!error && m->text && m->compiled_by == GPUBPF_BY_RUNTIME && cuda_next.cuFuncGetAttribute &&
-	    m->load_ns + (gpubpf_now_ns() - from) < MOST_NS)
+	if (!error && m->text && cuda_next.cuFuncGetAttribute && compiles_soon(m, gpubpf_now_ns() - from))
 		error = keep_blocks(m, t, what);
 	free(m->text);
 	m->text = NULL;
