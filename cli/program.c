@@ -279,22 +279,21 @@ static void note_losses(const struct cli_program *p)
 			  (unsigned long long)lost);
 }
 
-/* What kernels lack for one reason. */
+/* Kernels that are not probed for one reason. */
 struct lack {
 	const char *kernel, *why; /* the first one's name */
-	bool left_out;            /* one probe, and not all */
 	uint32_t kernels;
 	uint64_t launches, unprobed;
 };
 
-static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, bool left_out)
+static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why)
 {
 	uint32_t i = 0;
 
-	while (i < *n && (all[i].left_out != left_out || strcmp(all[i].why, why)))
+	while (i < *n && strcmp(all[i].why, why))
 		i++;
 	if (i == *n)
-		all[(*n)++] = (struct lack){ .kernel = k->name, .why = why, .left_out = left_out };
+		all[(*n)++] = (struct lack){ .kernel = k->name, .why = why };
 	all[i].kernels++;
 	all[i].launches += k->launches;
 	all[i].unprobed += k->launches - k->probed;
@@ -306,11 +305,8 @@ static void note_lack(const struct cli_program *p, const struct lack *lack)
 
 	if (lack->kernels > 1)
 		snprintf(more, sizeof(more), " and %u more kernel%s", lack->kernels - 1, lack->kernels > 2 ? "s" : "");
-	if (lack->left_out)
-		note_loss(p, "%.200s%s: without %s", lack->kernel, more, lack->why);
-	else
-		note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", lack->kernel, more,
-			  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
+	note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", lack->kernel, more,
+		  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
 }
 
 /* The table of kernels, which a program alone does without, would say so. */
@@ -324,14 +320,12 @@ static void note_unprobed(const struct cli_program *p)
 
 	while (!gpubpf_session__kernel(s, kernels, &k))
 		kernels++;
-	all = calloc(2 * kernels + 1, sizeof(*all));
+	all = calloc(kernels + 1, sizeof(*all));
 	for (size_t i = 0; all && i < kernels && !gpubpf_session__kernel(s, i, &k); i++) {
-		const char *why = gpubpf_report_reason(s, &k), *left_out = gpubpf_report_left_out(s, &k);
+		const char *why = gpubpf_report_reason(s, &k);
 
-		if (left_out[0])
-			add_lack(all, &n, &k, left_out, true);
 		if (k.probed < k.launches && why[0])
-			add_lack(all, &n, &k, why, false);
+			add_lack(all, &n, &k, why);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		note_lack(p, &all[i]);

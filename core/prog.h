@@ -210,7 +210,6 @@ struct gpubpf_prog {
 	char section[128];
 	char pattern[256];              /* name or glob of what places of its kind name; --attach may have replaced it */
 	enum gpubpf_site site;
-	bool apart;                     /* where it cannot stand, the kernel's other programs do all the same: a probe of a text */
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;
 	struct gpubpf_func *funcs;

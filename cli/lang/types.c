@@ -228,7 +228,7 @@ static void define_own(struct types *t)
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *out)
 {
 	struct types t = { .l = l, .btf = btf__new_empty(), .out = out };
-	int proto, func = 0, tag = 0;
+	int proto, func = 0;
 
 	*out = (struct lang_types){ .btf = t.btf };
 	if (!t.btf)
@@ -250,7 +250,5 @@ int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_ty
 		func = btf__add_func(t.btf, code->name, BTF_FUNC_GLOBAL, proto);
 		out->func = out->func ? out->func : func;
 	}
-	for (int i = out->func; i <= func && func > 0 && tag >= 0; i++) /* each probe of a text is for itself */
-		tag = btf__add_decl_tag(t.btf, "gpubpf:apart", i, -1);
-	return func < 0 || tag < 0 ? -ENOMEM : 0;
+	return func < 0 ? -ENOMEM : 0;
 }

@@ -83,8 +83,8 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, const 
 		return err;
 	}
 	map.object = l->index;
-	map.scratch = gpubpf_is_tagged(l->btf, map.name, "gpubpf:scratch");
-	map.few = gpubpf_is_tagged(l->btf, map.name, "gpubpf:few");
+	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
+	map.few = gpubpf_var_tagged(l->btf, map.name, "gpubpf:few");
 	map.btf_key = map.btf_key || !map.key_size ? map.btf_key : types->key;
 	map.btf_value = map.btf_value ? map.btf_value : types->value;
 	if (map.global_data && (err = read_content(from, &map, diag)) < 0)
@@ -295,7 +295,6 @@ static int take_program(struct gpubpf_loading *l, const struct bpf_program *from
 	snprintf(prog->name, sizeof(prog->name), "%s", bpf_program__name(from));
 	snprintf(prog->section, sizeof(prog->section), "%s", bpf_program__section_name(from));
 	gpubpf_pattern_keep(pattern ? pattern : section.pattern, prog->pattern);
-	prog->apart = gpubpf_is_tagged(l->btf, prog->name, "gpubpf:apart");
 	err = gpubpf_program_take(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);

@@ -113,17 +113,17 @@ bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_his
 	return true;
 }
 
-bool gpubpf_is_tagged(const struct btf *btf, const char *name, const char *tag)
+bool gpubpf_var_tagged(const struct btf *btf, const char *variable, const char *tag)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;
 
 	for (uint32_t i = 1; i < n; i++) {
-		const struct btf_type *t = btf__type_by_id(btf, i), *of;
+		const struct btf_type *t = btf__type_by_id(btf, i), *var;
 
 		if (!btf_is_decl_tag(t) || !named(btf, t->name_off, tag))
 			continue;
-		of = btf__type_by_id(btf, t->type);
-		if (of && (btf_is_var(of) || btf_is_func(of)) && named(btf, of->name_off, name))
+		var = btf__type_by_id(btf, t->type);
+		if (var && btf_is_var(var) && named(btf, var->name_off, variable))
 			return true;
 	}
 	return false;

@@ -34,7 +34,7 @@ bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_s
 bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns);
 /* Does a variable, of that name, carry that declaration tag? Slots that "gpubpf:hist" declares count as those of
  * libbpf-tools. */
-bool gpubpf_is_tagged(const struct btf *btf, const char *name, const char *tag);
+bool gpubpf_var_tagged(const struct btf *btf, const char *variable, const char *tag);
 
 /* The histograms in a value of a type, but for the quantiles of amounts: their places and paths (".ns", "" of the value
  * itself). How many, at most GPUBPF_HISTS; *only: there is nothing else in it. */

@@ -216,7 +216,7 @@ bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf
 	    (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data || m->max_entries < 2 || m->max_entries > 64)
 		return false;
 	if (!gpubpf_hist_slot(btf, m->btf_value, shape)) {
-		if (!gpubpf_is_tagged(btf, m->name, "gpubpf:hist") || (m->value_size != 4 && m->value_size != 8) ||
+		if (!gpubpf_var_tagged(btf, m->name, "gpubpf:hist") || (m->value_size != 4 && m->value_size != 8) ||
 		    !gpubpf_btf_int(btf, m->btf_value, m->value_size, &is_signed) || is_signed)
 			return false;
 		*shape = (struct gpubpf_hist_shape){ .width = m->value_size };

@@ -575,8 +575,6 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 		if (!strcmp(s->verdicts[i].name, k->name)) {
 			for (size_t n = 0; n < sizeof(k->named); n++)
 				s->verdicts[i].named[n] |= k->named[n];
-			if (k->left_out[0])
-				snprintf(s->verdicts[i].left_out, sizeof(s->verdicts[i].left_out), "%s", k->left_out);
 			return;
 		}
 	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
@@ -592,7 +590,6 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 	grown->entry_only = k->entry_only;
 	grown->route = twin->route;
 	snprintf(grown->instead, sizeof(grown->instead), "%s", twin->instead);
-	snprintf(grown->left_out, sizeof(grown->left_out), "%s", k->left_out);
 	memcpy(grown->named, k->named, sizeof(grown->named));
 	if (k->places) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);

@@ -42,7 +42,6 @@ struct gpubpf_twin {
 		uint32_t nparams;
 		struct gpubpf_signature *signature; /* the session's from when the twin is handed over; NULL: not known */
 		char reason[240];
-		char left_out[240]; /* the first of its programs that stands apart and is not in it, and why; "": none */
 		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: called_functions.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */

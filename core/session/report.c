@@ -126,13 +126,6 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 	return "";
 }
 
-const char *gpubpf_report_left_out(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
-{
-	const struct gpubpf_verdict *verdict = stats->probed ? find_verdict(s, stats->name) : NULL;
-
-	return verdict ? verdict->left_out : "";
-}
-
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);

@@ -291,7 +291,6 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		add_u64(o, "missed", st->missed);
 		add_str(o, "outcome", gpubpf_report_outcome(st));
 		add_str(o, "reason", gpubpf_report_reason(s, st));
-		add_str(o, "left_out", gpubpf_report_left_out(s, st));
 		add_u64(o, "dim", st->dim);
 		json_object_object_add(o, "grid", three(st->grid));
 		json_object_object_add(o, "threads", three(st->threads));

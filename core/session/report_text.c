@@ -556,7 +556,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
 	for (uint32_t i = 0; i < s->nstats; i++) {
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
-		const char *reason = gpubpf_report_reason(s, st), *left_out = gpubpf_report_left_out(s, st);
+		const char *reason = gpubpf_report_reason(s, st);
 		char threads[64], block[64], registers[48] = "", by[48] = "";
 		const char *route = gpubpf_target_has_choice(st->route) && st->probed ? st->route : "";
 
@@ -577,8 +577,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
 		gpubpf_table_cell(&t, "%s", threads);
 		gpubpf_table_cell(&t, "%s", block);
-		gpubpf_table_cell(&t, "%s%s%s%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, by, registers,
-				  left_out[0] ? ", without " : "", left_out, reason[0] ? ": " : "", reason);
+		gpubpf_table_cell(&t, "%s%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, by, registers,
+				  reason[0] ? ": " : "", reason);
 	}
 	fprintf(out, "kernels\n");
 	if (s->nstats)

@@ -244,7 +244,6 @@ struct gpubpf_session {
 		bool entry_only;           /* reason is of its exit alone */
 		const char *route;         /* the target that takes it; NULL: none does */
 		char instead[240];         /* why not one that is preferred; "": none is */
-		char left_out[240];        /* of its programs, and why; "": none */
 		char *functions;           /* that it calls: called_functions.h; NULL: not known */
 		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that have a place in it */
 		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */

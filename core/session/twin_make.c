@@ -335,7 +335,7 @@ static void clear(struct gpubpf_twin *t)
 		free(k->signature);
 		k->functions = NULL;
 		k->signature = NULL;
-		k->twin[0] = k->reason[0] = k->left_out[0] = 0;
+		k->twin[0] = k->reason[0] = 0;
 		k->flags = 0;
 		k->entry_only = k->recurses = false;
 		k->places = NULL;

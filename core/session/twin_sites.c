@@ -41,25 +41,6 @@ void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The program cannot stand in the kernel, which then has no twin; or has one without it, where the program stands apart. */
-__attribute__((format(printf, 3, 4))) static bool unfit(struct gpubpf_twin_kernel *k, const struct gpubpf_prog *prog,
-							const char *fmt, ...)
-{
-	const char *space;
-	char why[240];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	space = why[0] == ':' ? "" : " ";
-	if (!prog->apart)
-		gpubpf_making_refuse(k, "program %s%s%s", prog->name, space, why);
-	else if (!k->left_out[0])
-		snprintf(k->left_out, sizeof(k->left_out), "probe %.60s%s%.170s", prog->section, space, why);
-	return false;
-}
-
 /* A launch has one number for its stack, and the programs of its kernel want the same part of that. */
 static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
 {
@@ -68,9 +49,11 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 
 	if (!prog->facts->stack_ids)
 		return true;
-	if (k->stack && k->stack != wanted)
-		return unfit(k, prog, "asks for stacks (helper 27) without as many frames, or of as many, as another program of the "
-			     "kernel");
+	if (k->stack && k->stack != wanted) {
+		gpubpf_making_refuse(k, "program %s asks for stacks (helper 27) without as many frames, or of as many, as another "
+				     "program of the kernel", prog->name);
+		return false;
+	}
 	k->stack = wanted;
 	return true;
 }
@@ -82,24 +65,28 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 	const struct gpubpf_device_caps *caps = &m->req->caps;
 	char why[200];
 
-	if (prog->site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY) {
-		if (prog->apart)
-			return unfit(k, prog, ": %s", info->reason);
-		gpubpf_making_refuse(k, "%s", info->reason);
+	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE) {
+		gpubpf_making_refuse(k, "program %s reads a clock and %s has none", prog->name, caps->name);
 		return false;
 	}
-	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE)
-		return unfit(k, prog, "reads a clock and %s has none", caps->name);
-	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS))
-		return unfit(k, prog, "asks for the application's allocations (helpers 4, 45, 112 to 115, 523, 526), and where they "
-			     "lie on %s is not known (capability ALLOCATIONS)", caps->name);
-	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD))
-		return unfit(k, prog, "ends threads (helper 507), which cannot be done to single ones in code of this form "
-			     "(capability EXIT_THREAD)");
-	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER)
-		return unfit(k, prog, "ends threads (helper 507), which could miss a barrier here");
-	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0)
-		return unfit(k, prog, ": %s", why);
+	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
+		gpubpf_making_refuse(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523, 526), and "
+				     "where they lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
+		return false;
+	}
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
+		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which cannot be done to single ones in code of this "
+				     "form (capability EXIT_THREAD)", prog->name);
+		return false;
+	}
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
+		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which could miss a barrier here", prog->name);
+		return false;
+	}
+	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
+		gpubpf_making_refuse(k, "program %.30s: %s", prog->name, why);
+		return false;
+	}
 	return stack_fits(prog, k);
 }
 
@@ -159,8 +146,7 @@ static bool is_meant(const struct gpubpf_making *m, uint32_t kernel, const struc
 	return gpubpf_pattern_matches(prog->pattern, function ? function->name : m->req->kernels[kernel].whole);
 }
 
-/* Every program that is meant at this site must fit: a kernel with some of its probes only would count wrong. But those that
- * stand apart may be left out. */
+/* Every program that is meant at this site must fit: a kernel with some of its probes only would count wrong. */
 static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
@@ -169,7 +155,6 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
 	uint32_t bit = 0, puts = m->puts.n;
-	bool fits;
 
 	*desc = (struct gpubpf_site_desc){
 		.site = site, .params = where->params, .nparams = where->nparams,
@@ -183,11 +168,10 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		if (!is_meant(m, kernel, &unit->progs[i], site, function, set, &bit) || runs_already(unit, desc, &unit->progs[i]))
 			continue;
-		fits = program_fits(m, &unit->progs[i], info, where, k);
-		if (k->reason[0])
+		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
+			gpubpf_making_refuse(k, "%s", info->reason);
+		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, where, k))
 			return false;
-		if (!fits)
-			continue;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
 			desc->kernel_id = k->id; /* which depends on what came before: for others the cache knows a twin without */
@@ -329,9 +313,8 @@ static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 		if (gpubpf_target_takes(m->target, &m->req->caps, prog->site, why))
 			continue;
 		_Static_assert(sizeof("program : ") + sizeof(prog->name) + sizeof(why) <= sizeof(k->reason) + 2, "it is whole");
-		unfit(k, prog, ": %s", why);
-		if (k->reason[0])
-			return false;
+		gpubpf_making_refuse(k, "program %s: %s", prog->name, why);
+		return false;
 	}
 	return true;
 }
@@ -360,8 +343,6 @@ static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 		m->nsites = nsites;
 		m->nprogs = nprogs;
 		m->puts.n = nputs;
-	} else if (!m->s->opts.inspect && m->nsites == nsites && k->left_out[0]) {
-		gpubpf_making_refuse(k, "%s", k->left_out);
 	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit) &&
 		   !gpubpf_named_program(&m->req->unit)) {
 		gpubpf_making_refuse(k, "no program names it");
