@@ -54,6 +54,14 @@ static void take_file(void)
 	size -= length;
 }
 
+/* In the header that is there. */
+static void put(uint32_t version, uint32_t files, uint64_t behind)
+{
+	memcpy(binary + 16, &version, sizeof(version));
+	memcpy(binary + 32, &files, sizeof(files));
+	memcpy(binary + 77, &behind, sizeof(behind));
+}
+
 /* How a process ends that loads the binary: 0 well, a signal or -1 not. */
 static int loads(void)
 {
@@ -97,6 +105,17 @@ int main(void)
 	ok(gpubpf_cl_is_hollow(binary, size), "without the code it is known");
 	how = loads();
 	ok(how == -1 || how == SIGABRT, "which matters: who loads it ends so: %d", how);
+	put(9, 1, 0);
+	ok(gpubpf_cl_is_hollow(binary, size), "version 9: a file of no bytes");
+	put(9, 1, 100);
+	ok(!gpubpf_cl_is_hollow(binary, size), "one of some");
+	put(11, 1, 0);
+	ok(!gpubpf_cl_is_hollow(binary, size), "version 11: a file, and no variables of the program's, which stand there then");
+	put(11, 0, 0);
+	ok(gpubpf_cl_is_hollow(binary, size), "no file");
+	put(13, 0, 0);
+	ok(!gpubpf_cl_is_hollow(binary, size), "of a version that is not known nothing is said");
+	put(9, 1, 0);
 	binary[0] = 'q';
 	ok(!gpubpf_cl_is_hollow(binary, size), "others' binaries are none of this");
 	return done();

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A header, of versions 9 on: "poclbin", device, version, number of kernels, flags, number of files, 41 bytes of a hash. Then
- * files, each behind the bytes that it takes. */
-enum { VERSION = 16, FILES = 32, FIRST_FILE = 77, FIRST_VERSION = 9 };
+/* A header: "poclbin", device, version, number of kernels, flags, number of files, 41 bytes of a hash. Then in version 9 (PoCL 3)
+ * files, each behind the bytes that it takes, which are 0 for one that is not there; from 10 on such are not counted. */
+enum { VERSION = 16, FILES = 32, FIRST_FILE = 77, LAST_VERSION = 12 };
 
 bool gpubpf_cl_is_hollow(const void *binary, size_t size)
 {
@@ -20,5 +20,7 @@ bool gpubpf_cl_is_hollow(const void *binary, size_t size)
 	memcpy(&version, bytes + VERSION, sizeof(version));
 	memcpy(&files, bytes + FILES, sizeof(files));
 	memcpy(&length, bytes + FIRST_FILE, sizeof(length));
-	return version >= FIRST_VERSION && files && !length;
+	if (version == 9)
+		return files && !length;
+	return version > 9 && version <= LAST_VERSION && !files;
 }
