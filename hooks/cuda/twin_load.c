@@ -368,6 +368,7 @@ enum {
 	BLOCK = 256,             /* threads, for want of a launch */
 	MOST_NS = 500 * 1000000, /* what it took to compile, of those that are compiled again */
 	MOST_TEXT = 160 << 10,   /* and how much text they are, where that was not seen: ptxas 13.0 takes 0.1 s for 50 KiB */
+	SPILLED = 8,             /* bytes more of a lane's memory, for a quarter more blocks */
 };
 
 static int held(CUfunction f)
@@ -385,8 +386,18 @@ static int local(CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&bytes, FUNC_LOCAL, f) ? INT_MAX : bytes;
 }
 
-/* One block more than it has now, if that many of the kernel fit: the text is compiled anew for so many registers, and taken if the lane's
- * memory has no more of it than before. */
+/* Is it better than one that has `now` blocks, and these bytes of a lane's memory? Stacks have no room for more. */
+static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
+{
+	int n = held(t->f);
+
+	if (n >= now + (now + 3) / 4 && !(what->flags & GPUBPF_TWIN_RECURSES))
+		bytes += SPILLED;
+	return n > now && local(t->f) <= bytes;
+}
+
+/* One block more than it has now, if that many of the kernel fit: the text is compiled anew for so many registers, and taken
+ * if it is better. */
 static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	int now = held(t->f), bytes = local(t->f), all = t->all_registers;
@@ -397,8 +408,7 @@ static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const 
 	if (!now || now >= held(cuda_plain_function(t->original, t->context)))
 		return 0;
 	m->module = NULL;
-	if (!compile(m, m->text, all / ((now + 1) * BLOCK) & ~7, &why) && !find_kernel(m, t, what) && held(t->f) > now &&
-	    local(t->f) <= bytes) {
+	if (!compile(m, m->text, all / ((now + 1) * BLOCK) & ~7, &why) && !find_kernel(m, t, what) && holds_more(t, what, now, bytes)) {
 		cuda_own.module_unload(before);
 		return 0;
 	}

@@ -241,6 +241,9 @@ static void registers(void)
 	k = tool.table->kernel;
 	ok(k->regs_after == 40 && fake_sum(&tool, "thin").probed == 1,
 	   "of 48 where 40 do without memory and more blocks fit, it has 40: %u", k->regs_after);
+	ok(k[1].regs_after == 64 && fake_sum(&tool, "spilt").probed == 1,
+	   "of 72 where 64 keep 8 bytes in memory and a quarter more blocks fit, it has 64: %u", k[1].regs_after);
+	ok(k[2].regs_after == 72 && fake_sum(&tool, "spoilt").probed == 1, "where they keep 16, it has 72: %u", k[2].regs_after);
 	fake_stop(&tool);
 }
 

@@ -80,6 +80,8 @@ static const char text[] = HEADER
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
 	ENTRY(stubborn, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n")
 	ENTRY(thin, "//fake param\n//fake twin-regs 48\n//fake twin-least 40\n")
+	ENTRY(spilt, "//fake param\n//fake twin-regs 72\n//fake twin-least 72\n//fake twin-spills 8\n")
+	ENTRY(spoilt, "//fake param\n//fake twin-regs 72\n//fake twin-least 72\n//fake twin-spills 16\n")
 	ENTRY(counted, "//fake param\n//fake twin-shared 16\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
@@ -424,6 +426,10 @@ static void thin(void)
 	begin(0);
 	run(load(&module, "thin"), new_word(), 10, NULL);
 	told("thin", 1, 640);
+	run(load(&module, "spilt"), new_word(), 10, NULL);
+	told("spilt", 1, 640);
+	run(load(&module, "spoilt"), new_word(), 10, NULL);
+	told("spoilt", 1, 640);
 }
 
 static CUfunction shared_function;

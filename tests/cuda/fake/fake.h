@@ -4,7 +4,8 @@
  * kernel does what its PTX says in comments, at the launch itself or when the graph that captured it runs:
  *   //fake regs N        before an entry: its registers (default 32), of which an SM has 65536
  *   //fake twin-regs N   in an entry: those of its twin (default 40)
- *   //fake twin-least N  in an entry: those that its twin cannot do without; it has as many bytes of stack more (default: all)
+ *   //fake twin-least N  in an entry: those that its twin cannot do without; with fewer it has more stack (default: all)
+ *   //fake twin-spills N in an entry: so many bytes of it (default 16)
  *   //fake twin-frame N  in an entry: bytes of stack that its twin takes (default 0, as it does itself)
  *   //fake twin-shared N in an entry: bytes of shared memory that its twin has (default 0, as it does itself)
  *   //fake param         adds the launch's threads to the u32 that its first parameter points to

@@ -228,10 +228,10 @@ static int of_twin(const struct fake_entry *e, const char *what)
 static void limit(struct fake_image *image, int registers)
 {
 	for (struct fake_entry *e = image->entries; e < image->entries + image->nentries; e++) {
-		int least = of_twin(e, "//fake twin-least ");
+		int least = of_twin(e, "//fake twin-least "), spills = of_twin(e, "//fake twin-spills ");
 
 		if (e->regs > registers) {
-			e->spilled = registers < (least ? least : e->regs) ? 16 : 0;
+			e->spilled = registers < (least ? least : e->regs) ? spills ? spills : 16 : 0;
 			e->regs = registers;
 		}
 	}
