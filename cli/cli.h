@@ -112,6 +112,7 @@ const char *cli_env_assembler(void); /* "" is no NULL: there is to be none */
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
+const char *cli_env_variable(const char *name); /* of runtimes: struct gpubpf_device_open's */
 const char *cli_env_cache_dir(char *buf, size_t size);
 
 /* assembler.c: what the session is to know of the user's, malloc'd (core/session/session.h); NULL: there is none. */

@@ -248,6 +248,7 @@ int gpubpf_cmd_conformance(const struct cli_args *args)
 	char runtime_dir[4096], cache[4096];
 	int status;
 
+	run.variable = cli_env_variable;
 	run.cache = cli_env_cache_dir(cache, sizeof(cache));
 	run.runtime_dir = cli_env_runtime_dir(runtime_dir, sizeof(runtime_dir));
 	if (only && strcmp(only, HOST) && !cli_backend_known(only))

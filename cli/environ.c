@@ -11,6 +11,11 @@ static const char *get(const char *name)
 	return value && value[0] ? value : NULL;
 }
 
+const char *cli_env_variable(const char *name)
+{
+	return secure_getenv(name);
+}
+
 const char *cli_env_backend(void)
 {
 	return get("GPUBPF_BACKEND");

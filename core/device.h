@@ -25,6 +25,8 @@ struct gpubpf_device_open {
 	uint32_t index;        /* of those that match, this one, from 0 (gpubpf device list) */
 	void *runtime;         /* dispatch of the next layer or driver, NULL: load the runtime (test tool) */
 	void *context, *handle; /* the application's, NULL: make our own */
+	/* a variable of the user's environment (NULL: it is not set), for what runtimes are told there; NULL: none is asked */
+	const char *(*variable)(const char *name);
 	const char *cache;     /* the user's folder, where it may keep what it compiles to open; NULL: it keeps nothing */
 };
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+const char *gpubpf_env_variable(const char *name); /* NULL: there is none */
 bool gpubpf_env_cache(char *path, size_t size); /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
 
 /* A key for something known by its content: its SHA-256. */

@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *gpubpf_env_variable(const char *name)
+{
+	return secure_getenv(name);
+}
+
 static const char *value(const char *name)
 {
 	const char *v = secure_getenv(name);

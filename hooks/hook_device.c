@@ -342,6 +342,7 @@ static int open_device(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	struct gpubpf_device_open how = d->how;
 	char cache[PATH_MAX];
 
+	how.variable = gpubpf_env_variable;
 	how.cache = gpubpf_env_cache(cache, sizeof(cache)) ? cache : NULL;
 	return d->ops->device->open(&how, &d->device, why);
 }

@@ -219,7 +219,7 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 	uint32_t *cases[2] = { calloc(total + 1, sizeof(uint32_t)), calloc(total + 1, sizeof(uint32_t)) };
 	struct conformance_opts opts = {
 		.backend = device->caps.backend, .device = run->device, .index = device->index, .target = run->target,
-		.cache = run->cache, .verify = run->verify, .progress = progress, .arg = arg,
+		.variable = run->variable, .cache = run->cache, .verify = run->verify, .progress = progress, .arg = arg,
 	};
 
 	for (uint32_t i = 0; cases[0] && cases[1] && i < total; i++) {

@@ -29,7 +29,8 @@ struct conformance_opts {
 	const char *device;       /* a part of its name; NULL: any */
 	uint32_t index;           /* of those, this one */
 	const char *target;       /* NULL: what suits the device best */
-	const char *cache;        /* struct gpubpf_device_open's */
+	const char *(*variable)(const char *name); /* struct gpubpf_device_open's, as what follows */
+	const char *cache;
 	bool verify;
 	bool dump;                /* print what the device would be given */
 	void (*progress)(void *arg, size_t done); /* cases that are done on a device, now and then; may be NULL */

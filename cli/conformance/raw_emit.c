@@ -22,7 +22,7 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why)
 {
 	const char *missing = gpubpf_device_missing(opts->backend);
-	struct gpubpf_device_open how = { .name = opts->device, .index = opts->index, .cache = opts->cache };
+	struct gpubpf_device_open how = { .name = opts->device, .index = opts->index, .variable = opts->variable, .cache = opts->cache };
 	const struct gpubpf_device_caps *caps;
 
 	if (missing[0]) {

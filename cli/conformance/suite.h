@@ -79,7 +79,8 @@ struct suite_run {
 	const struct gpubpf_target_info *route; /* NULL, or objects are probes, put into kernels by this target alone */
 	enum gpubpf_placement place; /* where their maps lie that can, DEVICE 0 */
 	const char *runtime_dir; /* for sockets; NULL: the library's */
-	const char *cache;       /* struct gpubpf_device_open's */
+	const char *(*variable)(const char *name); /* struct gpubpf_device_open's, as what follows */
+	const char *cache;
 	bool random;             /* random programs instead of the suite */
 	uint64_t seed, programs, seconds; /* of these: so many, or for so long; 0: no limit */
 	uint64_t jobs;           /* processes that run them side by side */

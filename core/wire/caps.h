@@ -78,6 +78,8 @@ struct gpubpf_device_caps {
 	uint64_t max_alloc;        /* largest single allocation */
 	uint32_t ordinal;          /* helper 512 */
 	uint32_t pad;
+	char settings[1024];       /* what the user told the runtime of how it compiles, in its environment: NAME=VALUE lines; "?":
+				    * more than there is room for */
 	char extensions[4096];     /* OpenCL: CL_DEVICE_EXTENSIONS, cut at a blank; HIP: "sramecc+:xnack-", the
 				    * features behind arch in the device's target ID; "" unknown */
 };

@@ -69,6 +69,7 @@ void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps)
 	gpubpf_codec_u64(c, &caps->memory);
 	gpubpf_codec_u64(c, &caps->max_alloc);
 	gpubpf_codec_u32(c, &caps->ordinal);
+	gpubpf_codec_str(c, caps->settings, sizeof(caps->settings));
 	gpubpf_codec_str(c, caps->extensions, sizeof(caps->extensions));
 }
 

@@ -6,7 +6,9 @@ Programs that are made of source are counted by a layer of the tests' own (tests
 this name, or not what the runtime takes is as good as none, and is made anew; the device is the same each time."""
 import glob
 import hashlib
+import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -112,4 +114,30 @@ other = f"{work.name}/other"
 run(*loop, cache=other, expect=42)
 out, made = opened(cache=other)
 ok(made == 0 and out == first, "an application under a session keeps it for all", made)
+
+# twins are for what the runtime was told: kept for that alone, and compiled so where the application alone has it
+settings = {"CL_CONFIG_CPU_TARGET_ARCH": "corei7", "CL_CONFIG_CPU_VECTORIZER_MODE": "1"} if runtime == "intel" else {
+    "POCL_EXTRA_BUILD_FLAGS": "-DNOTHING=1", "POCL_WORK_GROUP_METHOD": "loops"}
+report = f"{work.name}/report"
+
+
+def told(where, text, hits):
+    """A program under a session, with what the runtime is told in the environment of both or of the program alone."""
+    inner = ["env"] + [f"{name}={value}" for name, value in settings.items()] if where == "inside" else []
+    command = loop[:2] + ["-j", "-r", report] + loop[3:6] + inner + loop[6:]
+    run(*command, cache=f"{work.name}/told", expect=42, setting=settings if where == "outside" else None)
+    with open(report, encoding="utf-8") as file:
+        got = json.load(file)
+    probed = [(k["probed"], k["launches"], k["reason"]) for k in got["kernels"]]
+    ok(probed == [(1, 1, "")], f"{text}: its kernel is probed", probed, got["notes"])
+    ok((got["cost"]["cached"] > 0) == hits, f"{text}: its twin is {'there' if hits else 'made'}", got["cost"])
+
+
+told("nowhere", "nothing told", False)
+told("outside", "what the runtime is told", False)
+told("inside", "the same in the program's environment alone", True)
+told("nowhere", "nothing told again", True)
+shutil.rmtree(f"{work.name}/told")
+told("inside", "in the program's alone, the first time", False)
+told("outside", "and in both", True)
 plan()

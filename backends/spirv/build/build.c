@@ -16,6 +16,7 @@
 #include "core/wire/pool.h"
 #include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
+#include "backends/spirv/wire/settings.h"
 #include "backends/spirv/wrap/write.h"
 
 #define MAX_DEVICES 64
@@ -78,6 +79,24 @@ static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpub
 	return found;
 }
 
+/* Of the programs that its twins are for: the runtime reads them once. */
+static int take_settings(const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+{
+	static char taken[sizeof(caps->settings)];
+	static bool are;
+
+	if (!are && !gpubpf_cl_settings_take(caps->settings))
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "the program's environment tells its OpenCL runtime more than can be kept (CL_CONFIG_*, POCL_*)");
+	if (are && strcmp(taken, caps->settings))
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "the program's environment tells its OpenCL runtime something else (CL_CONFIG_*, POCL_*) than that of "
+				       "one before; give it a session of its own");
+	snprintf(taken, sizeof(taken), "%s", caps->settings);
+	are = true;
+	return 0;
+}
+
 static int builder_get(const struct gpubpf_device_caps *caps, struct builder **out, struct gpubpf_diag *diag)
 {
 	static struct builder builders[MAX_DEVICES];
@@ -86,6 +105,9 @@ static int builder_get(const struct gpubpf_device_caps *caps, struct builder **o
 	const char *why;
 	cl_int err;
 
+	err = take_settings(caps, diag);
+	if (err < 0)
+		return err;
 	for (; b < builders + n; b++) {
 		*out = b;
 		if (strcmp(b->name, caps->name) == 0 && strcmp(b->driver, caps->driver) == 0)
@@ -233,27 +255,30 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 	return err ? err : CL_OUT_OF_HOST_MEMORY;
 }
 
-/* What a compiler says on standard error (PoCL's clang: how many errors there were) is in the log, as far as it matters. Give
- * *kept to speak_again(). */
-static void keep_silent(int *kept)
+/* What a compiler says on standard error (PoCL's clang: how many errors there were) and output is in the log, as far as it
+ * matters. Give kept[] to speak_again(). */
+static void keep_silent(int kept[2])
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	fflush(stderr);
-	*kept = null >= 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
-	if (*kept >= 0)
-		dup2(null, STDERR_FILENO);
+	fflush(NULL);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		kept[fd - STDOUT_FILENO] = null >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+		if (kept[fd - STDOUT_FILENO] >= 0)
+			dup2(null, fd);
+	}
 	if (null >= 0)
 		close(null);
 }
 
-static void speak_again(int kept)
+static void speak_again(const int kept[2])
 {
-	if (kept < 0)
-		return;
-	fflush(stderr);
-	dup2(kept, STDERR_FILENO);
-	close(kept);
+	fflush(NULL);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (kept[fd - STDOUT_FILENO] >= 0) {
+			dup2(kept[fd - STDOUT_FILENO], fd);
+			close(kept[fd - STDOUT_FILENO]);
+		}
 }
 
 /* Compile and link with the twins that skip[] leaves; *out on success. */
@@ -262,10 +287,10 @@ static cl_int attempt(struct job *job, cl_program *out)
 	const struct builder *b = job->builder;
 	cl_program *programs = calloc(job->parts.nparts + 1, sizeof(*programs));
 	cl_int err = programs ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-	int kept;
+	int kept[2];
 
 	job->log[0] = 0;
-	keep_silent(&kept);
+	keep_silent(kept);
 	for (uint32_t i = 0; err == CL_SUCCESS && i < job->parts.nparts; i++)
 		err = compile_part(job, &job->parts.part[i], &programs[i]);
 	if (err == CL_SUCCESS)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "backends/spirv/wire/clock.h"
+#include "backends/spirv/wire/settings.h"
 #include "core/wire/placement.h"
 #include "opencl.h"
 
@@ -139,6 +140,7 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 		return err;
 	}
 	d->cache = how->cache;
+	gpubpf_cl_settings_ask(&d->caps, how->variable);
 	ocl_caps_fill(d);
 	d->cache = NULL;
 	prepare_where(d);

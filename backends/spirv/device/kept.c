@@ -75,17 +75,6 @@ static void put_runtime(struct gpubpf_writer *w, struct gpubpf_device *d)
 	gpubpf_put_u32(w, d->caps.address_bits);
 }
 
-/* What the user has told the runtimes, by which they make other code. */
-static void put_settings(struct gpubpf_writer *key)
-{
-	static const char *const asked[] = { "CL_CONFIG_", "POCL_WORK_GROUP_METHOD=" };
-
-	for (char **variable = environ; variable && *variable; variable++)
-		for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
-			if (!strncmp(*variable, asked[i], strlen(asked[i])))
-				gpubpf_put_str(key, *variable);
-}
-
 static bool is_cpu(struct gpubpf_device *d)
 {
 	cl_device_type type = 0;
@@ -101,7 +90,7 @@ static bool begin(struct gpubpf_device *d, const struct ocl_source *source, char
 		return false;
 	put_processor(key);
 	put_runtime(key, d);
-	put_settings(key);
+	gpubpf_put_str(key, d->caps.settings);
 	gpubpf_put_str(key, source->options);
 	for (cl_uint i = 0; i < source->ntexts; i++)
 		gpubpf_put_str(key, source->texts[i]);
