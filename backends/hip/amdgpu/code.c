@@ -338,18 +338,41 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	return 0;
 }
 
+/* The bits of MODE that it sets, from *first to before *end. */
+static bool sets_mode(const char *name, const char *operands, uint32_t *first, uint32_t *end)
+{
+	const char *mode = strstr(operands, "_MODE");
+	uint32_t n = 32;
+
+	if (!mode || strncmp(name, "s_setreg_", 9))
+		return false;
+	*first = 0;
+	sscanf(mode, "_MODE, %u, %u", first, &n);
+	*end = *first + n;
+	return true;
+}
+
 /* Does it skip vector instructions, or name their registers by an index, by other means than those that are followed? These
  * are bits of MODE, from 27 on (CDNA2 ISA guide, "Hardware register MODE"). */
 static bool changes_vectors(const struct reader *r, const char *name, const char *operands)
 {
-	const char *mode = strstr(operands, "HW_REG_MODE");
-	unsigned first = 0, n = 32;
+	uint32_t first, end;
 
-	if (!strncmp(name, "s_setreg_", 9) && mode && r->isa->accum) {
-		sscanf(mode, "HW_REG_MODE, %u, %u", &first, &n);
-		return first + n > 27;
-	}
-	return !strcmp(name, "s_setvskip");
+	return !strcmp(name, "s_setvskip") || (r->isa->accum && sets_mode(name, operands, &first, &end) && end > 27);
+}
+
+/* Does it say which exceptions of arithmetic there are? Bits 12 to 20 of MODE, from gfx12 on a register of their own (CDNA2 and
+ * RDNA4 ISA guides). None are what a probe counts on. */
+static bool asks_exceptions(const char *name, const char *operands)
+{
+	const char *value = strrchr(operands, ',');
+	uint32_t first, end;
+
+	if (!sets_mode(name, operands, &first, &end))
+		return !strncmp(name, "s_setreg_", 9) && strstr(operands, "_TRAP_CTRL");
+	if (!strncmp(name, "s_setreg_imm32_", 15) && value && (strtoull(value + 1, NULL, 0) << first & 0x1ff000) == 0)
+		return false;
+	return first < 21 && end > 12;
 }
 
 static int note(struct reader *r, const char *name, const char *operands, uint32_t off)
@@ -359,6 +382,8 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 	note_registers(r->code, name, operands);
 	if (changes_vectors(r, name, operands))
 		return refuse(r, "it skips vector instructions, or names registers by an index, in an unusual way", off);
+	if (asks_exceptions(name, operands))
+		return refuse(r, "it asks for exceptions of arithmetic, and a probe's would be taken for its own", off);
 	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
 		return refuse(r, "it calls functions, or returns, while registers are named by an index", off);
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// exceptions of arithmetic, asked for by the code
+// launch 64 1 1 64 1 1
+// refused exceptions of arithmetic
+kernel void k(global uint *out, global const uint *in, uint n)
+{
+	out[ID] = in[ID];
+	__asm__ volatile("s_waitcnt 0\ns_setreg_imm32_b32 hwreg(1, 12, 9), 0x2\ns_endpgm");
+}
