@@ -341,13 +341,14 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 /* The bits of MODE that it sets, from *first to before *end. */
 static bool sets_mode(const char *name, const char *operands, uint32_t *first, uint32_t *end)
 {
-	const char *mode = strstr(operands, "_MODE");
+	const char *mode = strstr(operands, "HW_REG_MODE");
 	uint32_t n = 32;
 
+	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* gfx12's name of it */
 	if (!mode || strncmp(name, "s_setreg_", 9))
 		return false;
 	*first = 0;
-	sscanf(mode, "_MODE, %u, %u", first, &n);
+	sscanf(strstr(mode, "MODE"), "MODE, %u, %u", first, &n);
 	*end = *first + n;
 	return true;
 }
@@ -384,6 +385,8 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 		return refuse(r, "it skips vector instructions, or names registers by an index, in an unusual way", off);
 	if (asks_exceptions(name, operands))
 		return refuse(r, "it asks for exceptions of arithmetic, and a probe's would be taken for its own", off);
+	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
+		return refuse(r, "it takes the hardware's care for hazards upon itself (SCHED_MODE), which a probe counts on", off);
 	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
 		return refuse(r, "it calls functions, or returns, while registers are named by an index", off);
 
