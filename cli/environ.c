@@ -4,16 +4,16 @@
 
 #include <stdlib.h>
 
-static const char *get(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && value[0] ? value : NULL;
-}
-
 const char *cli_env_variable(const char *name)
 {
 	return secure_getenv(name);
+}
+
+static const char *get(const char *name)
+{
+	const char *value = cli_env_variable(name);
+
+	return value && value[0] ? value : NULL;
 }
 
 const char *cli_env_backend(void)

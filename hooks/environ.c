@@ -13,7 +13,7 @@ const char *gpubpf_env_variable(const char *name)
 
 static const char *value(const char *name)
 {
-	const char *v = secure_getenv(name);
+	const char *v = gpubpf_env_variable(name);
 
 	return v && *v ? v : NULL;
 }

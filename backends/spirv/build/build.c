@@ -87,7 +87,8 @@ static int take_settings(const struct gpubpf_device_caps *caps, struct gpubpf_di
 
 	if (!are && !gpubpf_cl_settings_take(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the program's environment tells its OpenCL runtime more than can be kept (CL_CONFIG_*, POCL_*)");
+				       "the program's environment tells its OpenCL runtime more than there is room for "
+				       "(CL_CONFIG_*, POCL_*); set less there");
 	if (are && strcmp(taken, caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
 				       "the program's environment tells its OpenCL runtime something else (CL_CONFIG_*, POCL_*) than that of "
@@ -515,7 +516,8 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	if (program)
 		job->builder->cl->clReleaseProgram(program);
 	if (err == -EAGAIN)
-		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives a binary of the twin without its code");
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives a binary of the twin without its code, which "
+				"another process may be compiling; run it again");
 	if (err == -EINVAL)
 		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives no binary of the twin");
 	return err;
