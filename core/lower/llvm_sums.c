@@ -19,38 +19,7 @@
 
 #include "llvm_low.h"
 #include "maps/impl.h"
-
-/* A program that asks that others see what it did does not wait with it; one that ends threads does not pass where
- * functions are left. */
-static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
-{
-	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
-		return false;
-	for (uint32_t i = 0; i < prog->ninsns; i++) {
-		const struct gpubpf_insn *insn = &prog->insns[i];
-		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
-
-		if ((helper && helper->op == GPUBPF_OP_FENCE) || (insn->ordered && insn->kind == GPUBPF_INSN_STORE))
-			return false;
-	}
-	return true;
-}
-
-/* How many values, of each of which every multiprocessor has a summand; 0: they cannot be kept, as where the host looks on. (Programs of no site of the
- * job have no facts here.) */
-static uint32_t values_of(const struct low *l, uint32_t map)
-{
-	const struct gpubpf_unit *unit = l->job->unit;
-	const struct gpubpf_map *m = &unit->maps[map];
-
-	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) ||
-	    l->job->layouts[map].flags & GPUBPF_LAYOUT_LIVE || m->type->impl != &gpubpf_array_impl)
-		return 0;
-	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
-			return 0;
-	return m->max_entries;
-}
+#include "sums.h"
 
 /* Is there room for the sum's register? */
 static bool has_room(struct low *l, const struct low_sum *sum)
@@ -180,7 +149,7 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	if (!low_has_registers(f->p))
 		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
-	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && values_of(l, a->map);
+	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
 }
 
 LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function)
@@ -247,7 +216,7 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 	a = &f->p->prog->facts->insn[pc].mem;
 	if (a->off_min < 0 || a->off_min != a->off_max)
 		return false;
-	n = values_of(l, a->map);
+	n = lower_summed(l->job, a->map);
 	if (n > LOW_MAX_VALUES)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {

@@ -199,6 +199,8 @@ static void around(struct ptx_splice *in, uint32_t function, const struct ptx_pl
 		ptx_give_side(&a);
 	if (after || !is_after(at))
 		put_probe(&a);
+	if (after)
+		insn = &in->m->nodes[at->behind];
 	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
 }
 
@@ -212,6 +214,20 @@ void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_
 		if (placed[i].probe && is_after(&placed[i]))
 			around(in, function, &placed[i], false);
 	for (uint32_t i = 0; i < n; i++)
-		if (placed[i].probe && is_after(&placed[i]))
+		if (placed[i].probe && is_after(&placed[i]) && placed[i].behind == placed[i].place.node)
 			around(in, function, &placed[i], true);
+}
+
+/* The block that was opened last is closed first; those of one instruction were opened in the other order. */
+void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
+{
+	for (uint32_t end = in->next, first; end && in->nlate; end = first) {
+		for (first = end - 1; first && in->placed[first - 1].place.node == in->placed[first].place.node;)
+			first--;
+		for (uint32_t i = first; i < end; i++)
+			if (in->placed[i].probe && in->placed[i].behind == node && in->placed[i].place.node != node) {
+				around(in, function, &in->placed[i], true);
+				in->nlate--;
+			}
+	}
 }

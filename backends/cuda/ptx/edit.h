@@ -27,8 +27,10 @@ struct ptx_splice {
 		struct ptx_place place;
 		const struct cuda_probe *probe;
 		uint32_t keeps;      /* number of what it keeps in the function, PTX_NONE: nothing */
+		uint32_t behind;     /* the instruction behind which the probe runs, if it runs behind one: the place's, or late.c's */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
+	uint32_t nlate;          /* that run behind instructions that have not */
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
 	uint32_t nsums, nkeeps;
 	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* of what is kept, and looked up */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/lower/sums.h"
 #include "splice.h"
 #include "probe.h"
 #include "share.h"
@@ -32,6 +33,7 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_modu
 					       where);
 		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
 		probes[i].at_insns = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_INSN;
+		probes[i].adds_alone = lower_adds_alone(job, site);
 		probes[i].of_last = site->site == GPUBPF_SITE_BLOCK_END;
 		probes[i].of_blocks = probes[i].of_last || site->site == GPUBPF_SITE_BLOCK_BEGIN;
 		err = cuda_probe_extract(from, name, app, function, &probes[i], diag);

@@ -196,6 +196,7 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 		n++;
 	}
 	ptx_edit_around(in, function, at + exits, n - exits);
+	ptx_edit_behind(in, function, node);
 	if (has_probe(at, exits) || (exits && ptx_keeps(in))) {
 		edit_exit(in, function, at, exits);
 		return;
@@ -249,13 +250,14 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE };
+		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, places[i].node };
 		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			note_needs(in, in->placed[i].probe);
 	}
 	free(places);
+	ptx_find_late(in);
 	ptx_note_sums(in, function);
 }
 

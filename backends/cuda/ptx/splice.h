@@ -52,6 +52,7 @@ struct cuda_probe {
 	bool ends_thread;        /* it may (helper 507) */
 	bool parts_lanes;        /* it may: it has loops */
 	bool at_insns;           /* it stands at single instructions; set before it is extracted */
+	bool adds_alone;         /* and may be run later (late.c); set likewise */
 	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
 	bool of_blocks, of_last; /* a lane of a block runs it, its last one; set likewise */
 	bool reads_ctaid;        /* CUDA_CTAID */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes that run later than their places. What only adds to sums (core/lower/sums.h) may do so anywhere where the same lanes
+ * pass. Behind a load that others follow it would keep these from being under way meanwhile: such a probe runs behind the last of
+ * them that needs nothing of what the ones before load. Its operands are taken at its place, in a block that ends there.
+ */
+#include "around.h"
+
+#include <string.h>
+
+#define MOST_LOADED 64 /* tokens: registers that a run's loads give */
+
+/* Instructions of one lane that do nothing but give a register. */
+static bool is_plain(const struct ptx_module *m, const struct ptx_node *insn)
+{
+	static const char *const names[] = { "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "neg", "abs", "min", "max", "shl", "shr", "shf",
+					     "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "setp", "set", "selp" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (ptx_token_is(m, insn->name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_load(const struct ptx_splice *in, const struct ptx_node *insn)
+{
+	static const char *const ordered[] = { ".volatile", ".relaxed", ".acquire", ".mmio" };
+
+	for (size_t i = 0; i < sizeof(ordered) / sizeof(ordered[0]); i++)
+		if (ptx_has_modifier(in, insn, ordered[i]))
+			return false;
+	return ptx_word_is(in, insn->name, "ld");
+}
+
+/* Of memory that is far. */
+static bool is_far(const struct ptx_splice *in, const struct ptx_node *insn)
+{
+	static const char *const near[] = { ".shared", ".local", ".const", ".param" };
+
+	for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++)
+		if (ptx_has_modifier(in, insn, near[i]))
+			return false;
+	return is_load(in, insn);
+}
+
+struct loaded {
+	uint32_t tokens[MOST_LOADED], n;
+};
+
+static bool names_same(const struct ptx_module *m, uint32_t a, uint32_t b)
+{
+	return m->tokens[a].len == m->tokens[b].len && !memcmp(ptx_token_text(m, a), ptx_token_text(m, b), m->tokens[a].len);
+}
+
+static bool mentions(const struct ptx_module *m, const struct ptx_node *insn, const struct loaded *loaded)
+{
+	for (uint32_t t = insn->first; t < insn->end; t++)
+		for (uint32_t i = 0; i < loaded->n; i++)
+			if (names_same(m, t, loaded->tokens[i]))
+				return true;
+	return false;
+}
+
+/* What stands before the address. False: it is more than there is room for. */
+static bool note_loaded(const struct ptx_module *m, const struct ptx_node *insn, struct loaded *loaded)
+{
+	for (uint32_t t = insn->operands; t < insn->end && !ptx_token_is(m, t, "["); t++) {
+		if (m->tokens[t].kind != PTX_WORD)
+			continue;
+		if (loaded->n == MOST_LOADED)
+			return false;
+		loaded->tokens[loaded->n++] = t;
+	}
+	return true;
+}
+
+/* The last load behind that one which may be under way with it, or itself. */
+static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
+{
+	struct loaded loaded = { .n = 0 };
+	const struct ptx_module *m = in->m;
+	uint32_t last = node;
+
+	if (!note_loaded(m, &m->nodes[node], &loaded))
+		return node;
+	for (uint32_t n = m->nodes[node].next; n != PTX_NONE; n = m->nodes[n].next) {
+		const struct ptx_node *insn = &m->nodes[n];
+		bool load;
+
+		if (insn->kind == PTX_DIRECTIVE)
+			continue;
+		load = insn->kind == PTX_INSN && is_load(in, insn);
+		if (insn->kind != PTX_INSN || !(load || is_plain(m, insn)) || mentions(m, insn, &loaded) ||
+		    (load && !note_loaded(m, insn, &loaded)))
+			break;
+		if (is_far(in, insn))
+			last = n;
+	}
+	return last;
+}
+
+void ptx_find_late(struct ptx_splice *in)
+{
+	uint32_t open = 0;
+	bool ends = false;
+
+	in->nlate = 0;
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		ends |= in->placed[i].probe && in->placed[i].probe->ends_thread;
+	for (uint32_t i = 0; i < in->nplaced && !ends; i++) {
+		const struct gpubpf_place_kind *kind = gpubpf_place_kind(in->placed[i].place.kind);
+		struct ptx_placed *at = &in->placed[i];
+
+		if (!at->probe || !at->probe->adds_alone || !kind->spaces || kind->when != GPUBPF_WHEN_AFTER ||
+		    !is_far(in, &in->m->nodes[at->place.node]))
+			continue;
+		at->behind = last_of_run(in, at->place.node);
+		if (at->place.node > open)
+			open = at->behind;
+		else if (at->behind > open) /* a block ends within the one in which it begins */
+			at->behind = open;
+		in->nlate += at->behind != at->place.node;
+	}
+}

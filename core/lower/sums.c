@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps whose values are sums of what programs add, and the programs that do no more. */
+#include "sums.h"
+
+#include "core/facts.h"
+#include "maps/impl.h"
+
+/* A program that asks that others see what it did does not wait with it; one that ends threads does not pass where
+ * functions are left. */
+static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
+{
+	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
+		return false;
+	for (uint32_t i = 0; i < prog->ninsns; i++) {
+		const struct gpubpf_insn *insn = &prog->insns[i];
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
+
+		if ((helper && helper->op == GPUBPF_OP_FENCE) || (insn->ordered && insn->kind == GPUBPF_INSN_STORE))
+			return false;
+	}
+	return true;
+}
+
+/* (Programs of no site of the job have no facts here.) */
+uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
+{
+	const struct gpubpf_unit *unit = job->unit;
+	const struct gpubpf_map *m = &unit->maps[map];
+
+	if (!(job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) || job->layouts[map].flags & GPUBPF_LAYOUT_LIVE ||
+	    m->type->impl != &gpubpf_array_impl)
+		return 0;
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
+			return 0;
+	return m->max_entries;
+}
+
+/* Does what it gives depend on when it is asked, or is it seen by others that it was? */
+static bool is_of_its_time(const struct gpubpf_helper *helper)
+{
+	bool table = false;
+
+	if (helper->class != GPUBPF_CLASS_ENV && helper->class != GPUBPF_CLASS_MAP)
+		return true;
+	for (int i = 0; i < 5; i++) /* of allocations or, where it copies what lies in them, of the application's memory */
+		table |= helper->arg[i] == GPUBPF_ARG_SIZE_OR_ZERO;
+	return !(helper->op == GPUBPF_OP_NONE || helper->op == GPUBPF_OP_PID || helper->op == GPUBPF_OP_LOOKUP ||
+		 (helper->op == GPUBPF_OP_ALLOCATION && !table));
+}
+
+static bool adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_prog *prog)
+{
+	const uint32_t adds = GPUBPF_USE_ADD | GPUBPF_USE_ADD4 | GPUBPF_USE_ADD8;
+
+	if (!prog->facts || prog->facts->ends_thread)
+		return false;
+	for (uint32_t i = 0; i < job->unit->nmaps; i++) {
+		uint32_t use = prog->facts->map_use[i];
+
+		if (use & ~(GPUBPF_USE_LOOKUP | adds) || (use && job->unit->maps[i].type->impl != &gpubpf_array_impl) ||
+		    (use & adds && !lower_summed(job, i)))
+			return false;
+	}
+	for (uint32_t i = 0; i < prog->ninsns; i++) {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
+
+		if (helper && is_of_its_time(helper))
+			return false;
+	}
+	return true;
+}
+
+bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site)
+{
+	for (uint32_t i = 0; i < site->nprogs; i++)
+		if (!adds_alone(job, &job->unit->progs[site->progs[i]]))
+			return false;
+	return !job->checked && !job->plain_mem;
+}
