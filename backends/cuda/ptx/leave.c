@@ -84,7 +84,7 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 }
 
 /* Who of a block is not its first lane. Each index is a slow look, but the three at once take hardly longer than one, and
- * both ends of the block ask. */
+ * both ends of the block ask. With them all lanes look where the block is in x, which nearly all kernels do themselves. */
 void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
 {
 	bool reads = false, any = in->counts_lanes;
@@ -96,7 +96,8 @@ void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
 		}
 	in->has_ctaid = false;
 	if (reads)
-		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "x, " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "x, %%ctaid.x;\nmov.u32 "
+			 CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
 	if (!any)
 		return;
 	ptx_addf(text, &in->err, "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");

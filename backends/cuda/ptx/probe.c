@@ -94,15 +94,18 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 	probe->reads_lane |= lane;
 }
 
-/* Each look at where the block is takes long. Nearly all kernels read x themselves. */
+/* Each look at where the block is takes long. */
 static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
 {
-	bool y = ptx_token_is(m, token + 1, ".y");
+	static const char *const of[][2] = { { ".x", CUDA_CTAID "x" }, { ".y", CUDA_CTAID "y" }, { ".z", CUDA_CTAID "z" } };
 
-	if (!probe->of_blocks || !ptx_token_is(m, token, "%ctaid") || !(y || ptx_token_is(m, token + 1, ".z")))
+	if (!probe->of_blocks || !ptx_token_is(m, token, "%ctaid"))
 		return;
-	replace(e, token, token + 2, y ? CUDA_CTAID "y" : CUDA_CTAID "z");
-	probe->reads_ctaid = true;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (ptx_token_is(m, token + 1, of[i][0])) {
+			replace(e, token, token + 2, of[i][1]);
+			probe->reads_ctaid = true;
+		}
 }
 
 /* The other lanes go to the end with those for whom the probe has nothing to do: by one branch, which is cheaper than two. */

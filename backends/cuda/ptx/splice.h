@@ -36,7 +36,7 @@ struct gpubpf_lower_job;
 #define CUDA_KEEPS "%gpubpf_keeps"
 #define CUDA_SM "%gpubpf_sm"            /* .b32, where probes at instructions ask for them: %smid and %laneid, */
 #define CUDA_LANE "%gpubpf_lane"        /* of which each look takes long, read at the function's top */
-#define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, y and z: %ctaid's, for what the first or last lane of a block runs */
+#define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, x, y and z: %ctaid's, for what the first or last lane of a block runs */
 #define CUDA_OTHERS "%gpubpf_others"    /* .pred, where that stands: this lane is not the one */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
