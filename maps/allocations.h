@@ -170,13 +170,13 @@ GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u
  * those that know, since a loop would leave them apart. */
 #ifdef GPUBPF_HAS_MEETING
 #define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
-GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u32 known, u32 number)
+GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u64 word)
 {
-	u32 here;
+	u32 here, number = (u32)word;
 
 	if (!gpubpf_warp_begin(&here))
 		return number;
-	if (!known)
+	if (!gpubpf_granule_knows(word, address))
 		number = (u32)gpubpf_allocation_number_searched(arena, pid_tgid, address);
 	gpubpf_warp_end(here);
 	return number;
@@ -185,11 +185,10 @@ GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u
 GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 {
 	u64 word = gpubpf_granule_word(env, address);
-	bool known = gpubpf_granule_knows(word, address);
 	u32 number = (u32)word;
 
-	if (gpubpf_warp_any(gpubpf_warp_active(), !known))
-		number = gpubpf_allocation_number_together(env->arena, env->pid_tgid, address, known, number);
+	if (gpubpf_warp_any(gpubpf_warp_active(), !gpubpf_granule_knows(word, address)))
+		number = gpubpf_allocation_number_together(env->arena, env->pid_tgid, address, word);
 	return number == GPUBPF_NO_NUMBER ? -GPUBPF_ENOENT : (s64)number;
 }
 #else

@@ -47,6 +47,14 @@
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
 #ifdef GPUBPF_HAS_MATCH
+/* Does the whole warp add one value of less than 2^26 to one place of a map? */
+GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
+{
+	const u32 whole = ~(u32)0;
+
+	return told && !(value >> 26) && gpubpf_warp_active() == whole && gpubpf_warp_match(whole, place);
+}
+
 /* One address is the rule, of which the warp is asked first. */
 #define GPUBPF_ADD_TOLD(type) \
 	GPUBPF_FN void gpubpf_atomic_add_told_##type(u64 address, type value, u32 told) \

@@ -26,6 +26,7 @@ struct low_shared {
 #define LOW_MAX_SUMS 8   /* of a job: each takes two registers of a lane */
 #define LOW_MAX_VALUES 4 /* of an array: each has a sum */
 #define LOW_MAX_FIRSTS 4
+#define LOW_MAX_KEEPERS 8 /* adds of a job that lanes keep for all others; each takes a lane at each place */
 #define LOW_MAX_KEYS 2   /* of a job: each takes two registers at each place where lanes come by again */
 
 struct low {
@@ -43,7 +44,7 @@ struct low {
 	struct low_sum {        /* kept in registers */
 		uint32_t map, off, width;
 	} sums[LOW_MAX_SUMS], keys[LOW_MAX_KEYS]; /* off of the latter: 0 */
-	uint32_t nsums, nkeys;
+	uint32_t nsums, nkeys, nkeepers;
 	uint32_t firsts[LOW_MAX_FIRSTS], nfirsts; /* maps whose first value stands in a register */
 };
 
@@ -166,8 +167,9 @@ LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /* The same of an array of more values than have a sum each; `function` of the library adds what is not kept any more. Where the builder
- * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. */
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function);
+ * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. told: v may be every lane's (low_told()). */
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function,
+				bool told);
 
 /* llvm_told.c */
 /* Is v (i64) made of nothing but what the place's text says? i32, 0: no. NULL: it cannot be asked there. */

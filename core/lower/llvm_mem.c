@@ -277,12 +277,17 @@ static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 	return wide ? "gpubpf_atomic_add_warp_u64" : "gpubpf_atomic_add_warp_u32";
 }
 
+static bool adds_near(struct low_frame *f, uint32_t pc)
+{
+	return !strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23);
+}
+
 /* Adds of lanes that are known to have one value; false: nothing is known of that. */
 static bool add_told(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	LLVMValueRef args[] = { address, v, NULL };
 
-	if (strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23))
+	if (!adds_near(f, pc))
 		return false;
 	args[2] = low_told(f, v);
 	if (args[2])
@@ -356,7 +361,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	if (insn->op == GPUBPF_ATOMIC_ADD && (low_keep(f, pc, address, v) || low_add_later(f, pc, address, v)))
 		return;
 	if (insn->op == GPUBPF_ATOMIC_ADD) {
-		after = low_keep_last(f, pc, address, v, add_function(f, pc, true));
+		after = low_keep_last(f, pc, address, v, add_function(f, pc, true), adds_near(f, pc));
 		snprintf(name, sizeof(name), "%s", add_function(f, pc, false));
 	} else {
 		snprintf(name, sizeof(name), "gpubpf_atomic_%s_u%u", atomics[insn->op].device, insn->width * 8);

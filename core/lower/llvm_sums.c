@@ -10,7 +10,9 @@
  * map, %gpubpf_kept<bytes>_<map> what was added to it, up to 32 bits. Another one takes its place, and then what was kept is added where
  * it belongs.
  * The injector declares both at each place, as those of the function where lanes may come by again (%gpubpf_keeps is 1), and adds what
- * is kept wherever that is left; where it is 0, each add is done at once.
+ * is kept wherever that is left; where it is 0, each add is done at once. Where it is 2, places at which lanes come by once have one pair
+ * of registers together: what a whole warp adds there to one value, lane %gpubpf_keeper<n> keeps for it, another one for each place and
+ * each add n of its programs. So what one lane keeps is of one add, and where the function is left all add what they keep at once.
  *
  * %gpubpf_first<map> is the address of the array's first value, which a function finds once, at its top.
  */
@@ -46,9 +48,14 @@ LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
 	const char *constraints = bytes == 8 ? "=l" : "=r";
 	char text[80];
 	size_t n = snprintf(text, sizeof(text), "mov.b%u $0, %s;", 8 * bytes, name);
+	static const char *const facts[] = { "memory", "nounwind", "willreturn" }; /* once is enough, wherever; "memory" 0: none */
+	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
+									LLVMInlineAsmDialectATT, false), NULL, 0, "");
 
-	return LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
-							   LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		LLVMAddCallSiteAttribute(read, LLVMAttributeFunctionIndex,
+					 LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i])), 0));
+	return read;
 }
 
 bool low_has_first(struct low_frame *f, uint32_t map)
@@ -152,11 +159,34 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
 }
 
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function)
+/* Goes on where the warp does not add together. */
+static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *keyed, const char *kept,
+			 LLVMBasicBlockRef after)
+{
+	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
+	struct low *l = f->p->l;
+	LLVMValueRef first = low_first_value(f, f->p->prog->facts->insn[pc].mem.map), lane;
+	LLVMValueRef at = LLVMBuildTrunc(l->b, LLVMBuildSub(l->b, address, first, ""), l->i32, ""), args[] = { at, v, low_told(f, v) };
+	char keeper[40];
+
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), all, apart);
+	LLVMPositionBuilderAtEnd(l->b, all);
+	snprintf(keeper, sizeof(keeper), "%%gpubpf_keeper%u", l->nkeepers++);
+	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, on_register(l, "mov.b32 $0, %s;", keeper, NULL), ""), mine, after);
+	LLVMPositionBuilderAtEnd(l->b, mine);
+	on_register(l, "mov.b32 %s, $0;", keyed, at);
+	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, LLVMBuildMul(l->b, v, low_const(l, 32), ""), l->i32, ""));
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, apart);
+}
+
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function,
+				bool told)
 {
 	unsigned width = f->p->prog->insns[pc].width;
-	LLVMBasicBlockRef keeps, same, other, add, now, after;
-	LLVMValueRef first, at, is, key, sum, args[2];
+	LLVMBasicBlockRef keeps, same, other, add, now, after, whole, alone;
+	LLVMValueRef first, at, is, key, sum, how, all = v, args[2];
 	struct low *l = f->p->l;
 	char keyed[40], kept[40];
 	uint32_t map;
@@ -174,7 +204,8 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	after = low_block(f->p, "after");
 	snprintf(keyed, sizeof(keyed), "%%gpubpf_key%u_%u", width, map);
 	snprintf(kept, sizeof(kept), "%%gpubpf_kept%u_%u", width, map);
-	is = LLVMBuildICmp(l->b, LLVMIntNE, on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL), low_const32(l, 0), "");
+	how = on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
+	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), keeps, now);
 	LLVMPositionBuilderAtEnd(l->b, keeps);
 	first = low_first_value(f, map);
@@ -198,6 +229,15 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	low_call(l, function, args, 2);
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, now);
+	if (!told || l->nkeepers == LOW_MAX_KEEPERS || !lower_goes_on(f->p->prog))
+		return after;
+	whole = low_block(f->p, "whole");
+	alone = low_block(f->p, "alone");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 2), ""), whole, alone);
+	LLVMPositionBuilderAtEnd(l->b, whole);
+	keep_for_all(f, pc, address, all, keyed, kept, after);
+	LLVMBuildBr(l->b, alone);
+	LLVMPositionBuilderAtEnd(l->b, alone);
 	return after;
 }
 

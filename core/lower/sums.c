@@ -71,6 +71,19 @@ static bool adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_p
 	return true;
 }
 
+bool lower_goes_on(const struct gpubpf_prog *prog)
+{
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		const struct gpubpf_insn *insn = &prog->insns[pc];
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
+
+		if (insn->kind == GPUBPF_INSN_CALL_LOCAL || (helper && helper->class == GPUBPF_CLASS_LOOP) ||
+		    ((insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND) && insn->target <= pc))
+			return false;
+	}
+	return true;
+}
+
 bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site)
 {
 	for (uint32_t i = 0; i < site->nprogs; i++)

@@ -10,5 +10,7 @@ uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map);
 /* Do the site's programs nothing but add to such values, from what is the same for a lane at any time? Then it is no matter
  * between which of its instructions they run. */
 bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site);
+/* Does a run come by each of its instructions once, if at all? */
+bool lower_goes_on(const struct gpubpf_prog *prog);
 
 #endif

@@ -200,14 +200,15 @@ class Exit(Exception):
 class Machine:
     """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn), of
     atomics more behind that: (operation, operand, value before). Others: (what, lane, {what is told of it}, line, insn).
-    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then, others that are at a barrier)."""
+    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then, others that are at a barrier).
+    Lanes run one after the other, and each finds itself alone; whole: each as one of a warp that is all there and does what it does."""
 
-    def __init__(self, shape=(32, 1, 1), backwards=False, named=False):
+    def __init__(self, shape=(32, 1, 1), backwards=False, named=False, whole=False):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
         self.behind = set()
-        self.shape, self.backwards, self.named = shape, backwards, named
+        self.shape, self.backwards, self.named, self.whole = shape, backwards, named, whole
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -503,18 +504,21 @@ class Lane:
     def do_popc(self, insn): self.arithmetic(insn, lambda a: bin(a).count('1'))
     def do_bfind(self, insn): self.arithmetic(insn, lambda a: a.bit_length() - 1)
 
+    def here(self):
+        return (1 << 32) - 1 if self.m.whole else 1 << self.number
+
     def do_activemask(self, insn):
-        self.set(insn, insn.args[0], 1 << self.number)
+        self.set(insn, insn.args[0], self.here())
 
     def do_vote(self, insn):
-        self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) << self.number)
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) * (self.here() if 'ballot' in insn.mods else 1))
 
     def do_match(self, insn):
-        for name, value in zip(insn.args[0].split('|'), (1 << self.number, 1)):
+        for name, value in zip(insn.args[0].split('|'), (self.here(), 1)):
             self.set(insn, name, value)
 
     def do_shfl(self, insn):
-        if self.get(insn, insn.args[2], 32) != self.number:
+        if self.get(insn, insn.args[2], 32) != self.number and not self.m.whole:
             raise ValueError(insn.text)
         self.set(insn, insn.args[0], self.get(insn, insn.args[1]))
 

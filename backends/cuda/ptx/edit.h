@@ -27,12 +27,15 @@ struct ptx_splice {
 		struct ptx_place place;
 		const struct cuda_probe *probe;
 		uint32_t keeps;      /* number of what it keeps in the function, PTX_NONE: nothing */
+		uint32_t keeper;     /* the first of the lanes that keep what is added there, likewise */
 		uint32_t behind;     /* the instruction behind which the probe runs, if it runs behind one: the place's, or late.c's */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
 	uint32_t nlate;          /* that run behind instructions that have not */
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
 	uint32_t nsums, nkeeps;
+	struct cuda_sum held[CUDA_MAX_KEYS]; /* keys of what lanes keep for their warps */
+	uint32_t nheld;
 	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* of what is kept, and looked up */
 	bool keeps_result;       /* a probe of it reads what it returns */
 	bool reads_sm, reads_lane, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, NOBODY (splice.c) */

@@ -133,6 +133,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 
 	note_kept(m, token, CUDA_SUM, meant->probe->sums, &meant->probe->nsums, CUDA_MAX_SUMS);
 	note_kept(m, token, CUDA_KEY, meant->probe->keys, &meant->probe->nkeys, CUDA_MAX_KEYS);
+	note_kept(m, token, CUDA_KEEPER, meant->probe->keepers, &meant->probe->nkeepers, CUDA_MAX_KEEPERS);
 	note_kept(m, token, CUDA_FIRST, meant->probe->firsts, &meant->probe->nfirsts, CUDA_MAX_FIRSTS);
 	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
 	meant->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);

@@ -250,7 +250,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, places[i].node };
+		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, places[i].node };
 		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)

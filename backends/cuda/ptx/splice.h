@@ -34,6 +34,8 @@ struct gpubpf_lower_job;
 #define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
 #define CUDA_KEPT "%gpubpf_kept"
 #define CUDA_KEEPS "%gpubpf_keeps"
+#define CUDA_MAX_KEEPERS 8
+#define CUDA_KEEPER "%gpubpf_keeper"    /* .b32 each: lanes that keep what a warp adds, one for each of a probe's adds; CUDA_KEEPS 2 */
 #define CUDA_SM "%gpubpf_sm"            /* .b32, where probes at instructions ask for them: %smid and %laneid, */
 #define CUDA_LANE "%gpubpf_lane"        /* of which each look takes long, read at the function's top */
 #define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, x, y and z: %ctaid's, for what the first or last lane of a block runs */
@@ -61,6 +63,8 @@ struct cuda_probe {
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
 	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* of the last "<map>": CUDA_FIRST */
 	uint32_t nsums, nkeys, nfirsts;
+	struct cuda_sum keepers[CUDA_MAX_KEEPERS]; /* CUDA_KEEPER "<number>" */
+	uint32_t nkeepers;
 	bool asks_told, asks_side; /* CUDA_TOLD, CUDA_SIDE */
 	bool asks_keeps;         /* CUDA_KEEPS; what follows from it may have come to nothing */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */

@@ -26,6 +26,7 @@ static void note(struct ptx_splice *in, const struct cuda_sum *sum)
 }
 
 #define MOST_PLACES 8 /* that keep something, of a function */
+#define WARP 32
 
 struct parts {
 	unsigned bytes, map, off; /* off 0: of a key */
@@ -79,32 +80,86 @@ static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
 }
 
 /* The first places where lanes may come by again keep what their probes add to one of many values. */
-static void note_keys(struct ptx_splice *in, uint32_t function)
+static void note_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
-	uint32_t *loops = NULL;
-
-	for (uint32_t i = 0; !in->err && i < in->nplaced && in->nkeeps < MOST_PLACES; i++) {
+	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MOST_PLACES; i++) {
 		const struct cuda_probe *probe = in->placed[i].probe;
 
-		if (!probe || !probe->nkeys || (!loops && !(loops = find_loops(in, function))) ||
-		    !loops[in->placed[i].place.node - function])
+		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
 			continue;
 		in->placed[i].keeps = in->nkeeps++;
 		for (uint32_t k = 0; k < probe->nkeys; k++)
 			note_map(in, parts_of(&probe->keys[k]).map);
 	}
+}
+
+static void note_held(struct ptx_splice *in, const struct cuda_sum *key)
+{
+	uint32_t i = 0;
+
+	while (i < in->nheld && strcmp(in->held[i].name, key->name))
+		i++;
+	assert(i < CUDA_MAX_KEYS);
+	if (i == in->nheld)
+		in->held[in->nheld++] = *key;
+	note_map(in, parts_of(key).map);
+}
+
+/* Of the others the first, if there are several, each have lanes that keep it for their warps. */
+static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+{
+	struct ptx_placed *first = NULL;
+	uint32_t lanes = 0, n = 0;
+
+	for (uint32_t i = 0; i < in->nplaced; i++) {
+		struct ptx_placed *at = &in->placed[i];
+
+		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP)
+			continue;
+		at->keeper = lanes;
+		lanes += at->probe->nkeepers;
+		first = n++ ? first : at;
+	}
+	if (n == 1)
+		first->keeper = PTX_NONE;
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].keeper != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
+			note_held(in, &in->placed[i].probe->keys[k]);
+}
+
+/* May lanes go where no label is named? */
+static bool goes_anywhere(const struct ptx_splice *in, uint32_t function)
+{
+	PTX_FOR_EACH_NODE(in->m, function, node)
+		if (in->m->nodes[node].kind == PTX_INSN && ptx_token_is(in->m, in->m->nodes[node].name, "brx"))
+			return true;
+	return false;
+}
+
+static void note_kept(struct ptx_splice *in, uint32_t function)
+{
+	uint32_t *loops = NULL;
+
+	for (uint32_t i = 0; !loops && !in->err && i < in->nplaced; i++)
+		if (in->placed[i].probe && in->placed[i].probe->nkeys)
+			loops = find_loops(in, function);
+	if (!loops)
+		return;
+	note_keys(in, function, loops);
+	if (!goes_anywhere(in, function))
+		note_keepers(in, function, loops);
 	free(loops);
 }
 
 void ptx_note_sums(struct ptx_splice *in, uint32_t function)
 {
-	in->nsums = in->nkeeps = in->nmaps = 0;
+	in->nsums = in->nkeeps = in->nheld = in->nmaps = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
 			note(in, &in->placed[i].probe->sums[k]);
 	for (uint32_t i = 0; i < in->nsums; i++)
 		note_map(in, parts_of(&in->sums[i]).map);
-	note_keys(in, function);
+	note_kept(in, function);
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nfirsts; k++)
 			note_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
@@ -112,7 +167,7 @@ void ptx_note_sums(struct ptx_splice *in, uint32_t function)
 
 bool ptx_keeps(const struct ptx_splice *in)
 {
-	return in->nsums || in->nkeeps;
+	return in->nsums || in->nkeeps || in->nheld;
 }
 
 /* Where the multiprocessor's values of the map begin: gpubpf_array_address() (maps/array.h). It is known long before the
@@ -143,10 +198,19 @@ static const struct ptx_placed *next_key(const struct ptx_splice *in, const stru
 	return at < end ? at : NULL;
 }
 
+#define HELD "held" /* in place of a place's number */
+
+static void begin_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
+{
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEY "%s_%s, 0;", name, number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%s;\nmov.b32 %" CUDA_KEPT "%s_%s, 0;", name, number, name, number);
+}
+
 void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 {
 	const struct ptx_placed *at = NULL;
 	uint32_t key = 0;
+	char number[16];
 
 	for (uint32_t i = 0; i < in->nmaps; i++)
 		begin_map(in, text, in->maps[i]);
@@ -156,28 +220,40 @@ void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s;\nmov.b64 %" CUDA_SUM "%s, 0;", name, name);
 	}
 	while (in->nkeeps && (at = next_key(in, at, &key))) {
-		const char *name = at->probe->keys[key].name;
-
-		ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%u;\nmov.b32 %" CUDA_KEY "%s_%u, 0;", name, at->keeps, name, at->keeps);
-		ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%u;\nmov.b32 %" CUDA_KEPT "%s_%u, 0;", name, at->keeps, name,
-			 at->keeps);
+		snprintf(number, sizeof(number), "%u", at->keeps);
+		begin_pair(in, text, at->probe->keys[key].name, number);
 	}
+	for (uint32_t i = 0; i < in->nheld; i++)
+		begin_pair(in, text, in->held[i].name, HELD);
+}
+
+/* Behind the names of the registers that the place has of its function; "": it has none. */
+static const char *number_of(const struct ptx_placed *at, char number[16])
+{
+	if (at->keeps == PTX_NONE)
+		return at->keeper == PTX_NONE ? "" : HELD;
+	snprintf(number, 16, "%u", at->keeps);
+	return number;
 }
 
 /* The function's registers are the place's while its probe runs. */
 void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
-	bool keeps = at->keeps != PTX_NONE;
+	const char *number = number_of(at, (char[16]){ "" });
 
 	if (at->probe->asks_keeps)
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n", keeps);
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n",
+			 at->keeps != PTX_NONE ? 1 : at->keeper != PTX_NONE ? 2 : 0);
+	for (uint32_t k = 0; k < at->probe->nkeepers; k++)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPER "%s;\nmov.b32 %" CUDA_KEEPER "%s, %u;\n", at->probe->keepers[k].name,
+			 at->probe->keepers[k].name, at->keeper == PTX_NONE ? 0 : at->keeper + k);
 	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEY "%s;\n.reg .b32 %" CUDA_KEPT "%s;\n", name, name);
-		if (keeps)
-			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, %" CUDA_KEY "%s_%u;\nmov.b32 %" CUDA_KEPT "%s, %" CUDA_KEPT "%s_%u;\n",
-				 name, name, at->keeps, name, name, at->keeps);
+		if (number[0])
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEPT "%s, %" CUDA_KEPT "%s_%s;\n",
+				 name, name, number, name, name, number);
 		else
 			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, 0;\nmov.b32 %" CUDA_KEPT "%s, 0;\n", name, name);
 	}
@@ -185,11 +261,13 @@ void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct p
 
 void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
-	for (uint32_t k = 0; at->keeps != PTX_NONE && k < at->probe->nkeys; k++) {
+	const char *number = number_of(at, (char[16]){ "" });
+
+	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
-		ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s_%u, %" CUDA_KEY "%s;\nmov.b32 %" CUDA_KEPT "%s_%u, %" CUDA_KEPT "%s;\n", name,
-			 at->keeps, name, name, at->keeps, name);
+		ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s_%s, %" CUDA_KEY "%s;\nmov.b32 %" CUDA_KEPT "%s_%s, %" CUDA_KEPT "%s;\n", name,
+			 number, name, name, number, name);
 	}
 }
 
@@ -225,6 +303,18 @@ static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts 
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
+/* What lanes keep for all is of places that differ: each adds its own, all of a warp by one instruction. */
+static void add_held(struct ptx_splice *in, struct ptx_text *text, const char *name, struct parts p)
+{
+	uint32_t over = ++in->labels;
+
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
+	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_KEPT "%s_" HELD ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_KEPT "%s_" HELD ";\nmov.b32 %%gpubpf_k, %" CUDA_KEY "%s_" HELD ";\n", name, name);
+	add_to_summand(in, text, p);
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
+}
+
 void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
 {
 	const struct ptx_placed *at = NULL;
@@ -240,4 +330,6 @@ void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
 		snprintf(key, sizeof(key), "%" CUDA_KEY "%s_%u", at->probe->keys[k].name, at->keeps);
 		add_kept(in, text, parts_of(&at->probe->keys[k]), kept, key);
 	}
+	for (uint32_t i = 0; i < in->nheld; i++)
+		add_held(in, text, in->held[i].name, parts_of(&in->held[i]));
 }
