@@ -99,26 +99,45 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 	return last;
 }
 
+/* Behind an instruction, of those places [first, end) of one: the blocks around it that end there enclose those that end later, so
+ * that all their probes wait, or none. */
+static bool all_may_wait(const struct ptx_splice *in, uint32_t first, uint32_t end)
+{
+	bool may = true;
+
+	for (uint32_t i = first; i < end; i++) {
+		const struct gpubpf_place_kind *kind = gpubpf_place_kind(in->placed[i].place.kind);
+
+		if (in->placed[i].probe && kind->when == GPUBPF_WHEN_AFTER)
+			may &= in->placed[i].probe->adds_alone && kind->spaces;
+	}
+	return may;
+}
+
 void ptx_find_late(struct ptx_splice *in)
 {
-	uint32_t open = 0;
+	uint32_t open = 0, end;
 	bool ends = false;
 
 	in->nlate = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		ends |= in->placed[i].probe && in->placed[i].probe->ends_thread;
-	for (uint32_t i = 0; i < in->nplaced && !ends; i++) {
-		const struct gpubpf_place_kind *kind = gpubpf_place_kind(in->placed[i].place.kind);
-		struct ptx_placed *at = &in->placed[i];
+	for (uint32_t first = 0; first < in->nplaced && !ends; first = end) {
+		uint32_t node = in->placed[first].place.node, behind;
 
-		if (!at->probe || !at->probe->adds_alone || !kind->spaces || kind->when != GPUBPF_WHEN_AFTER ||
-		    !is_far(in, &in->m->nodes[at->place.node]))
+		for (end = first + 1; end < in->nplaced && in->placed[end].place.node == node;)
+			end++;
+		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !all_may_wait(in, first, end))
 			continue;
-		at->behind = last_of_run(in, at->place.node);
-		if (at->place.node > open)
-			open = at->behind;
-		else if (at->behind > open) /* a block ends within the one in which it begins */
-			at->behind = open;
-		in->nlate += at->behind != at->place.node;
+		behind = last_of_run(in, node);
+		if (node > open)
+			open = behind;
+		else if (behind > open) /* a block ends within the one in which it begins */
+			behind = open;
+		for (uint32_t i = first; i < end; i++)
+			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER) {
+				in->placed[i].behind = behind;
+				in->nlate += behind != node;
+			}
 	}
 }
