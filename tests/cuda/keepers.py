@@ -85,7 +85,16 @@ ways: .branchtargets $back;
 brx.idx %r5, ways;
 }
 '''
-KERNELS = {'calls_several': (SEVERAL, 7), 'many': (MANY, 16), 'anywhere': (ANYWHERE, 0)} # and at how many places lanes keep for others
+# places where part of a warp is
+PART = '.visible .entry part(.param .u64 a)\n{\n' + BEGIN + '''setp.lt.u32 %p, %r1, 20;
+.loc 1 1 1
+@%p ld.global.u32 %r3, [%rd1];
+.loc 1 2 1
+@%p ld.global.u32 %r4, [%rd1+256];
+ret;
+}
+'''
+KERNELS = {'calls_several': (SEVERAL, 7), 'many': (MANY, 16), 'anywhere': (ANYWHERE, 0), 'part': (PART, 2)} # and at how many places lanes keep for others
 KINDS = {'mem': lambda size, access: (size * (access != 2), size * (access != 1)), 'mem_before': lambda size, access: (2 * size, size)}
 
 tool, program = sys.argv[1:]
@@ -108,7 +117,7 @@ for name, (kernel, places) in KERNELS.items():
             if space == 1:
                 wanted[line, 0] += of_one(size, access)[0]
                 wanted[line, 1] += of_one(size, access)[1]
-        for how in {}, {'whole': True}, {'whole': True, 'backwards': True}:
+        for how in [{}] if name == 'part' else [{}, {'whole': True}, {'whole': True, 'backwards': True}]:
             machine, moved = ptx_run.run(text, name, twins[kind], int(arena), **how), collections.Counter()
             for copy in range(copies):
                 for i in range(128):
