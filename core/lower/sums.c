@@ -77,7 +77,7 @@ bool lower_goes_on(const struct gpubpf_prog *prog)
 		const struct gpubpf_insn *insn = &prog->insns[pc];
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
 
-		if (insn->kind == GPUBPF_INSN_CALL_LOCAL || (helper && helper->class == GPUBPF_CLASS_LOOP) ||
+		if (insn->kind == GPUBPF_INSN_CALL_LOCAL || (helper && (helper->class == GPUBPF_CLASS_LOOP || helper->op == GPUBPF_OP_TAIL_CALL)) ||
 		    ((insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND) && insn->target <= pc))
 			return false;
 	}

@@ -218,16 +218,21 @@ void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_
 			around(in, function, &placed[i], true);
 }
 
-/* The block that was opened last is closed first; those of one instruction were opened in the other order. */
+/* A block that was opened last is closed first; those of one instruction were opened in the other order. */
 void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
-	for (uint32_t end = in->next, first; end && in->nlate; end = first) {
-		for (first = end - 1; first && in->placed[first - 1].place.node == in->placed[first].place.node;)
+	const struct ptx_placed *placed = in->placed;
+
+	for (uint32_t i = in->next; i && placed[i - 1].place.node == node && node > in->until; i--)
+		if (placed[i - 1].probe && placed[i - 1].behind != node) {
+			in->since = node;
+			in->until = placed[i - 1].behind;
+		}
+	for (uint32_t end = in->next, first; node == in->until && end && placed[end - 1].place.node >= in->since; end = first) {
+		for (first = end - 1; first && placed[first - 1].place.node == placed[first].place.node;)
 			first--;
 		for (uint32_t i = first; i < end; i++)
-			if (in->placed[i].probe && in->placed[i].behind == node && in->placed[i].place.node != node) {
-				around(in, function, &in->placed[i], true);
-				in->nlate--;
-			}
+			if (placed[i].probe && placed[i].behind == node && placed[i].place.node != node)
+				around(in, function, &placed[i], true);
 	}
 }

@@ -31,7 +31,7 @@ struct ptx_splice {
 		uint32_t behind;     /* the instruction behind which the probe runs, if it runs behind one: the place's, or late.c's */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
-	uint32_t nlate;          /* that run behind instructions that have not */
+	uint32_t since, until;   /* the last run of loads behind which probes wait: its first and its last instruction */
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
 	uint32_t nsums, nkeeps;
 	struct cuda_sum held[CUDA_MAX_KEYS]; /* keys of what lanes keep for their warps */

@@ -119,25 +119,20 @@ void ptx_find_late(struct ptx_splice *in)
 	uint32_t open = 0, end;
 	bool ends = false;
 
-	in->nlate = 0;
+	in->since = in->until = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		ends |= in->placed[i].probe && in->placed[i].probe->ends_thread;
 	for (uint32_t first = 0; first < in->nplaced && !ends; first = end) {
-		uint32_t node = in->placed[first].place.node, behind;
+		uint32_t node = in->placed[first].place.node;
 
 		for (end = first + 1; end < in->nplaced && in->placed[end].place.node == node;)
 			end++;
 		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !all_may_wait(in, first, end))
 			continue;
-		behind = last_of_run(in, node);
-		if (node > open)
-			open = behind;
-		else if (behind > open) /* a block ends within the one in which it begins */
-			behind = open;
+		if (node > open) /* else it is one of a run's loads, and that ends where the first's does */
+			open = last_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
-			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER) {
-				in->placed[i].behind = behind;
-				in->nlate += behind != node;
-			}
+			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)
+				in->placed[i].behind = open;
 	}
 }

@@ -197,7 +197,8 @@ void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cud
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
 		 label);
 	if (probe->reads_ctaid)
-		ptx_addf(text, &in->err, ".reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
+		for (char axis = 'x'; axis <= 'z'; axis++)
+			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis, axis, axis);
 	ptx_add_probe(in, text, probe);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
 }
