@@ -39,14 +39,14 @@ uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
 /* Does what it gives depend on when it is asked, or is it seen by others that it was? */
 static bool is_of_its_time(const struct gpubpf_helper *helper)
 {
-	bool table = false;
+	bool copies = false; /* of the application's memory, by as many bytes as are asked for: not what is known of an allocation */
 
 	if (helper->class != GPUBPF_CLASS_ENV && helper->class != GPUBPF_CLASS_MAP)
 		return true;
-	for (int i = 0; i < 5; i++) /* of allocations or, where it copies what lies in them, of the application's memory */
-		table |= helper->arg[i] == GPUBPF_ARG_SIZE_OR_ZERO;
+	for (int i = 0; i < 5; i++)
+		copies |= helper->arg[i] == GPUBPF_ARG_SIZE_OR_ZERO;
 	return !(helper->op == GPUBPF_OP_NONE || helper->op == GPUBPF_OP_PID || helper->op == GPUBPF_OP_LOOKUP ||
-		 (helper->op == GPUBPF_OP_ALLOCATION && !table));
+		 (helper->op == GPUBPF_OP_ALLOCATION && !copies));
 }
 
 static bool adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_prog *prog)
