@@ -142,6 +142,13 @@ def check_oclgrind(name, path, text, told):
         ok(got == want, f"{name}: {kernel} as Oclgrind counts", f"{got} {want}")
 
 
+def check_races(name, path):
+    """What a case leaves behind must not depend on which of its lanes comes first."""
+    out = run(["oclgrind", "--data-races", f"{here}/cl-case", os.path.basename(path)], cwd=os.path.dirname(path)) if shutil.which("oclgrind") else None
+    if out and out.returncode == 0:
+        ok("data race" not in out.stderr, f"{name}: Oclgrind sees no data race", out.stderr[:2000])
+
+
 def random_case(asked, where):
     """Its file, a name for its module, and the objects whose programs are asked for, if not all."""
     seed, *rest = asked.split(":")[1:]
@@ -238,6 +245,8 @@ def check(path, where):
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
     check_listed(name, text, app, folder, where)
+    if not path.startswith(where):
+        check_races(name, path)
     if said(text, "oclgrind"):
         check_oclgrind(name, path, text, told)
 

@@ -107,7 +107,7 @@ __attribute__((noinline)) int twice(__global const int *p, int i)
 
 __attribute__((noinline)) int deep(__global int *p, int i)
 {
-	p[i + 512] = i;
+	p[i + 640] = i; /* which no lane reads */
 	return twice(p, i) + twice(p, i + 256);
 }
 
