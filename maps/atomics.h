@@ -52,7 +52,7 @@ GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 {
 	const u32 whole = ~(u32)0;
 
-	return told && !(value >> 26) && gpubpf_warp_active() == whole && gpubpf_warp_match(whole, place);
+	return told && gpubpf_warp_active() == whole && !(value >> 26) && gpubpf_warp_match(whole, place);
 }
 
 /* One address is the rule, of which the warp is asked first. */

@@ -161,14 +161,15 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 /* Where the lane's multiprocessor has the array's first value; does it stand in a register of the place's function? */
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
 bool low_has_first(struct low_frame *f, uint32_t map);
-/* Can the place's function have registers for its probes? And what such a one holds, of 4 or 8 bytes. */
+/* Can the place's function have registers for its probes? And what such a one holds, of 4 or 8 bytes; a statement may make that of it. */
 bool low_has_registers(const struct low_prog *p);
 LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes);
+LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name, unsigned bytes);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /* The same of an array of more values than have a sum each; `function` of the library adds what is not kept any more. Where the builder
  * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. told: v may be every lane's (low_told()). */
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function,
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
 				bool told);
 
 /* llvm_told.c */
@@ -178,6 +179,12 @@ LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v);
 void low_mark_told(struct low *l, LLVMValueRef given);
 /* Answer, behind the passes; had anybody asked? */
 bool low_told_now(struct low *l);
+
+/* llvm_here.c */
+/* What the call gives is the same in all lanes that are at it. */
+void low_mark_same(struct low *l, LLVMValueRef given);
+/* PTX, behind the passes: where lanes ask for those that are active once more, though they have gone nowhere apart, they need not. */
+void low_ask_once(struct low *l);
 
 /* llvm_side.c: lanes that take a branch (i64), of those active at it. What asks whether they part is answered in another way. */
 LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active);

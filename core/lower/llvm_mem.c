@@ -353,7 +353,7 @@ static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLV
 
 static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_insn *insn, LLVMValueRef address)
 {
-	LLVMValueRef args[3] = { address }, v = low_get(f, insn->src), old;
+	LLVMValueRef args[3], v = low_get(f, insn->src), old;
 	LLVMBasicBlockRef after = NULL;
 	char name[64];
 	unsigned n = 1;
@@ -361,11 +361,12 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	if (insn->op == GPUBPF_ATOMIC_ADD && (low_keep(f, pc, address, v) || low_add_later(f, pc, address, v)))
 		return;
 	if (insn->op == GPUBPF_ATOMIC_ADD) {
-		after = low_keep_last(f, pc, address, v, add_function(f, pc, true), adds_near(f, pc));
+		after = low_keep_last(f, pc, &address, v, add_function(f, pc, true), adds_near(f, pc));
 		snprintf(name, sizeof(name), "%s", add_function(f, pc, false));
 	} else {
 		snprintf(name, sizeof(name), "gpubpf_atomic_%s_u%u", atomics[insn->op].device, insn->width * 8);
 	}
+	args[0] = address;
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		args[n++] = low_get(f, GPUBPF_R0);
 	args[n++] = v;

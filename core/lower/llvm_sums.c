@@ -42,12 +42,12 @@ bool low_has_registers(const struct low_prog *p)
 	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(p->site->site)->where == GPUBPF_WHERE_INSN;
 }
 
-LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
+LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name, unsigned bytes)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(l, bytes), NULL, 0, false);
 	const char *constraints = bytes == 8 ? "=l" : "=r";
 	char text[80];
-	size_t n = snprintf(text, sizeof(text), "mov.b%u $0, %s;", 8 * bytes, name);
+	size_t n = snprintf(text, sizeof(text), statement, name);
 	static const char *const facts[] = { "memory", "nounwind", "willreturn" }; /* once is enough, wherever; "memory" 0: none */
 	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
 									LLVMInlineAsmDialectATT, false), NULL, 0, "");
@@ -56,6 +56,11 @@ LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
 		LLVMAddCallSiteAttribute(read, LLVMAttributeFunctionIndex,
 					 LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i])), 0));
 	return read;
+}
+
+LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
+{
+	return low_read_by(l, bytes == 8 ? "mov.b64 $0, %s;" : "mov.b32 $0, %s;", name, bytes);
 }
 
 bool low_has_first(struct low_frame *f, uint32_t map)
@@ -159,14 +164,24 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
 }
 
+/* The offset in the map, i64, of the instruction's access at the address: the value's and, where that is known, the offset in it. */
+static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef address)
+{
+	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
+	struct low *l = f->p->l;
+	LLVMValueRef in_value = low_const(l, a->off_min == a->off_max ? a->off_min : 0);
+	LLVMValueRef value = LLVMBuildSub(l->b, address, in_value, "");
+
+	return LLVMBuildAdd(l->b, LLVMBuildSub(l->b, value, low_first_value(f, a->map), ""), in_value, "");
+}
+
 /* Goes on where the warp does not add together. */
 static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *keyed, const char *kept,
 			 LLVMBasicBlockRef after)
 {
 	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
 	struct low *l = f->p->l;
-	LLVMValueRef first = low_first_value(f, f->p->prog->facts->insn[pc].mem.map), lane;
-	LLVMValueRef at = LLVMBuildTrunc(l->b, LLVMBuildSub(l->b, address, first, ""), l->i32, ""), args[] = { at, v, low_told(f, v) };
+	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_told(f, v) }, lane;
 	char keeper[40];
 
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), all, apart);
@@ -181,7 +196,24 @@ static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address,
 	LLVMPositionBuilderAtEnd(l->b, apart);
 }
 
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *function,
+/* The address once more, of what is not found by then: lanes that go another way do without it. */
+static LLVMValueRef address_again(struct low_frame *f, uint32_t pc, LLVMValueRef address)
+{
+	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);
+	uint32_t map = f->p->prog->facts->insn[pc].mem.map;
+	LLVMValueRef first, at;
+	struct low *l = f->p->l;
+	char text[60];
+	size_t n = snprintf(text, sizeof(text), "mov.b64 $0, %%gpubpf_first%u;", map);
+
+	if (!low_has_first(f, map))
+		return address;
+	at = LLVMBuildAnd(l->b, offset_of(f, pc, address), low_const(l, UINT32_MAX), "");
+	first = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, "=l", 2, true, false, LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	return LLVMBuildAdd(l->b, first, at, "");
+}
+
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
 				bool told)
 {
 	unsigned width = f->p->prog->insns[pc].width;
@@ -205,11 +237,12 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	snprintf(keyed, sizeof(keyed), "%%gpubpf_key%u_%u", width, map);
 	snprintf(kept, sizeof(kept), "%%gpubpf_kept%u_%u", width, map);
 	how = on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
+	low_mark_same(l, how);
 	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), keeps, now);
 	LLVMPositionBuilderAtEnd(l->b, keeps);
 	first = low_first_value(f, map);
-	at = LLVMBuildTrunc(l->b, LLVMBuildSub(l->b, address, first, ""), l->i32, "");
+	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
 	key = on_register(l, "mov.b32 $0, %s;", keyed, NULL);
 	sum = on_register(l, "mov.b32 $0, %s;", kept, NULL);
 	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
@@ -235,9 +268,10 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	alone = low_block(f->p, "alone");
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 2), ""), whole, alone);
 	LLVMPositionBuilderAtEnd(l->b, whole);
-	keep_for_all(f, pc, address, all, keyed, kept, after);
+	keep_for_all(f, pc, *address, all, keyed, kept, after);
 	LLVMBuildBr(l->b, alone);
 	LLVMPositionBuilderAtEnd(l->b, alone);
+	*address = address_again(f, pc, *address);
 	return after;
 }
 

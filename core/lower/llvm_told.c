@@ -61,6 +61,8 @@ bool low_told_now(struct low *l)
 		asks = LLVMGetUser(LLVMGetFirstUse(fn));
 		LLVMPositionBuilderBefore(l->b, asks);
 		answer = is_told(l, LLVMGetOperand(asks, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) : low_const32(l, 0);
+		if (LLVMIsACallInst(answer))
+			low_mark_same(l, answer);
 		LLVMReplaceAllUsesWith(asks, answer);
 		LLVMInstructionEraseFromParent(asks);
 	}

@@ -175,7 +175,7 @@ static void open_programs(const char *const *objects, size_t n, const char *dir)
 	struct gpubpf_load_opts load = { .npaths = n, .paths = objects };
 	struct gpubpf_layout_opts place = { .replicas = caps.compute_units, .threads = 1 << 10, .allocation_tables = 1 };
 	struct gpubpf_worker_opts how = { 0 };
-	struct gpubpf_verify_opts proof = { 0 };
+	struct gpubpf_verify_opts proof = { .allow_exit_thread = true };
 	struct gpubpf_diag diag;
 	uint32_t *use;
 	char path[512];
@@ -232,7 +232,7 @@ static void by_worker(const struct ptx_module *m, const char *kernel, const enum
 		struct gpubpf_site_desc *site = &sites[job.nsites];
 		uint32_t begin = job.ninsertions;
 
-		*site = (struct gpubpf_site_desc){ .site = kinds[k], .progs = progs[job.nsites] };
+		*site = (struct gpubpf_site_desc){ .site = kinds[k], .may_end_thread = true, .progs = progs[job.nsites] };
 		snprintf(site->kernel, sizeof(site->kernel), "%s", kernel);
 		for (uint32_t i = 0; i < loaded->unit.nprogs && i < MOST; i++)
 			if (loaded->unit.progs[i].site == kinds[k])

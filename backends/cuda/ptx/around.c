@@ -133,6 +133,10 @@ static void put_probe(struct around *a)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
+	if (a->at->probe->asks_came && a->at->came == PTX_ALONE) {
+		ptx_declare_came(a->in, &a->text);
+		ptx_ask_came(a->in, &a->text);
+	}
 	if (a->at->probe->asks_told)
 		put(a, ".reg .b32 %" CUDA_TOLD ";\nmov.b32 %" CUDA_TOLD ", %d;\n", ptx_tells_bytes(a));
 	ptx_begin_keys(a->in, &a->text, a->at);
@@ -179,6 +183,14 @@ static void look(struct around *a)
 		a->access.unseen = "what is not known of it";
 }
 
+bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)
+{
+	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
+
+	look(&a);
+	return guard_of(&a) == PTX_NONE && !asks_space(&a) && rows_of(&a) == 32;
+}
+
 static void around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, bool after)
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
@@ -204,9 +216,21 @@ static void around(struct ptx_splice *in, uint32_t function, const struct ptx_pl
 	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
 }
 
+static void ask_before(struct ptx_splice *in, uint32_t node)
+{
+	struct ptx_text text = { 0 };
+
+	ptx_add(&text, &in->err, "\n", 1);
+	ptx_ask_came(in, &text);
+	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
+}
+
 /* Behind the instruction in the places' order; so the blocks that are open around it were opened in the other one. */
 void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n)
 {
+	for (uint32_t i = 0; i < n; i++)
+		if (placed[i].came == PTX_FIRST)
+			ask_before(in, placed[i].place.node);
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].probe && !is_after(&placed[i]))
 			around(in, function, &placed[i], false);

@@ -28,6 +28,7 @@ struct ptx_splice {
 		const struct cuda_probe *probe;
 		uint32_t keeps;      /* number of what it keeps in the function, PTX_NONE: nothing */
 		uint32_t keeper;     /* the first of the lanes that keep what is added there, likewise */
+		enum { PTX_ALONE, PTX_FIRST, PTX_AS_BEFORE } came; /* whose lanes CUDA_CAME are: its own, or of several places, which it begins */
 		uint32_t behind;     /* the instruction behind which the probe runs, if it runs behind one: the place's, or late.c's */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
@@ -38,7 +39,7 @@ struct ptx_splice {
 	uint32_t nheld;
 	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* of what is kept, and looked up */
 	bool keeps_result;       /* a probe of it reads what it returns */
-	bool reads_sm, reads_lane, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, NOBODY (splice.c) */
+	bool reads_sm, reads_lane, asks_came, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, CUDA_CAME, NOBODY (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
 	bool counts_lanes;       /* a probe stands where the last lane of a block leaves, */
@@ -64,6 +65,9 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 /* A block that lanes leave as they came, together, whatever the probe does in it; a number for its end. */
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
+/* CUDA_CAME and CUDA_WHOLE. */
+void ptx_declare_came(struct ptx_splice *in, struct ptx_text *text);
+void ptx_ask_came(struct ptx_splice *in, struct ptx_text *text);
 /* The probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 

@@ -49,9 +49,10 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* Of what places give, these have no more than 32 bits; the first are what the text says, if CUDA_TOLD. */
-static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "mem.hint", "branch.lanes",
+/* Of what places give, these have no more than 32 bits; the first are what the text says, the last of these if CUDA_TOLD. */
+static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
+#define NSAME 3
 #define NTOLD 4
 #define NNARROW (sizeof(narrow) / sizeof(narrow[0]))
 
@@ -74,6 +75,8 @@ static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
 	v = asm_call(l, text, half ? "=r" : "=l", half ? l->i32 : low_int(l, 8), false);
 	if (is_of(narrow, NTOLD, site, word))
 		low_mark_told(l, v);
+	if (is_of(narrow, NSAME, site, word))
+		low_mark_same(l, v);
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 

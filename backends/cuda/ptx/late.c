@@ -10,8 +10,7 @@
 
 #define MOST_LOADED 64 /* tokens: registers that a run's loads give */
 
-/* Instructions of one lane that do nothing but give a register. */
-static bool is_plain(const struct ptx_module *m, const struct ptx_node *insn)
+bool ptx_gives_register(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	static const char *const names[] = { "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "neg", "abs", "min", "max", "shl", "shr", "shf",
 					     "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "setp", "set", "selp" };
@@ -90,7 +89,7 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 		if (insn->kind == PTX_DIRECTIVE)
 			continue;
 		load = insn->kind == PTX_INSN && is_load(in, insn);
-		if (insn->kind != PTX_INSN || !(load || is_plain(m, insn)) || mentions(m, insn, &loaded) ||
+		if (insn->kind != PTX_INSN || !(load || ptx_gives_register(m, insn)) || mentions(m, insn, &loaded) ||
 		    (load && !note_loaded(m, insn, &loaded)))
 			break;
 		if (is_far(in, insn))

@@ -137,6 +137,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 	note_kept(m, token, CUDA_FIRST, meant->probe->firsts, &meant->probe->nfirsts, CUDA_MAX_FIRSTS);
 	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
 	meant->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
+	meant->probe->asks_came |= ptx_token_is(m, token, CUDA_CAME) || ptx_token_is(m, token, CUDA_WHOLE);
 	meant->probe->asks_side |= ptx_token_is(m, token, CUDA_SIDE);
 	edit_special(m, token, meant->probe, e);
 	edit_ctaid(m, token, meant->probe, e);

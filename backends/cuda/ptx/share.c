@@ -54,6 +54,9 @@ static void put_function(FILE *f, const struct cuda_probe *probe, uint32_t site)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%smid;\n", CUDA_SM, CUDA_SM);
 	if (probe->reads_lane)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%laneid;\n", CUDA_LANE, CUDA_LANE);
+	if (probe->asks_came)
+		fprintf(f, ".reg .b32 %s;\n.reg .pred %s;\nactivemask.b32 %s;\nsetp.eq.u32 %s, %s, 0xffffffff;\n", CUDA_CAME, CUDA_WHOLE, CUDA_CAME,
+			CUDA_WHOLE, CUDA_CAME);
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
 
@@ -84,7 +87,7 @@ static int make_call(struct cuda_probe *probe, uint32_t site)
 	free(probe->body);
 	probe->body = text;
 	probe->body_size = size;
-	probe->reads_sm = probe->reads_lane = false;
+	probe->reads_sm = probe->reads_lane = probe->asks_came = false;
 	probe->parts_lanes = true;
 	return 0;
 }

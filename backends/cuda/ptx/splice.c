@@ -31,6 +31,8 @@ static void read_once(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%smid;", CUDA_SM, CUDA_SM);
 	if (in->reads_lane)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
+	if (in->asks_came)
+		ptx_declare_came(in, text);
 	if (in->meets_often)
 		declare_nobody(in, text);
 }
@@ -225,6 +227,7 @@ static void note_needs(struct ptx_splice *in, const struct cuda_probe *probe)
 	in->keeps_result |= probe->reads_result;
 	in->reads_sm |= probe->reads_sm;
 	in->reads_lane |= probe->reads_lane;
+	in->asks_came |= probe->asks_came;
 	in->meets_often |= probe->at_insns && meets(probe);
 }
 
@@ -236,7 +239,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	char words[256] = "";
 
 	in->nplaced = in->next = 0;
-	in->keeps_result = in->reads_sm = in->reads_lane = in->meets_often = false;
+	in->keeps_result = in->reads_sm = in->reads_lane = in->asks_came = in->meets_often = false;
 	free(in->placed);
 	in->placed = NULL;
 	if (ptx_places(in->m, function, wanted_kinds(in), &places, &in->nplaced) == 0)
@@ -250,7 +253,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, places[i].node };
+		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ALONE, places[i].node };
 		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
@@ -258,6 +261,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	}
 	free(places);
 	ptx_find_late(in);
+	ptx_find_came(in);
 	ptx_note_sums(in, function);
 }
 

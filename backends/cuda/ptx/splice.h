@@ -29,6 +29,8 @@ struct gpubpf_lower_job;
 #define CUDA_FIRST "%gpubpf_first"      /* .b64: where the multiprocessor has the first value of a map */
 #define CUDA_MAX_FIRSTS 4
 #define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 where a place's text says how many bytes are accessed, 0 where a register does */
+#define CUDA_CAME "%gpubpf_came"        /* .b32: lanes that come to the place together; CUDA_WHOLE, .pred: they are all of the warp */
+#define CUDA_WHOLE "%gpubpf_whole"
 #define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: the lanes that go the way of this one */
 #define CUDA_MAX_KEYS 2
 #define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
@@ -66,6 +68,7 @@ struct cuda_probe {
 	struct cuda_sum keepers[CUDA_MAX_KEEPERS]; /* CUDA_KEEPER "<number>" */
 	uint32_t nkeepers;
 	bool asks_told, asks_side; /* CUDA_TOLD, CUDA_SIDE */
+	bool asks_came;          /* CUDA_CAME or CUDA_WHOLE */
 	bool asks_keeps;         /* CUDA_KEEPS; what follows from it may have come to nothing */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };

@@ -29,6 +29,7 @@ const struct gpubpf_llvm_target cuda_llvm_target = {
 	.name = "ptx", .features = "", .library = gpubpf_bitcode_nvptx, .library_end = gpubpf_bitcode_nvptx_end,
 	.kernel_cc = 71 /* PTX_Kernel */, .site_cc = 0, .init = init, .inline_env = cuda_inline_env,
 	.inline_end = cuda_inline_end, .optimised_later = true, .thread_jumps = true, .counts_bits = true, .stack_space = 5 /* local */,
+	.optimised = low_ask_once,
 };
 
 /* "sm_75", "sm_90a" */
