@@ -224,16 +224,27 @@ static bool is_with_all(LLVMValueRef user, LLVMValueRef lanes)
 	return LLVMIsAConstantInt(other) && LLVMConstIntGetSExtValue(other) == -1;
 }
 
-/* Are these lanes the whole warp? i1. */
+/* Is it a phi of answers alone? */
+static bool is_of_ways(LLVMValueRef v, LLVMValueRef came)
+{
+	bool is = LLVMIsAPHINode(v);
+
+	for (unsigned i = 0; is && i < LLVMCountIncoming(v); i++)
+		is = LLVMGetIncomingValue(v, i) == came || calls(LLVMGetIncomingValue(v, i), ACTIVE);
+	return is;
+}
+
+/* Are these lanes, came, an answer or of ways, the whole warp? i1. */
 static LLVMValueRef all_of(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;
 
 	if (lanes == came)
 		return whole;
-	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(lanes));
-	if (!LLVMIsAPHINode(lanes))
+	if (!LLVMIsAPHINode(lanes)) {
+		LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(lanes));
 		return LLVMBuildICmp(l->b, LLVMIntEQ, lanes, LLVMConstAllOnes(l->i32), "");
+	}
 	LLVMPositionBuilderBefore(l->b, lanes);
 	phi = LLVMBuildPhi(l->b, LLVMTypeOf(whole), "");
 	for (unsigned i = 0; i < LLVMCountIncoming(lanes); i++) {
@@ -254,7 +265,7 @@ static void say_whole(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVM
 		LLVMValueRef user = LLVMGetUser(use);
 
 		next = LLVMGetNextUse(use);
-		if (LLVMIsAPHINode(user) && lanes == came)
+		if (lanes == came && is_of_ways(user, came))
 			say_whole(l, user, came, whole);
 		if (!is_with_all(user, lanes))
 			continue;

@@ -27,4 +27,11 @@ int ends(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
+SEC("gpu/line/*")
+int comes(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&sums, gpubpf_allocation_number(ctx->line) & 63, ctx->line);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

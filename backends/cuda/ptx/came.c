@@ -5,6 +5,7 @@
  * (core/lower/llvm_here.c says what they are asked for). What has a guard, or a part of the lanes, asks by itself.
  */
 #include "around.h"
+#include "control.h"
 
 /* Instructions behind which a lane goes on with the next one, as all do. */
 static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
@@ -41,6 +42,7 @@ void ptx_find_came(struct ptx_splice *in)
 		struct ptx_placed *at = &in->placed[i];
 
 		if (!at->probe || !at->probe->asks_came || at->place.node == PTX_NONE ||
+		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* the probe runs before the call */
 		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_take_part(in, at))
 			continue;
 		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_AS_BEFORE : PTX_FIRST;
