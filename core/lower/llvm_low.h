@@ -168,7 +168,8 @@ LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name,
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /* The same of an array of more values than have a sum each; `function` of the library adds what is not kept any more. Where the builder
- * is then v cannot wait, and what it returns is behind that. NULL: nowhere can it. told: v may be every lane's (low_told()). */
+ * is then v cannot wait, and what it returns is behind that; the address may be another value there. NULL: nowhere can it. told: v may be
+ * every lane's (low_told()). */
 LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
 				bool told);
 

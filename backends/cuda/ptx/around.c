@@ -133,10 +133,8 @@ static void put_probe(struct around *a)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
-	if (a->at->probe->asks_came && a->at->came == PTX_ALONE) {
-		ptx_declare_came(a->in, &a->text);
-		ptx_ask_came(a->in, &a->text);
-	}
+	if (a->at->probe->asks_came && a->at->came == PTX_ALONE)
+		put(a, "%s", CUDA_HAS_CAME CUDA_ASK_CAME);
 	if (a->at->probe->asks_told)
 		put(a, ".reg .b32 %" CUDA_TOLD ";\nmov.b32 %" CUDA_TOLD ", %d;\n", ptx_tells_bytes(a));
 	ptx_begin_keys(a->in, &a->text, a->at);
@@ -220,8 +218,7 @@ static void ask_before(struct ptx_splice *in, uint32_t node)
 {
 	struct ptx_text text = { 0 };
 
-	ptx_add(&text, &in->err, "\n", 1);
-	ptx_ask_came(in, &text);
+	ptx_addf(&text, &in->err, "\n%s", CUDA_ASK_CAME);
 	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
 }
 

@@ -49,13 +49,3 @@ void ptx_find_came(struct ptx_splice *in)
 		before = at;
 	}
 }
-
-void ptx_declare_came(struct ptx_splice *in, struct ptx_text *text)
-{
-	ptx_addf(text, &in->err, ".reg .b32 %" CUDA_CAME ";\n.reg .pred %" CUDA_WHOLE ";\n");
-}
-
-void ptx_ask_came(struct ptx_splice *in, struct ptx_text *text)
-{
-	ptx_addf(text, &in->err, "activemask.b32 %" CUDA_CAME ";\nsetp.eq.u32 %" CUDA_WHOLE ", %" CUDA_CAME ", 0xffffffff;\n");
-}

@@ -65,9 +65,6 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 /* A block that lanes leave as they came, together, whatever the probe does in it; a number for its end. */
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
-/* CUDA_CAME and CUDA_WHOLE. */
-void ptx_declare_came(struct ptx_splice *in, struct ptx_text *text);
-void ptx_ask_came(struct ptx_splice *in, struct ptx_text *text);
 /* The probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 

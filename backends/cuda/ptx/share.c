@@ -55,8 +55,7 @@ static void put_function(FILE *f, const struct cuda_probe *probe, uint32_t site)
 	if (probe->reads_lane)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%laneid;\n", CUDA_LANE, CUDA_LANE);
 	if (probe->asks_came)
-		fprintf(f, ".reg .b32 %s;\n.reg .pred %s;\nactivemask.b32 %s;\nsetp.eq.u32 %s, %s, 0xffffffff;\n", CUDA_CAME, CUDA_WHOLE, CUDA_CAME,
-			CUDA_WHOLE, CUDA_CAME);
+		fputs(CUDA_HAS_CAME CUDA_ASK_CAME, f);
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
 

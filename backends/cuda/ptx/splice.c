@@ -32,7 +32,7 @@ static void read_once(struct ptx_splice *in, struct ptx_text *text)
 	if (in->reads_lane)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
 	if (in->asks_came)
-		ptx_declare_came(in, text);
+		ptx_addf(text, &in->err, "\n%s", CUDA_HAS_CAME);
 	if (in->meets_often)
 		declare_nobody(in, text);
 }

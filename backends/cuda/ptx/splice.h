@@ -31,6 +31,8 @@ struct gpubpf_lower_job;
 #define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 where a place's text says how many bytes are accessed, 0 where a register does */
 #define CUDA_CAME "%gpubpf_came"        /* .b32: lanes that come to the place together; CUDA_WHOLE, .pred: they are all of the warp */
 #define CUDA_WHOLE "%gpubpf_whole"
+#define CUDA_HAS_CAME ".reg .b32 " CUDA_CAME ";\n.reg .pred " CUDA_WHOLE ";\n"
+#define CUDA_ASK_CAME "activemask.b32 " CUDA_CAME ";\nsetp.eq.u32 " CUDA_WHOLE ", " CUDA_CAME ", 0xffffffff;\n"
 #define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: the lanes that go the way of this one */
 #define CUDA_MAX_KEYS 2
 #define CUDA_KEY "%gpubpf_key"          /* .b32: of the value for which a place keeps CUDA_KEPT; CUDA_KEEPS: it does */
