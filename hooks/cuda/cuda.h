@@ -195,7 +195,7 @@ char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 /* twin_load.c */
 struct cuda_twin_handle {
 	struct gpubpf_handle base;   /* f, until it is unloaded */
-	CUfunction f;
+	CUfunction f, flat;          /* flat: for launches of one dimension, that no graph has; NULL: f is */
 	CUcontext context;
 	CUdeviceptr launch, pid;     /* words that a launch in a stream writes; 0: the probes do not ask */
 	CUdeviceptr clock;           /* and the clock's offset, which it writes when another was measured */

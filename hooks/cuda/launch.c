@@ -25,7 +25,7 @@ static bool mirror(struct cuda_twin_handle *t, int attribute, int want)
 {
 	if (want == CUDA_UNSET || atomic_load_explicit(&t->attribute[attribute], memory_order_relaxed) == want)
 		return true;
-	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want))
+	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want) || (t->flat && cuda_next.cuFuncSetAttribute(t->flat, attribute, want)))
 		return false;
 	note_set(t, &t->attribute[attribute], want);
 	return true;
@@ -54,7 +54,7 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 		if (!mirror(t, i, wanted(t, f, i)))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
-		if (cuda_next.cuFuncSetCacheConfig(t->f, config))
+		if (cuda_next.cuFuncSetCacheConfig(t->f, config) || (t->flat && cuda_next.cuFuncSetCacheConfig(t->flat, config)))
 			return false;
 		note_set(t, &t->cache_config, config);
 	}
@@ -250,6 +250,12 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	return error;
 }
 
+/* Of one dimension; nodes of graphs may get another shape later. */
+static bool stays_flat(const struct cuda_call *c)
+{
+	return c->grid[1] == 1 && c->grid[2] == 1 && c->block[1] == 1 && c->block[2] == 1 && !c->node && !captured(c);
+}
+
 static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 {
 	struct cuda_twin_handle *t = l->twin;
@@ -265,7 +271,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 		gpubpf_hook_unfollowed(l->device);
 	}
 	refused = write_words(c, l, t);
-	return refused ? refused : c->run(c, t->f);
+	return refused ? refused : c->run(c, t->flat && stays_flat(c) ? t->flat : t->f);
 }
 
 static int launch_original(const void *call)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backends/cuda/wire/twin_format.h"
+#include "core/wire/name.h"
 
 #define ARENA_WORD "gpubpf_arena"
 #define CLOCK_WORD "gpubpf_clock_offset"
@@ -338,6 +339,38 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 		t->shared_more = all - t->shared;
 }
 
+/* INT_MAX: not known. */
+static int attribute(int which, CUfunction f)
+{
+	int value = 0;
+
+	return cuda_next.cuFuncGetAttribute(&value, which, f) ? INT_MAX : value;
+}
+
+/* Given out by 8 a thread. */
+static int all_of(int registers)
+{
+	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
+}
+
+/* Where the twin has room, its form for launches of one dimension shall have room. */
+static bool as_small(CUfunction flat, CUfunction f)
+{
+	return all_of(attribute(FUNC_REGISTERS, flat)) <= all_of(attribute(FUNC_REGISTERS, f)) &&
+	       attribute(FUNC_LOCAL, flat) <= attribute(FUNC_LOCAL, f) && attribute(FUNC_SHARED, flat) <= attribute(FUNC_SHARED, f);
+}
+
+static void find_flat(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
+{
+	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(CUDA_FLAT_SUFFIX)];
+
+	t->flat = NULL;
+	if (!cuda_next.cuFuncGetAttribute ||
+	    (size_t)snprintf(name, sizeof(name), "%s" CUDA_FLAT_SUFFIX, what->name) >= sizeof(name) ||
+	    cuda_own.module_function(&t->flat, m->module, name) || !as_small(t->flat, t->f))
+		t->flat = NULL;
+}
+
 /* In the module's context. */
 static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
@@ -354,6 +387,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
 	if (!error)
 		find_shared(t, device);
+	if (!error)
+		find_flat(m, t, what);
 	if (cuda_next.cuFuncGetAttribute && !error) {
 		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,
 					     cuda_plain_function(t->original, t->context));
@@ -378,14 +413,6 @@ static int held(CUfunction f)
 	return cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
 }
 
-/* Bytes of a lane's memory. */
-static int local(CUfunction f)
-{
-	int bytes = 0;
-
-	return cuda_next.cuFuncGetAttribute(&bytes, FUNC_LOCAL, f) ? INT_MAX : bytes;
-}
-
 /* Is it better than one that has `now` blocks, and these bytes of a lane's memory? Stacks have no room for more. */
 static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
 {
@@ -393,14 +420,14 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
 
 	if (n >= now + (now + 3) / 4 && !(what->flags & GPUBPF_TWIN_RECURSES))
 		bytes += SPILLED;
-	return n > now && local(t->f) <= bytes;
+	return n > now && attribute(FUNC_LOCAL, t->f) <= bytes;
 }
 
 /* One block more than it has now, if that many of the kernel fit: the text is compiled anew for so many registers, and taken
  * if it is better. */
 static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	int now = held(t->f), bytes = local(t->f), all = t->all_registers;
+	int now = held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->all_registers;
 	enum gpubpf_compiled_by by = m->compiled_by;
 	CUmodule before = m->module;
 	struct gpubpf_why why;

@@ -167,7 +167,7 @@ static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(t->image.data, t->image.size, &m, &diag) < 0)
 		abort();
-	err = cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag);
+	err = cuda_inject(&m, job, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 	if (ok(!err, "%s has a twin", t->name)) {
 		check_marks(t, &twin);
 		assemble(t->name, "by hand", twin.text, twin.size);
@@ -178,7 +178,7 @@ static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
 	unused.insertions = &other;
 	unused.ninsertions = 1;
 	gpubpf_diag_init(&diag);
-	err = cuda_inject(&m, &unused, probes, prelude, strlen(prelude), 700, &twin, &diag);
+	err = cuda_inject(&m, &unused, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 	ok(err < 0 && strstr(diag.what, "not in its code"), "%s: a function that it does not call is refused", t->name);
 	ptx_finish(&m);
 }

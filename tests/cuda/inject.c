@@ -161,7 +161,7 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	some.insertions = &one;
 	some.ninsertions = 1;
 	gpubpf_diag_init(&diag);
-	if (ok(!cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "%s has a twin for one exit",
+	if (ok(!cuda_inject(m, &some, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "%s has a twin for one exit",
 	       name)) {
 		ok(count(twin.text, twin.size, MARK) == 1 && !count(twin.text, twin.size, "mov.u32 %probe, %laneid;"),
 		   "%s: the probe stands there alone", name);
@@ -169,7 +169,7 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	}
 	one.place.id += 1000;
 	gpubpf_diag_init(&diag);
-	ok(cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag) < 0 &&
+	ok(cuda_inject(m, &some, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) < 0 &&
 	   strstr(diag.what, "not in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
 }
 
@@ -190,7 +190,7 @@ static void by_part(const char *name, const struct ptx_module *m, const struct g
 	if (!whole && strstr(why, "no kernel of that name")) {
 		ok(ptx_part(&top, "kernel", &text, &part) == -ENOENT, "%s: there is no part of what it has not", name);
 	} else if (ok(!ptx_part(&top, "kernel", &text, &part), "%s: its part is read as in the module", name)) {
-		err = cuda_inject(&part, job, by_hand, prelude, strlen(prelude), 700, &twin, &diag);
+		err = cuda_inject(&part, job, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 		if (whole)
 			ok(!err && are_alike(twin.text, twin.size, whole->text, whole->size), "%s: the part's twin is the same", name);
 		else
@@ -223,7 +223,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))
 		return;
-	err = cuda_inject(&m, job, by_hand, prelude, strlen(prelude), 700, &twin, &diag);
+	err = cuda_inject(&m, job, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 	if (expected.refused[0]) {
 		if (!ok(err < 0 && strstr(diag.what, expected.refused), "%s: %s", name, expected.refused))
 			note("%s", err < 0 ? diag.what : "it was taken");
@@ -312,14 +312,14 @@ static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(text, size, &m, &diag) < 0)
 		abort();
-	if (ok(!cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag), "a twin whose probes part lanes")) {
+	if (ok(!cuda_inject(&m, job, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "a twin whose probes part lanes")) {
 		ok(count(twin.text, twin.size, meets) == 1 && (at = strstr(twin.text, meets)) &&
 		   strstr(twin.text, "mov.u32 %probe, %laneid;") < at && at < strstr(twin.text, MARK),
 		   "they meet behind the entry's probe alone");
 		assemble("parted", twin.text, twin.size);
 		probes[0].ends_thread = true;
 		cuda_twin_finish(&twin);
-		ok(!cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag) && !count(twin.text, twin.size, meets),
+		ok(!cuda_inject(&m, job, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) && !count(twin.text, twin.size, meets),
 		   "nobody waits for a thread that may have ended");
 		cuda_twin_finish(&twin);
 	}
@@ -345,7 +345,7 @@ static void try_few(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(text, size, &m, &diag) < 0)
 		abort();
-	if (ok(!cuda_inject(&m, &few, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "a twin of 32 registers")) {
+	if (ok(!cuda_inject(&m, &few, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "a twin of 32 registers")) {
 		ok(count(twin.text, twin.size, ".maxnreg 32\n") == 1, "it says so, once");
 		assemble("few", twin.text, twin.size);
 		cuda_twin_finish(&twin);

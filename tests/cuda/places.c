@@ -118,7 +118,7 @@ static void try_kinds(const struct ptx_module *m, const char *kernel, const enum
 			insertions[begin].site = i;
 	}
 	gpubpf_diag_init(&diag);
-	if (cuda_inject(m, &job, probes, prelude, strlen(prelude), 700, &twin, &diag) < 0) {
+	if (cuda_inject(m, &job, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) < 0) {
 		write_text(dir, kernel, name, "refused", diag.what, strlen(diag.what), NULL);
 	} else {
 		write_text(dir, kernel, name, "ptx", twin.text, twin.size, &twin);
@@ -301,25 +301,25 @@ static bool says(const char *text, const char *kernel, const char *what)
 
 static void try_kernel(const struct ptx_module *m, const char *text, const char *kernel, const char *dir)
 {
-	enum gpubpf_site asked[GPUBPF_NSITES];
-	uint32_t n = 0;
+	enum gpubpf_site asked[GPUBPF_NSITES], all[GPUBPF_NSITES];
+	uint32_t n = 0, nall = 0;
 
-	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-		if (has_places(kind) && says(text, kernel, gpubpf_place_kind(kind)->name))
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
+		if (!says(text, kernel, gpubpf_place_kind(kind)->name))
+			continue;
+		all[nall++] = kind;
+		if (has_places(kind))
 			asked[n++] = kind;
+	}
 	if (says(text, kernel, "at_once"))
 		try_kinds(m, kernel, asked, n, "at_once", dir);
 	else
 		for (uint32_t i = 0; i < n; i++)
 			try_kinds(m, kernel, &asked[i], 1, gpubpf_place_kind(asked[i])->name, dir);
-	for (uint32_t k = 1; loaded && k < GPUBPF_NSITES; k++) {
-		enum gpubpf_site kind = k;
-
-		if (says(text, kernel, gpubpf_place_kind(kind)->name))
-			by_worker(m, kernel, &kind, 1, gpubpf_place_kind(kind)->name, dir);
-	}
+	for (uint32_t i = 0; loaded && i < nall; i++)
+		by_worker(m, kernel, &all[i], 1, gpubpf_place_kind(all[i])->name, dir);
 	if (runs && says(text, kernel, "at_once"))
-		by_worker(m, kernel, asked, n, "at_once", dir);
+		by_worker(m, kernel, all, nall, "at_once", dir);
 }
 
 int main(int argc, char **argv)

@@ -268,6 +268,51 @@ static void try_heads(void)
 	}
 }
 
+#define ADD "add.u32 %r1, %r1, 1; "
+#define ADD6 ADD ADD ADD ADD ADD ADD
+
+/* What stands behind a head's branch: may predicates stand for it? */
+static void try_guards(void)
+{
+	static const struct {
+		const char *what, *rest;
+		bool may;
+	} cases[] = {
+		{ "a store", "st.global.u32 [%r1], 1; a: ret;", true },
+		{ "a load, numbers, an add", "ld.global.u32 %r1, [%r1]; add.u32 %r1, %r1, 1; red.global.add.u32 [%r1], 1; a: ret;", true },
+		{ "the time", "mov.u64 %rd1, %globaltimer; st.global.u64 [%r1], %rd1; a: ret;", true },
+		{ "branches on", "bra b; b: st.global.u32 [%r1], 1; bra c; d: c: a: ret;", true },
+		{ "as many as there may be", ADD6 ADD6 ADD6 ADD ADD ADD ADD ADD "a: ret;", true },
+		{ "more", ADD6 ADD6 ADD6 ADD6 "a: ret;", false },
+		{ "a branch back", "b: st.global.u32 [%r1], 1; bra b; a: ret;", false },
+		{ "a branch over something", "bra b; st.global.u32 [%r1], 1; b: a: ret;", false },
+		{ "a branch for some", "setp.gt.u32 %p1, %r1, 9; @%p1 bra b; b: a: ret;", false },
+		{ "a store for some", "@%p1 st.global.u32 [%r1], 1; a: ret;", false },
+		{ "an atomic that answers", "atom.global.add.u32 %r1, [%r1], 1; a: ret;", false },
+		{ "a call", "call away; a: ret;", false },
+		{ "a vote", "vote.sync.any.pred %p1, %p1, %r1; a: ret;", false },
+		{ "who is here", "activemask.b32 %r1; a: ret;", false },
+		{ "the thread's end", "exit; a: ret;", false },
+		{ "a block", "{ st.global.u32 [%r1], 1; } a: ret;", false },
+		{ "two ends", "ret; a: ret;", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ptx_module m;
+		char text[1024], whole[900];
+		uint32_t body, branch;
+
+		snprintf(whole, sizeof(whole), "setp.gt.u32 %%p1, %%r1, 7; @%%p1 bra a; %s", cases[i].rest);
+		body = parse_body(text, sizeof(text), whole, &m);
+		if (!ok(body != PTX_NONE, "%s behind a head: parsed", cases[i].what))
+			continue;
+		branch = ptx_head_branch(&m, body);
+		if (ok(branch != PTX_NONE, "%s: a head", cases[i].what))
+			ok(ptx_may_guard(&m, branch) == cases[i].may, "%s: %s", cases[i].what, cases[i].may ? "has predicates" : "has none");
+		ptx_finish(&m);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char source[512], options[512];
@@ -279,6 +324,7 @@ int main(int argc, char **argv)
 	for_each(argv[1], "broken/*.ptx", try_broken);
 	try_cycles();
 	try_heads();
+	try_guards();
 	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
 	try_clang(argv[3], source, "");
 	snprintf(source, sizeof(source), "%s/maps/devlib.cl", argv[2]);

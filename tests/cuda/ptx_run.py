@@ -203,12 +203,13 @@ class Machine:
     Notes: each store behind gpubpf_log, as (lane, lanes that have left by then, others that are at a barrier).
     Lanes run one after the other, and each finds itself alone; whole: each as one of a warp that is all there and does what it does."""
 
-    def __init__(self, shape=(32, 1, 1), backwards=False, named=False, whole=False):
+    def __init__(self, shape=(32, 1, 1), backwards=False, named=False, whole=False, block=(0, 1)):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
         self.behind = set()
         self.shape, self.backwards, self.named, self.whole = shape, backwards, named, whole
+        self.block = block # which of how many in x
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -242,7 +243,8 @@ class Machine:
                 return space
         return 0
 
-    def run(self, function, module, args, lanes=32):
+    def run(self, function, module, args):
+        lanes = self.shape[0] * self.shape[1] * self.shape[2]
         self.shared = bytearray(1 << 16)
         order = range(lanes - 1, -1, -1) if self.backwards else range(lanes)
         live = [(n, Lane(self, module, n).call(function, args)) for n in order]
@@ -260,7 +262,7 @@ class Machine:
 
 class Lane:
     def __init__(self, machine, module, number):
-        self.m, self.module, self.number = machine, module, number
+        self.m, self.module, self.number, self.of_warp = machine, module, number, number % 32
 
     # -- operands --
 
@@ -282,11 +284,11 @@ class Lane:
         elif name[0].isdigit():
             value = int(re.sub(r'[uU]$', '', name), 0)
         elif name == '%laneid':
-            value = self.number
+            value = self.of_warp
         elif name == '%lanemask_lt':
-            value = (1 << self.number) - 1
+            value = (1 << self.of_warp) - 1
         elif name == '%lanemask_gt':
-            value = -2 << self.number
+            value = -2 << self.of_warp
         elif name in ('%tid.x', '%tid.y', '%tid.z'):
             x, y, _ = self.m.shape
             value = {'x': self.number % x, 'y': self.number // x % y, 'z': self.number // (x * y)}[name[-1]]
@@ -294,8 +296,10 @@ class Lane:
             value = self.m.shape['xyz'.index(name[-1])]
         elif name == 'WARP_SZ':
             value = 32
-        elif name == '%ctaid.x':
-            value = 0
+        elif name in ('%ctaid.x', '%nctaid.x'):
+            value = self.m.block[name == '%nctaid.x']
+        elif name in ('%ctaid.y', '%ctaid.z', '%nctaid.y', '%nctaid.z'):
+            value = name.startswith('%n')
         elif name == '%total_smem_size':
             value = 1 << 16
         elif name == '%smid':
@@ -505,7 +509,7 @@ class Lane:
     def do_bfind(self, insn): self.arithmetic(insn, lambda a: a.bit_length() - 1)
 
     def here(self):
-        return (1 << 32) - 1 if self.m.whole else 1 << self.number
+        return (1 << 32) - 1 if self.m.whole else 1 << self.of_warp
 
     def do_activemask(self, insn):
         self.set(insn, insn.args[0], self.here())
@@ -518,7 +522,7 @@ class Lane:
             self.set(insn, name, value)
 
     def do_shfl(self, insn):
-        if self.get(insn, insn.args[2], 32) != self.number and not self.m.whole:
+        if self.get(insn, insn.args[2], 32) != self.of_warp and not self.m.whole:
             raise ValueError(insn.text)
         self.set(insn, insn.args[0], self.get(insn, insn.args[1]))
 
@@ -593,7 +597,7 @@ class Lane:
             self.other(insn, 'barrier_exit', kind=found[0], id=found[1])
 
     def taken(self, insn, goes):
-        self.other(insn, 'branch', taken=int(goes), lanes=int(goes) << self.number, active=1 << self.number)
+        self.other(insn, 'branch', taken=int(goes), lanes=int(goes) << self.of_warp, active=1 << self.of_warp)
 
     def named(self, insn):
         """Instructions, the first ones of lines, and marks: what is known before them."""
@@ -670,9 +674,9 @@ def arguments(module, kernel):
     return args
 
 
-def run(text, kernel, twin=None, arena=0, **how):
-    """Run a kernel of a module, or its twin with an arena of so many bytes, once by a block of one warp: the machine, as it
-    is then."""
+def run(text, kernel, twin=None, arena=0, form='', **how):
+    """Run a kernel of a module, or its twin (or what has `form` behind that name) with an arena of so many bytes, once by a block
+    of one warp: the machine, as it is then."""
     machine = Machine(**how)
     module = Module(text, machine)
     args = arguments(module, kernel)
@@ -687,6 +691,6 @@ def run(text, kernel, twin=None, arena=0, **how):
         if arena:
             at = machine.variables['gpubpf_arena'] - CONST
             machine.const[at:at + 8] = machine.arena.to_bytes(8, 'little')
-        kernel = 'gpubpf_twin_' + kernel
+        kernel = 'gpubpf_twin_' + kernel + form
     machine.run(module.functions[kernel], module, args)
     return machine

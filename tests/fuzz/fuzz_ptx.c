@@ -48,6 +48,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	struct ptx_place *places;
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
+	bool blocks = m->ntokens & 2; /* a block's lanes may meet then */
 
 	if (len >= sizeof(name) || ptx_child(m, kernel, PTX_BLOCK, 0) == PTX_NONE)
 		return;
@@ -57,18 +58,19 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	for (uint32_t i = 0; i < GPUBPF_NSITES; i++) {
 		probes[i] = (struct cuda_probe){ .body = body, .body_size = sizeof(body) - 1, .reads = UINT64_MAX,
 						  .adds_alone = m->ntokens & 1 };
-		sites[i].site = i;
+		sites[i].site = !blocks || i == GPUBPF_SITE_BLOCK_BEGIN || i == GPUBPF_SITE_BLOCK_END ? i : GPUBPF_SITE_ENTRY;
 		memcpy(sites[i].kernel, name, sizeof(name));
 	}
 	if (ptx_places(m, kernel, UINT32_MAX, &places, &n) < 0)
 		abort();
 	for (uint32_t i = 0; i < n && job.ninsertions < PLACES; i++)
-		insertions[job.ninsertions++] = (struct gpubpf_insertion){
-			.place = { .kind = places[i].kind, .function = "", .id = places[i].id },
-			.site = places[i].kind };
+		if (sites[places[i].kind].site == places[i].kind)
+			insertions[job.ninsertions++] = (struct gpubpf_insertion){
+				.place = { .kind = places[i].kind, .function = "", .id = places[i].id },
+				.site = places[i].kind };
 	free(places);
 	gpubpf_diag_init(&diag);
-	if (!cuda_inject(m, &job, probes, "", 0, 700, &twin, &diag))
+	if (!cuda_inject(m, &job, &(struct cuda_probes){ probes, probes, "", 0, 700 }, &twin, &diag))
 		cuda_twin_finish(&twin);
 	else if (!diag.what[0])
 		abort();

@@ -42,9 +42,10 @@ struct ptx_splice {
 	bool reads_sm, reads_lane, asks_came, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, CUDA_CAME, NOBODY (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
+	bool flat;               /* the kernel for launches of one dimension is made, with the other's functions */
 	bool counts_lanes;       /* a probe stands where the last lane of a block leaves, */
 	bool meets;              /* and all of a block's wait for each other there instead */
-	bool has_ctaid;          /* a probe before has read CUDA_CTAID for those behind it */
+	bool has_ctaid;          /* CUDA_CTAID need not be read: a probe before has, or there is one axis alone */
 	bool extern_shared;      /* it uses shared memory of a launch's size */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
@@ -62,6 +63,8 @@ bool ptx_has_modifier(const struct ptx_splice *in, const struct ptx_node *insn, 
 
 /* A probe that reads arguments names the parameters of its function: refuse where at that node their names mean others. */
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
+/* Is the kernel one of few instructions? */
+bool ptx_is_short(const struct ptx_splice *in);
 /* A block that lanes leave as they came, together, whatever the probe does in it; a number for its end. */
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);

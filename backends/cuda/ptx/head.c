@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "around.h"
+
 /* A register that LLVM has declared, not one of the machine. */
 static bool is_own_register(const char *name, uint32_t len)
 {
@@ -70,4 +72,46 @@ uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
 			return PTX_NONE;
 	}
 	return PTX_NONE;
+}
+
+#define MOST_GUARDED 24 /* which all lanes are carried through */
+
+bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
+{
+	static const char *const names[] = { "ld", "st", "red" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (ptx_token_is(m, insn->name, names[i]))
+			return true;
+	return false;
+}
+
+/* Does the branch go to what stands behind it? */
+static bool goes_on(const struct ptx_module *m, uint32_t branch)
+{
+	uint32_t to = ptx_find_label(m, branch, m->nodes[branch].operands), at = m->nodes[branch].next;
+
+	while (at != PTX_NONE && at != to && m->nodes[at].kind == PTX_LABEL)
+		at = m->nodes[at].next;
+	return to != PTX_NONE && at == to;
+}
+
+bool ptx_may_guard(const struct ptx_module *m, uint32_t branch)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = m->nodes[branch].next; c != PTX_NONE; c = m->nodes[c].next) {
+		const struct ptx_node *insn = &m->nodes[c];
+
+		if (insn->kind == PTX_LABEL || insn->kind == PTX_DIRECTIVE)
+			continue;
+		if (insn->kind != PTX_INSN || insn->guard != PTX_NONE || ++n > MOST_GUARDED)
+			return false;
+		if (ptx_token_is(m, insn->name, "ret"))
+			return insn->next == PTX_NONE;
+		if (ptx_token_is(m, insn->name, "bra") ? !goes_on(m, c) :
+		    !(ptx_needs_guard(m, insn) || ptx_gives_register(m, insn)))
+			return false;
+	}
+	return false;
 }

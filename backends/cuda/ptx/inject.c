@@ -16,7 +16,7 @@
 
 /* The probe of each site on the kernel that the job's first one names, as text for the function in which it stands. */
 static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,
-		       struct cuda_probe *probes, struct gpubpf_diag *diag)
+		       bool flat, struct cuda_probe *probes, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
@@ -32,6 +32,7 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_modu
 			return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s",
 					       where);
 		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
+		probes[i].flat = flat;
 		probes[i].at_insns = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_INSN;
 		probes[i].adds_alone = lower_adds_alone(job, site);
 		probes[i].of_last = site->site == GPUBPF_SITE_BLOCK_END;
@@ -93,16 +94,24 @@ struct way {
 	bool keeps_sums, other; /* other: the other way would do, too */
 };
 
+/* In launches of one dimension there is less to ask, which is seen where a block's other lanes wait for the one that asks. */
+static bool gains_by_flat(const struct cuda_probe *probes, uint32_t n)
+{
+	while (n && !probes[n - 1].of_blocks)
+		n--;
+	return n;
+}
+
 /* 1: it is to be asked again the other way. */
 static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct way way,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes));
+	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes)), *flat = NULL;
 	bool many;
 	struct cuda_twin twin = { 0 };
 	char *prelude = NULL;
 	size_t prelude_size;
-	int err = probes ? extract_all(job, emitted, &app->m, probes, diag) : -ENOMEM;
+	int err = probes ? extract_all(job, emitted, &app->m, false, probes, diag) : -ENOMEM;
 
 	many = !err && cuda_probes_are_many(job, probes);
 	if (!err && way.other && many == way.keeps_sums) {
@@ -113,13 +122,19 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 		err = cuda_prelude_extract(emitted, "gpubpf_inline_", &prelude, &prelude_size);
 	if (many && !err)
 		err = cuda_share_probes(job, probes, &prelude, &prelude_size);
+	if (!many && !err && gains_by_flat(probes, job->nsites)) {
+		flat = calloc(job->nsites, sizeof(*flat));
+		err = flat ? extract_all(job, emitted, &app->m, true, flat, diag) : -ENOMEM;
+	}
 	if (!err)
-		err = cuda_inject(&app->m, job, probes, prelude, prelude_size, cuda_ptx_version(emitted), &twin, diag);
+		err = cuda_inject(&app->m, job, &(struct cuda_probes){ probes, flat, prelude, prelude_size, cuda_ptx_version(emitted) }, &twin,
+				  diag);
 	if (!err)
 		err = publish(&twin, &app->m, job->caps->arch, out);
 	cuda_twin_finish(&twin);
 	free(prelude);
 	probes_finish(probes, job->nsites);
+	probes_finish(flat, job->nsites);
 	return err;
 }
 

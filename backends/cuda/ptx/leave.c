@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Probes that one lane of a block runs. The first is the one whose indices are 0, which every block has. It is the last too
- * where a block's lanes, before they leave, wait for each other: in kernels that have one instruction by which they leave, and
+ * where a block's lanes, before they leave, wait for each other, or the first lane's warp for the others: in kernels that have one instruction by which they leave, and
  * none by which one waits for others (ptx_may_meet()). Elsewhere the last is found by counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the
  * kernel's top, behind the word's first value; where they leave nothing waits, so that it is no matter how they part.
  */
@@ -83,6 +83,12 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
 }
 
+/* Of the launch, where that is known. */
+static char last_axis(const struct ptx_splice *in)
+{
+	return in->flat ? 'x' : 'z';
+}
+
 /* Who of a block is not its first lane. Each index is a slow look, but the three at once take hardly longer than one, and
  * both ends of the block ask. With them all lanes look where the block is in x, which nearly all kernels do themselves. */
 void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
@@ -94,27 +100,17 @@ void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
 			any = true;
 			reads |= in->placed[i].probe->reads_ctaid;
 		}
-	in->has_ctaid = false;
+	in->has_ctaid = in->flat;
 	if (reads)
-		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "x, " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "x, %%ctaid.x;\nmov.u32 "
-			 CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "x;\nmov.u32 " CTAID "x, %%ctaid.x;");
+	if (reads && !in->flat)
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
 	if (!any)
 		return;
 	ptx_addf(text, &in->err, "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
-	for (char axis = 'y'; axis <= 'z'; axis++)
+	for (char axis = 'y'; axis <= last_axis(in); axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n}");
-}
-
-#define KEEPS 256 /* instructions, over which two registers are not too much for what looking again takes */
-
-static bool is_short(const struct ptx_splice *in)
-{
-	uint32_t n = 0;
-
-	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
-		n += in->m->nodes[node].kind == PTX_INSN;
-	return n <= KEEPS;
 }
 
 static void read_ctaid(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
@@ -143,7 +139,7 @@ void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "\n");
 	begin_first(in, text, label);
 	ptx_addf(text, &in->err, ".reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%ntid.x;\n");
-	for (char axis = 'y'; axis <= 'z'; axis++)
+	for (char axis = 'y'; axis <= last_axis(in); axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
 			 axis);
 	ptx_addf(text, &in->err, "st.shared.u32 [" LANES "], %%gpubpf_w;\n");
@@ -155,12 +151,27 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 {
 	uint32_t meeting = ptx_begin_meeting(in, text, probe), label = ++in->labels;
 
-	begin_first(in, text, label);
+	if (!probe->asks_others)
+		begin_first(in, text, label);
 	read_ctaid(in, text, probe);
 	ptx_add_probe(in, text, probe);
-	end_first(in, text, label);
+	if (!probe->asks_others)
+		end_first(in, text, label);
 	ptx_end_meeting(in, text, meeting);
-	in->has_ctaid |= probe->reads_ctaid && is_short(in);
+	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
+}
+
+/* The first lane is of the warp with the first 32 then: the others say that they came, and leave. Behind a block's end there is
+ * nothing to do for them where lanes meet. */
+static void wait_by_one_warp(struct ptx_splice *in, struct ptx_text *text)
+{
+	uint32_t label = ++in->labels;
+
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_w;\n.reg .b32 %%gpubpf_n;\nmov.u32 %%gpubpf_n, %%tid.x;\n");
+	ptx_addf(text, &in->err, "setp.lt.u32 %%gpubpf_w, %%gpubpf_n, 32;\nmov.u32 %%gpubpf_n, %%ntid.x;\n");
+	ptx_addf(text, &in->err, "add.u32 %%gpubpf_n, %%gpubpf_n, 31;\nand.b32 %%gpubpf_n, %%gpubpf_n, 0xffffffe0;\n");
+	ptx_addf(text, &in->err, "@%%gpubpf_w bra $gpubpf_waits_%u;\nbarrier.arrive 0, %%gpubpf_n;\nret;\n", label);
+	ptx_addf(text, &in->err, "$gpubpf_waits_%u:\nbarrier.sync 0, %%gpubpf_n;\n}\n", label);
 }
 
 /* Where lanes wait for each other the block has nothing more to do behind that, for any of them. What is read before is no
@@ -169,7 +180,10 @@ static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct c
 {
 	read_ctaid(in, text, probe);
 	in->has_ctaid |= probe->reads_ctaid;
-	ptx_addf(text, &in->err, "bar.sync 0;\n");
+	if (in->flat)
+		wait_by_one_warp(in, text);
+	else
+		ptx_addf(text, &in->err, "bar.sync 0;\n");
 	if (probe->asks_others) {
 		ptx_add_probe(in, text, probe);
 		return;
@@ -197,7 +211,7 @@ void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cud
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
 		 label);
 	if (probe->reads_ctaid)
-		for (char axis = 'x'; axis <= 'z'; axis++)
+		for (char axis = 'x'; axis <= last_axis(in); axis++)
 			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis, axis, axis);
 	ptx_add_probe(in, text, probe);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);

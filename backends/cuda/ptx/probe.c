@@ -12,6 +12,7 @@
 #include "scope.h"
 
 #define END_LABEL "$gpubpf_end"
+#define OUT "%gpubpf_out" /* .pred: the lane goes to the end with nothing done */
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
 #define RESULT "gpubpf_result"
@@ -23,7 +24,7 @@ struct edits {
 	bool failed;
 };
 
-static void replace_by(struct edits *e, uint32_t first, uint32_t end, const char *text, size_t size)
+static void add_edit(struct edits *e, struct ptx_edit edit)
 {
 	if (e->n == e->room) {
 		size_t room = e->room ? 2 * e->room : 16;
@@ -36,7 +37,12 @@ static void replace_by(struct edits *e, uint32_t first, uint32_t end, const char
 		e->list = grown;
 		e->room = room;
 	}
-	e->list[e->n++] = (struct ptx_edit){ PTX_REPLACE, first, end, text, size };
+	e->list[e->n++] = edit;
+}
+
+static void replace_by(struct edits *e, uint32_t first, uint32_t end, const char *text, size_t size)
+{
+	add_edit(e, (struct ptx_edit){ PTX_REPLACE, first, end, text, size });
 }
 
 static void replace(struct edits *e, uint32_t first, uint32_t end, const char *text)
@@ -49,9 +55,10 @@ struct meant {
 	struct cuda_probe *probe;  /* whose sums and special registers are noted */
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result, ends, parts;
+	bool reads, reads_result, ends, parts, guarded; /* guarded: no branch has its lanes alone go on, but predicates */
 	uint64_t operands;
-	char joins[64]; /* what stands for the first tokens of the head's branch */
+	uint32_t head;   /* the first token of that branch */
+	char joins[128]; /* what stands for the first tokens of the head's branch */
 };
 
 /* The number behind a name of ours; UINT32_MAX: it is another. */
@@ -94,6 +101,21 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 	probe->reads_lane |= lane;
 }
 
+/* What launches of one dimension have in the others. True: the probe is for them, and it stands there. */
+static bool edit_axis(const struct ptx_module *m, uint32_t token, const struct cuda_probe *probe, struct edits *e)
+{
+	static const char *const of[][2] = { { "%tid", "0" }, { "%ctaid", "0" }, { "%ntid", "1" }, { "%nctaid", "1" } };
+
+	if (!probe->flat || !(ptx_token_is(m, token + 1, ".y") || ptx_token_is(m, token + 1, ".z")))
+		return false;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (ptx_token_is(m, token, of[i][0])) {
+			replace(e, token, token + 2, of[i][1]);
+			return true;
+		}
+	return false;
+}
+
 /* Each look at where the block is takes long. */
 static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
 {
@@ -111,18 +133,26 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 /* The other lanes go to the end with those for whom the probe has nothing to do: by one branch, which is cheaper than two. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
 {
-	uint32_t branch = meant->probe->of_last ? ptx_head_branch(m, body) : PTX_NONE;
+	bool joins = meant->probe->of_last || (meant->probe->of_blocks && meant->probe->flat);
+	uint32_t branch = joins ? ptx_head_branch(m, body) : PTX_NONE;
 	const struct ptx_token *p;
 	int size;
 
 	if (branch == PTX_NONE)
 		return;
 	p = &m->tokens[m->nodes[branch].guard];
-	size = snprintf(meant->joins, sizeof(meant->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len, m->text + p->off,
-			(int)p->len, m->text + p->off);
-	if ((size_t)size >= sizeof(meant->joins))
+	meant->head = m->nodes[branch].first;
+	meant->guarded = meant->probe->flat && ptx_may_guard(m, branch);
+	size = meant->guarded ?
+		       snprintf(meant->joins, sizeof(meant->joins), ".reg .pred %" OUT ";\n\tor.pred %" OUT ", %.*s, %" CUDA_OTHERS ";",
+				(int)p->len, m->text + p->off) :
+		       snprintf(meant->joins, sizeof(meant->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len,
+				m->text + p->off, (int)p->len, m->text + p->off);
+	if ((size_t)size >= sizeof(meant->joins)) {
+		meant->guarded = false;
 		return;
-	replace(e, m->nodes[branch].first, m->nodes[branch].guard, meant->joins);
+	}
+	replace(e, m->nodes[branch].first, meant->guarded ? m->nodes[branch].end : m->nodes[branch].guard, meant->joins);
 	meant->probe->asks_others = true;
 }
 
@@ -140,7 +170,8 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 	meant->probe->asks_came |= ptx_token_is(m, token, CUDA_CAME) || ptx_token_is(m, token, CUDA_WHOLE);
 	meant->probe->asks_side |= ptx_token_is(m, token, CUDA_SIDE);
 	edit_special(m, token, meant->probe, e);
-	edit_ctaid(m, token, meant->probe, e);
+	if (!edit_axis(m, token, meant->probe, e))
+		edit_ctaid(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
@@ -172,6 +203,16 @@ static bool calls_together(const struct ptx_module *m, const struct ptx_node *ca
 	return false;
 }
 
+static void edit_insn(const struct ptx_module *m, const struct ptx_node *insn, struct meant *meant, struct edits *e)
+{
+	static const char guard[] = "\n\t@!" OUT;
+
+	if (meant->guarded && insn->first > meant->head && ptx_needs_guard(m, insn))
+		add_edit(e, (struct ptx_edit){ PTX_INSERT, insn->first, 0, guard, sizeof(guard) - 1 });
+	for (uint32_t t = insn->operands; t < insn->end; t++)
+		edit_param(m, t, meant, e);
+}
+
 /* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
 static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
 {
@@ -187,8 +228,7 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *m
 		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
 			meant->ends = true;
 		else if (node->kind == PTX_INSN)
-			for (uint32_t t = node->operands; t < node->end; t++)
-				edit_param(m, t, meant, e);
+			edit_insn(m, node, meant, e);
 		meant->parts |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
 							   (ptx_token_is(m, node->name, "call") && !calls_together(m, node)));
 	}

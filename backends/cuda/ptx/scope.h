@@ -24,5 +24,9 @@ int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
 /* head.c: the branch, if a register says so, to the end of that block, before which nothing stands but what any lane may do
  * at any time, and nobody sees. PTX_NONE: it begins otherwise. */
 uint32_t ptx_head_branch(const struct ptx_module *module, uint32_t block);
+/* Are behind that branch, up to the end, but a few instructions in a row, for which predicates may stand in its place? */
+bool ptx_may_guard(const struct ptx_module *module, uint32_t branch);
+/* Is it one of these that lanes which would have gone to the end must not carry out? */
+bool ptx_needs_guard(const struct ptx_module *module, const struct ptx_node *insn);
 
 #endif

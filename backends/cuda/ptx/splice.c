@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/wire/twin_format.h"
 #include "core/wire/name.h"
 #include "around.h"
 #include "params.h"
@@ -274,6 +275,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 
 	if (!used) {
 		in->err = -ENOMEM;
+		in->nplaced = in->next = 0;
 		return;
 	}
 	PTX_FOR_EACH_NODE(m, function, node) {
@@ -366,7 +368,7 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 		return;
 	}
 	if (function == in->kernel_node) {
-		ptx_addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
+		ptx_addf(&text, &in->err, CUDA_TWIN_PREFIX "%s%s", in->kernel, in->flat ? CUDA_FLAT_SUFFIX : "");
 		ptx_edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
 	}
 	if (function == in->kernel_node && in->at.job->registers) {
@@ -411,7 +413,9 @@ static void drop_rest(struct ptx_splice *in)
 		const struct ptx_node *node = &m->nodes[c];
 		bool keep = false;
 
-		if (node->kind == PTX_DIRECTIVE)
+		if (in->flat)
+			keep = c == in->kernel_node;
+		else if (node->kind == PTX_DIRECTIVE)
 			keep = ptx_edit_directive(in, node);
 		else if (node->kind == PTX_FUNCTION || node->kind == PTX_VARIABLE)
 			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t))
@@ -484,15 +488,75 @@ static void check_shared(struct ptx_splice *in)
 			   in->m->tokens[in->asks_shared].line);
 }
 
-int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probe *probes,
-		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
-		struct gpubpf_diag *diag)
+#define SHORT 256 /* instructions: of a kernel that does little, what looking once more takes is much */
+
+bool ptx_is_short(const struct ptx_splice *in)
+{
+	uint32_t n = 0;
+
+	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
+		n += in->m->nodes[node].kind == PTX_INSN;
+	return n <= SHORT;
+}
+
+/* The module's text with the edits, which are gone then, behind what is there. */
+static void print_edits(struct ptx_splice *in, struct ptx_text *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!in->err)
+		in->err = ptx_print(in->m, in->edits, in->nedits, &text, &size);
+	if (!in->err)
+		ptx_add(out, &in->err, text, size);
+	free(text);
+	for (size_t i = 0; i < in->nedits; i++)
+		if (in->edits[i].size)
+			free((char *)in->edits[i].text);
+	in->nedits = 0;
+}
+
+/* Launches are told sizes, but what a kernel states holds: a block's, which a launch may leave out, and that what it is told
+ * are clusters. */
+static bool may_be_flat(const struct ptx_splice *in)
+{
+	const struct ptx_node *kernel = &in->m->nodes[in->kernel_node];
+	uint32_t body = in->m->nodes[ptx_child(in->m, in->kernel_node, PTX_BLOCK, 0)].first;
+
+	for (uint32_t t = kernel->name; t < body; t++) {
+		if (ptx_word_is(in, t, ".blocksareclusters"))
+			return false;
+		if (!ptx_word_is(in, t, ".reqntid"))
+			continue;
+		for (uint32_t size = t + 3; ptx_word_is(in, size - 1, ","); size += 2)
+			if (!ptx_word_is(in, size, "1"))
+				return false;
+	}
+	return true;
+}
+
+/* The kernel once more, behind the twin, for launches of one dimension. */
+static void add_flat(struct ptx_splice *in, const struct cuda_probe *probes, struct ptx_text *out)
+{
+	in->flat = true;
+	in->probes = probes;
+	in->at = (struct gpubpf_inserting){ .job = in->at.job, .kernel = in->kernel };
+	in->exits = in->probed_exits = 0;
+	ptx_addf(out, &in->err, "\n"); /* the text may end in a comment */
+	drop_rest(in);
+	print_edits(in, out);
+}
+
+int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probes *probes,
+		struct cuda_twin *twin, struct gpubpf_diag *diag)
 {
 	uint32_t own = cuda_ptx_version(module);
 	const char *kernel = job->sites[0].kernel;
-	struct ptx_splice in = { .version = version > own ? version : own, .m = module, .kernel = kernel, .probes = probes,
-			       .at = { .job = job, .kernel = kernel }, .diag = diag, .kernel_node = PTX_NONE };
+	struct ptx_splice in = { .version = probes->version > own ? probes->version : own, .m = module, .kernel = kernel,
+				 .probes = probes->of_sites, .at = { .job = job, .kernel = kernel }, .diag = diag,
+				 .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
+	struct ptx_text text = { 0 };
 
 	in.counts_lanes = wanted_kinds(&in) & GPUBPF_TAKES(BLOCK_END);
 	in.err = ptx_symbols_init(&in.symbols, module);
@@ -509,16 +573,16 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	if (!in.err)
 		list_bindings(&in, &made);
 	if (!in.err)
-		add_prelude(&in, prelude, prelude_size);
+		add_prelude(&in, probes->prelude, probes->prelude_size);
 	if (!in.err)
 		drop_rest(&in);
 	if (!in.err)
 		in.err = gpubpf_all_inserted(&in.at, diag);
-	if (!in.err)
-		in.err = ptx_print(module, in.edits, in.nedits, &made.text, &made.size);
-	for (size_t i = 0; i < in.nedits; i++)
-		if (in.edits[i].size)
-			free((char *)in.edits[i].text);
+	print_edits(&in, &text);
+	if (!in.err && probes->flat && ptx_is_short(&in) && may_be_flat(&in))
+		add_flat(&in, probes->flat, &text);
+	made.text = text.data;
+	made.size = text.size;
 	free(in.edits);
 	free(in.placed);
 	ptx_symbols_finish(&in.symbols);

@@ -53,6 +53,7 @@ struct gpubpf_lower_job;
 struct cuda_probe {
 	char *body;
 	size_t body_size;
+	bool flat;               /* for launches of one dimension: whose other indices are 0, and sizes 1; set before it is extracted */
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
 	bool ends_thread;        /* it may (helper 507) */
@@ -62,7 +63,7 @@ struct cuda_probe {
 	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
 	bool of_blocks, of_last; /* a lane of a block runs it, its last one; set likewise */
 	bool reads_ctaid;        /* CUDA_CTAID */
-	bool asks_others;        /* CUDA_OTHERS, who may run it: they go to its end with nothing done */
+	bool asks_others;        /* CUDA_OTHERS, who may run it: they come to its end with nothing done */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>"; of keys without the offset */
 	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* of the last "<map>": CUDA_FIRST */
@@ -89,15 +90,22 @@ struct cuda_twin {
 uint32_t cuda_ptx_version(const struct ptx_module *module);
 uint32_t cuda_ptx_target(const struct ptx_module *module);
 
+/* What is put into a twin. */
+struct cuda_probes {
+	const struct cuda_probe *of_sites; /* by the job's sites */
+	const struct cuda_probe *flat;     /* likewise, for launches of one dimension; NULL: there is nothing to gain */
+	const char *prelude;               /* PTX for the top level of the twin's module: what they refer to */
+	size_t prelude_size;
+	uint32_t version;                  /* of the PTX ISA that their text needs; the twin states the later of it and the module's own */
+};
+
 /*
- * Make the twin of the kernel of the job's first site (its short name: core/wire/name.h): probes[i], of site i of the job,
- * stands where the job's insertions on that kernel say. prelude is PTX for the top level of the twin's module: what
- * the probe bodies refer to. `version` is the PTX ISA version that the probes' text needs; the twin states the
- * later of it and the module's own. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
+ * Make the twin of the kernel of the job's first site (its short name: core/wire/name.h): the probe of a site stands where the
+ * job's insertions on that kernel say. A short one has a form for launches of one dimension too, CUDA_FLAT_SUFFIX behind the
+ * twin's name, if there are probes for that. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
  */
-int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probe *probes,
-		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
-		struct gpubpf_diag *diag);
+int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probes *probes,
+		struct cuda_twin *twin, struct gpubpf_diag *diag);
 void cuda_twin_finish(struct cuda_twin *twin);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins of machine code: a cubin, and behind it the addresses of the application's variables that are to be stored into
- * it before it is loaded. Made by the worker, read by the agent; libc only.
+ * Twins in PTX may have a second kernel, for launches of one dimension. Twins of machine code: a cubin, and behind it the
+ * addresses of the application's variables that are to be stored into it before it is loaded. Made by the worker, read by the
+ * agent; libc only.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
 #define GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define CUDA_FLAT_SUFFIX "$gpubpf_flat" /* behind the twin's name: for grids and blocks whose sizes in y and z are 1 */
 
 enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
 

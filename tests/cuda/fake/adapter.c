@@ -209,6 +209,22 @@ static void reasons(void)
 	says("part", "a kernel in two streams", "in several streams");
 }
 
+/* Launches of one dimension have their own form of a twin, where it has no more registers, but in graphs. */
+static void shaped(void)
+{
+	struct fake_tool tool;
+	struct fake_sum s;
+
+	fake_start(&tool, &options);
+	run_app("link", "shapes", tool.path, &probed);
+	s = fake_sum(&tool, "shaped");
+	ok(s.entries - s.exits == 3 * 128 + 64 + 64, "launches of one dimension run what is for them: %llu threads",
+	   (unsigned long long)(s.entries - s.exits));
+	s = fake_sum(&tool, "wider");
+	ok(s.entries && s.entries == s.exits, "none does that has more registers");
+	fake_stop(&tool);
+}
+
 /* Twins are loaded beside the program, which unloads what they are bound to. */
 static void hasty(void)
 {
@@ -306,7 +322,7 @@ static void chosen(void)
 int main(int argc, char **argv)
 {
 	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
-	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy", "stubborn",
+	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "shapes", "occupancy", "stubborn",
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated", "libraries", "foreign", "green", "part",
 						 "detached", "unbalanced", "older", "clustered", "carved",
@@ -328,6 +344,7 @@ int main(int argc, char **argv)
 	exact("ptsz", "nodes");
 	reasons();
 	registers();
+	shaped();
 	hasty();
 	chosen();
 	survives("closed", "a library that was unloaded with its image", NULL, "was unloaded");

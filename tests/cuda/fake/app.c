@@ -82,6 +82,8 @@ static const char text[] = HEADER
 	ENTRY(thin, "//fake param\n//fake twin-regs 48\n//fake twin-least 40\n")
 	ENTRY(spilt, "//fake param\n//fake twin-regs 72\n//fake twin-least 72\n//fake twin-spills 8\n")
 	ENTRY(spoilt, "//fake param\n//fake twin-regs 72\n//fake twin-least 72\n//fake twin-spills 16\n")
+	ENTRY(shaped, "//fake param\n//fake twin-regs 38\n//fake twin-flat 40\n")
+	ENTRY(wider, "//fake param\n//fake twin-flat 41\n")
 	ENTRY(counted, "//fake param\n//fake twin-shared 16\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
@@ -386,6 +388,49 @@ static void nodes(void)
 	printf("word %u\n", *to_host(word));
 	told("scale", 5, 5 * 128 + (1 + 3 + 5) * 64);
 	told("other", 2, 128 + 4 * 256);
+}
+
+/* Launches of one dimension and others, by themselves and in graphs. */
+static void launch_shapes(const char *name)
+{
+	static const unsigned shapes[][6] = { { 2, 3, 1, 64, 1, 1 }, { 1, 1, 2, 64, 1, 1 }, { 1, 1, 1, 8, 8, 1 }, { 1, 1, 1, 8, 1, 8 } };
+	CUdeviceptr word;
+	void *args[] = { &word };
+	struct cuda_kernel_node params = { .gx = 2, .gy = 1, .gz = 1, .bx = 64, .by = 1, .bz = 1, .params = args };
+	CUgraphExec ready;
+	CUgraphNode node;
+	CUmodule module;
+	CUstream stream;
+	CUgraph graph;
+	CUfunction f;
+
+	begin(0);
+	f = load(&module, name);
+	word = new_word();
+	for (int i = 0; i < 3; i++)
+		run(f, word, 2, NULL);
+	for (int i = 0; i < 4; i++)
+		GOOD(cu.cuLaunchKernel(f, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], shapes[i][4], shapes[i][5], 0, NULL, args,
+				       NULL));
+	GOOD(cuStreamCreate(&stream, 0));
+	GOOD(cuStreamBeginCapture_v2(stream, 0));
+	run(f, word, 2, stream);
+	GOOD(cuStreamEndCapture(stream, &graph));
+	params.f = f;
+	GOOD(cu.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
+	GOOD(cuGraphLaunch(ready, stream));
+	GOOD(cu.cuFuncSetAttribute(f, 8, 60000));
+	GOOD(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 60000, NULL, args, NULL));
+	run(f, word, 1, NULL);
+	printf("word %u\n", *to_host(word));
+	told(name, 11, (3 + 1) * 128 + 384 + 128 + 64 + 64 + 128 + 64 + 64);
+}
+
+static void shapes(void)
+{
+	launch_shapes("shaped");
+	launch_shapes("wider");
 }
 
 /* Grids that fit the device all at once, with the twin's registers only an eighth of it, or not at all: the original runs
@@ -744,7 +789,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "occupancy", occupancy }, { "thin", thin }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "shapes", shapes }, { "occupancy", occupancy }, { "thin", thin }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },

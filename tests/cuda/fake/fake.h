@@ -8,9 +8,11 @@
  *   //fake twin-spills N in an entry: so many bytes of it (default 16)
  *   //fake twin-frame N  in an entry: bytes of stack that its twin takes (default 0, as it does itself)
  *   //fake twin-shared N in an entry: bytes of shared memory that its twin has (default 0, as it does itself)
+ *   //fake twin-flat N   in an entry: its twin has a form for launches of one dimension, of so many registers
  *   //fake param         adds the launch's threads to the u32 that its first parameter points to
  *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
  *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
+ *   //fake flat I        adds them to the entries of count I alone; a launch of another shape, or a graph's, is refused
  *   //fake counter       adds them to the first value of the first map, in a twin that gpubpf made, or puts an event
  *                        for each into that map if it is a ring
  *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, launches and graphs. Everything is done at once, but in a stream that is captured. */
+#include "backends/cuda/wire/twin_format.h"
 #include "fake.h"
 
 #include <ctype.h>
@@ -48,7 +49,7 @@ static void add32(uint64_t at, uint64_t n)
 		__atomic_fetch_add((uint32_t *)at, n, __ATOMIC_RELAXED);
 }
 
-static void add_count(CUmodule m, int index, uint64_t threads)
+static void add_count(CUmodule m, int index, uint64_t threads, bool flat)
 {
 	uint64_t arena = word(m, "gpubpf_arena");
 	struct fake_count *count = (void *)(arena + FAKE_COUNTS + index * sizeof(*count));
@@ -56,7 +57,7 @@ static void add_count(CUmodule m, int index, uint64_t threads)
 	if (!arena)
 		abort();
 	__atomic_fetch_add(&count->entries, threads, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&count->exits, threads, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&count->exits, flat ? 0 : threads, __ATOMIC_RELAXED);
 	count->last_launch = word(m, "gpubpf_launch");
 	if (!(word(m, "gpubpf_pid") >> 32))
 		abort();
@@ -164,7 +165,9 @@ void fake_run(const struct fake_launch *l)
 		else if (!strncmp(at, "fault", 5))
 			l->f->module->context->broken = FAKE_ILLEGAL_ADDRESS;
 		else if (!strncmp(at, "count ", 6))
-			add_count(l->f->module, atoi(at + 6), l->threads);
+			add_count(l->f->module, atoi(at + 6), l->threads, false);
+		else if (!strncmp(at, "flat ", 5))
+			add_count(l->f->module, atoi(at + 5), l->threads, true);
 		else if (sscanf(at, "add %63s", name) == 1)
 			add32(variable(l->f->module, name), l->threads);
 	}
@@ -353,6 +356,17 @@ static bool wants_attribute(const struct fake_entry *e)
 	return at && at < e->to;
 }
 
+/* One that is for launches of one dimension alone. */
+static bool is_flat(const struct fake_entry *e)
+{
+	return strstr(e->name, CUDA_FLAT_SUFFIX);
+}
+
+static bool has_shape(const struct fake_entry *e, const unsigned *shape)
+{
+	return !is_flat(e) || (shape[1] == 1 && shape[2] == 1 && shape[4] == 1 && shape[5] == 1);
+}
+
 static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, unsigned shared, void **params)
 {
 	uint64_t threads = (uint64_t)shape[3] * shape[4] * shape[5];
@@ -361,7 +375,7 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	if (!l->f || l->f->module->context != fake_current())
 		return false;
 	if (threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
-	    (int)shared > fake_shared_more(l->f) || (wants_attribute(l->f->entry) && !l->f->attribute[14]))
+	    !has_shape(l->f->entry, shape) || (int)shared > fake_shared_more(l->f) || (wants_attribute(l->f->entry) && !l->f->attribute[14]))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
 	l->target = params && params[0] ? *(uint64_t *)params[0] : 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/wire/twin_format.h"
 #include "tests/hooks/fake_tool.h"
 
 const uint32_t fake_twin_takes = GPUBPF_IMAGE_FATBIN, fake_twin_gives = GPUBPF_IMAGE_PTX;
@@ -30,7 +31,7 @@ int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, s
 {
 	char entry[160], *text = NULL;
 	const char *at, *body, *regs, *end;
-	int needs, most;
+	int needs, most, length;
 	FILE *f = open_memstream(&text, binary_size);
 
 	snprintf(entry, sizeof(entry), ".entry %s(", names[0]);
@@ -51,6 +52,11 @@ int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, s
 	most = fake_twin_registers && !memmem(body, end - body, "//fake twin-wide", 16) ? fake_twin_registers : 255;
 	fprintf(f, "//fake regs %d\n.visible .entry gpubpf_twin_%s%.*s\n//fake count %u\n}\n",
 		needs < most ? needs : most, names[0], (int)(end - body), body, index[0]);
+	regs = memmem(body, end - body, "//fake twin-flat ", 17);
+	length = end - body;
+	if (regs)
+		fprintf(f, "//fake regs %d\n.visible .entry gpubpf_twin_%s" CUDA_FLAT_SUFFIX "%.*s\n//fake flat %u\n}\n", atoi(regs + 17),
+			names[0], length, body, index[0]);
 	if (memmem(body, end - body, "//fake twin-broken", 18))
 		fprintf(f, "//fake broken\n");
 	fclose(f);
