@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Probes that one lane of a block runs. The first is the one whose indices are 0, which every block has. It is the last too
- * where a block's lanes, before they leave, wait for each other, or the first lane's warp for the others: in kernels that have one instruction by which they leave, and
- * none by which one waits for others (ptx_may_meet()). Elsewhere the last is found by counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the
- * kernel's top, behind the word's first value; where they leave nothing waits, so that it is no matter how they part.
+ * where a block's lanes, before they leave, wait for each other, or the first lane's warp for the others: in kernels that have
+ * one instruction by which they leave, and none by which one waits for others (ptx_may_meet()). Elsewhere the last is found by
+ * counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the kernel's top,
+ * behind the word's first value; where they leave nothing waits, so that it is no matter how they part.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scenarios of the program share: app.c has most of them, owners.c those of what belongs to whom, links.c those
- * of templates and of modules that are linked, large.c those of real machine code */
+/* What the scenarios of the program share: app.c has most of them, graphs.c those of graphs, owners.c those of what belongs
+ * to whom, links.c those of templates and of modules that are linked, large.c those of real machine code */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 
@@ -30,6 +30,15 @@ CUdeviceptr new_word(void);
 void run(CUfunction f, CUdeviceptr to, unsigned blocks, CUstream stream);
 void told(const char *kernel, unsigned launches, unsigned long items);
 CUcontext begin(CUdevice device);
+CUfunction load(CUmodule *module, const char *kernel);
+void wait_for(const char *path);
+
+/* graphs.c */
+void captured(void);
+void slowly(void);
+void slowly_again(void);
+void nodes(void);
+void shapes(void);
 
 /* owners.c */
 void libraries(void);
