@@ -54,10 +54,8 @@ def add_value(digest, value):
 def run_sample(op, sample, digest):
     torch.manual_seed(SEED)
     output = op(sample.input, *sample.args, **sample.kwargs)
-    if op.output_func is not None:
-        output = op.output_func(output) if callable(op.output_func) else output
     add_value(digest, output)
-    outputs = [t for t in tensors(output) if isinstance(t, torch.Tensor) and t.requires_grad]
+    outputs = [t for t in tensors(sample.output_process_fn_grad(output)) if isinstance(t, torch.Tensor) and t.requires_grad]
     inputs = [t for t in tensors([sample.input, sample.args, sample.kwargs]) if isinstance(t, torch.Tensor) and t.requires_grad]
     if outputs and inputs:
         grads = torch.autograd.grad(outputs, inputs, [torch.ones_like(t) for t in outputs], allow_unused=True)
@@ -76,13 +74,17 @@ def digest_op(op, dtype):
 
 
 def run_op(op):
+    """Prints a line per type; returns how many types gave a digest."""
+    good = 0
     name = op.name + ('.' + op.variant_test_name if op.variant_test_name else '')
     for dtype in sorted(op.supported_dtypes('cuda'), key=str):
         label = f'{name} {str(dtype).removeprefix("torch.")}'
         try:
             print(label, digest_op(op, dtype), flush=True)
+            good += 1
         except Exception as error:  # pylint: disable=broad-except # a line of output, which runs compare
             print(label, 'raises', type(error).__name__, str(error).split('\n', maxsplit=1)[0][:80], flush=True)
+    return good
 
 
 def main():
@@ -90,9 +92,11 @@ def main():
     shard, shards = map(int, (sys.argv[1] if len(sys.argv) > 1 else '0/1').split('/'))
     names = sys.argv[2:]
     ops = [op for op in op_db if op.name not in UNINITIALISED and (not names or op.name in names)]
+    good = 0
     for op in ops[shard::shards]:
-        run_op(op)
+        good += run_op(op)
         gc.collect()
+    sys.exit(None if good else 'torch_ops.py: no operator ran')
 
 
 main()
