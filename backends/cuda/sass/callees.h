@@ -3,8 +3,8 @@
  * Functions in sections of their own, which a kernel calls. Those that its code names, and that they name, are copied to
  * its twin. Those that it calls by pointers stay where they are, in the application's module, and run there for the twin
  * as for the original: their addresses are the same for all modules of a context. Neither gets a probe, so none may end
- * threads. What is compiled by itself leaves nothing in flight that its caller could not know of: so it is left out where
- * that is asked.
+ * threads. A function returns when its results have landed and its stores have read their registers, since its caller is compiled by
+ * itself and could not wait for them: ptxas gives also a dead load there a scoreboard, and RET waits for it.
  */
 #ifndef GPUBPF_SASS_CALLEES_H
 #define GPUBPF_SASS_CALLEES_H

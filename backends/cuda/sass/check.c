@@ -56,6 +56,12 @@ static bool is_told(const struct checked *c, struct sass_insn was, struct sass_i
 	return sass_predicate_is_untold(c->code->arch, was) && same(is, sass_predicate_told(was));
 }
 
+/* As it stood, but for a scoreboard that it was given. */
+static bool is_own(const struct checked *c, struct sass_insn was, struct sass_insn is)
+{
+	return same(was, is) || is_given_board(was, is) || is_told(c, was, is);
+}
+
 /* A branch of all lanes, with nothing else about it. */
 static bool leads(const struct checked *c, uint32_t i)
 {
@@ -76,7 +82,7 @@ static int check_own(struct checked *c)
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, turned(c, i, c->exit)))
 				return sass_check_wrong(c, i, "an exit does not lead to its probe");
-		} else if (!same(was, is) && !is_given_board(was, is) && !is_told(c, was, is)) {
+		} else if (!is_own(c, was, is)) {
 			return sass_check_wrong(c, i, "an instruction of the kernel's is another");
 		}
 	}
@@ -262,7 +268,7 @@ static int check_entry(struct checked *c)
 
 	if (c->entry == SASS_NONE)
 		return 0;
-	if (c->placed[c->at] ? !leads(c, c->moved) : !same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
+	if (c->placed[c->at] ? !leads(c, c->moved) : !is_own(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
 		return sass_check_wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
@@ -332,16 +338,8 @@ static int check_in_flight(struct checked *c)
 						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
 		return sass_check_wrong(c, c->exit, "the last exit does not wait for what it did");
 	span(c, c->exit, end, &low, &top);
-	if (low < c->regs) {
-		if (!waits_for_all(c) || !settles(c))
-			return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
-		for (uint32_t i = 0; i < c->code->n; i++) {
-			struct sass_insn insn = insn_at(c, i);
-
-			if (sass_is_access(insn) && sass_may_meet(insn, top) && sass_lacks_board(insn))
-				return sass_check_wrong(c, i, "nobody can wait for an access that meets a probe's registers");
-		}
-	}
+	if (low < c->regs && (!waits_for_all(c) || !settles(c)))
+		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
 	writes = writes_predicate(c, c->exit, end);
 	if (writes == end)
 		return 0;
@@ -623,7 +621,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 {
 	static int (*const passes[])(struct checked *c) = {
 		check_own, sass_check_around, sass_check_constant, sass_check_rest, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, sass_check_kept, sass_check_pending, check_seen, check_times, sass_check_said,
+		check_in_flight, sass_check_flight, sass_check_kept, sass_check_pending, check_seen, check_times, sass_check_said,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .around = around, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .counts = has->counts, .diag = diag };

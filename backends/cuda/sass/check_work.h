@@ -67,6 +67,9 @@ int sass_check_counting(struct checked *c);
 /* And nobody whom the kernel calls asks how much memory that is. */
 int sass_check_asked(struct checked *c, const struct sass_kernel *kernel);
 
+/* -- pass: no operation without a scoreboard is in flight where an exit's probe writes its registers */
+int sass_check_flight(struct checked *c);
+
 /* -- pass: what an exit's probe finds in registers is what the entry's has left there, and would be the same -- */
 int sass_check_kept(struct checked *c);
 

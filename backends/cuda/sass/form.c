@@ -242,15 +242,19 @@ bool sass_is_access(struct sass_insn insn)
 	return is_load(insn) || sass_op_find(sass_opcode(insn))->class == SASS_STORE;
 }
 
+/* It reads registers late, and writes none. */
+static bool only_reads(struct sass_insn insn)
+{
+	return sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;
+}
+
 bool sass_lacks_board(struct sass_insn insn)
 {
 	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
-	       (is_load(insn) || sass_read_board(insn) == SASS_NO_SCOREBOARD);
+	       (!only_reads(insn) || sass_read_board(insn) == SASS_NO_SCOREBOARD);
 }
 
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)
 {
-	bool reads = sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;
-
-	return sass_with(insn, reads ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
+	return sass_with(insn, only_reads(insn) ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
 }

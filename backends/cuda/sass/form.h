@@ -119,8 +119,8 @@ bool sass_is_divergence(struct sass_insn insn);
 bool sass_is_slow(struct sass_insn insn);
 /* Of what compilers leave out the scoreboard where nobody wants it: loads, of shared memory too, and stores. */
 bool sass_is_access(struct sass_insn insn);
-/* Slow work of which no scoreboard tells that it is done; of a load, that its result is there: one that nobody wants comes
- * late all the same, and that its registers were read says nothing of it. */
+/* Slow work without a scoreboard that tells when its result is written; of a store, when its registers are read. A result that
+ * nothing reads is written late all the same, and that its sources were read says nothing of it. */
 bool sass_lacks_board(struct sass_insn insn);
 /* One that does, with that one: of a store it tells that its registers are read. */
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board);

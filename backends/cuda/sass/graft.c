@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/diag.h"
+#include "flight.h"
 #include "live.h"
 #include "schedule.h"
 
@@ -339,17 +340,24 @@ static int put_exit(struct grafting *p)
 	return 0;
 }
 
-/* The kernel's own accesses that have no scoreboard, where a register of the exit's probe is among theirs. */
-static void give_boards(struct grafting *p)
+/* The kernel's operations that no scoreboard guards get one, where they may be in flight at an exit and write or read a register of its
+ * probe. */
+static int give_boards(struct grafting *p)
 {
-	for (uint32_t i = 0; i < p->code->n; i++) {
-		struct sass_insn *insn = &p->out->insns[i];
+	uint32_t top = own_lane(p) + (p->exit->barriers > 0);
+	struct sass_flights flights;
+	int err = sass_flights_find(p->code, top, &flights);
 
-		if (!sass_is_access(*insn) || !sass_lacks_board(*insn) || !sass_may_meet(*insn, own_lane(p) + 1))
+	for (uint32_t k = 0; !err && k < flights.n; k++) {
+		struct sass_insn *insn = &p->out->insns[flights.at[k]];
+
+		if (!sass_lacks_board(*insn) || !sass_flight_at_exit(p->code, &flights, k))
 			continue;
 		*insn = sass_with_board(*insn, SASS_GIVEN_BOARD);
 		p->out->given++;
 	}
+	sass_flights_finish(&flights);
+	return err;
 }
 
 /* Those that write a predicate of which no scoreboard of theirs tells: stubs keep what predicates are, and an exit's probe may write the
@@ -400,7 +408,7 @@ static int put_entry(struct grafting *p)
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
 	p->out->stands[at] = p->out->n;
-	put(p, sass_code_at(p->code, at));
+	put(p, p->out->insns[at]); /* with the scoreboard that it may have been given */
 	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
 	return 0;
@@ -435,7 +443,7 @@ static int put_all(struct grafting *p)
 	if (p->exit)
 		err = put_exit(p);
 	if (!err && p->exit && !p->above)
-		give_boards(p);
+		err = give_boards(p);
 	if (!err && p->entry)
 		err = put_entry(p);
 	if (!err)

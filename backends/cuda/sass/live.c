@@ -64,18 +64,6 @@ int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, 
 	return 0;
 }
 
-/* Four registers from each field on, since the widest access has so many; fields that hold something else count too. */
-bool sass_may_meet(struct sass_insn insn, uint32_t n)
-{
-	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
-		uint32_t reg = sass_field(insn, sass_operand_at[i], 8);
-
-		if (reg != SASS_RZ && reg < n)
-			return true;
-	}
-	return false;
-}
-
 unsigned sass_barrier_free(const struct sass_code *code)
 {
 	for (unsigned b = SASS_BARRIERS; b--;)
@@ -123,12 +111,13 @@ bool sass_predicate_is_late(struct sass_insn insn)
 	}
 }
 
-/* Of accesses of memory whose results nobody wants nobody wants a predicate either; that of ATOM is there when its address was read. */
+/* A dead load writes its predicate late too, which a stub or an exit's probe may use meanwhile. */
 bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
-	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && sass_write_board(insn) == SASS_NO_SCOREBOARD && !timed &&
+	return (class == SASS_SLOW || class == SASS_LOAD) && sass_write_board(insn) == SASS_NO_SCOREBOARD && !timed &&
 	       sass_predicate_is_late(insn);
 }
 

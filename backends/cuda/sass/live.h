@@ -30,16 +30,13 @@ int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, s
 /* Likewise, above the kernel's, whatever it costs: what of it is live is not asked. */
 int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
 
-/* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
- * the first n. */
-bool sass_may_meet(struct sass_insn insn, uint32_t n);
 /* The highest convergence barrier that the kernel does not use, SASS_BARRIERS: it uses all. */
 #define SASS_BARRIERS 16
 unsigned sass_barrier_free(const struct sass_code *code);
 /* Predicates that the kernel may write, as bits. */
 unsigned sass_predicates_used(const struct sass_code *code);
-/* Whether the instruction, of any form, writes a predicate that is there when a scoreboard says so; and whether it has none for that, but
- * relies on one behind it, of the same unit, which works in order. */
+/* Whether the instruction, of any form, writes a predicate that is there when a scoreboard says so; and whether it has no scoreboard for
+ * that: the predicate is dead, or a later operation of the same unit has one. */
 bool sass_predicate_is_late(struct sass_insn insn);
 bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn);
 /* One that has one. */

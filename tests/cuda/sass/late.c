@@ -3,8 +3,8 @@
  * late FILE...: predicates of a kernel that come when a scoreboard says so. Into a kernel of each cubin one is put that writes P0 so, and a
  * place behind it with a probe that keeps predicates, which would give back what P0 was:
  *   - the probe waits for all scoreboards first, whichever operation it is, as nvdisasm names its predicate;
- *   - one that has no scoreboard, since one of the same unit behind it has, is given one; so it is where an exit's probe writes predicates
- *     that the kernel has; not where its result comes in a known time;
+ *   - one without a scoreboard, a dead load too, is given one; so it is where an exit's probe writes predicates that the kernel has; not
+ *     where its result comes in a known time;
  *   - without it the checker refuses the twin;
  *   - behind an atomic that itself writes one that is waited for before the probe.
  * What is under a predicate of the warp's own has no place of its own.
@@ -25,20 +25,20 @@
 static const struct sample {
 	const char *text;
 	struct sass_insn insn;
-	bool late, untold;         /* without its scoreboard nobody but a later one of its unit tells */
+	bool late;
 } samples[] = {
-	{ "DSETP.NEU.AND P0, PT, R8, RZ, PT", { 0x000000ff0800722a, 0x000e280003f0d000 }, true, true },
-	{ "B2R.RESULT RZ, P0", { 0x0000000000ff731c, 0x000e280000004000 }, true, true },
-	{ "SHFL.DOWN P0, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e280000000000 }, true, true },
-	{ "FCHK P0, R16, R49", { 0x0000003110007302, 0x000e280000000000 }, true, true },
-	{ "QSPC.E.S P0, RZ, [R96]", { 0x0000000060ff73aa, 0x000e280000100500 }, true, false },
-	{ "ISETP.NE.AND P0, PT, R0, 0x1, PT", { 0x000000010000780c, 0x000fda0003f05270 }, false, false },
-	{ "SHFL.DOWN PT, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e2800000e0000 }, false, false },
-	{ "MUFU.RCP R12, R12", { 0x0000000c000c7308, 0x000e280000001000 }, false, false },
-	{ "ATOMS.CAST.SPIN P0, [R84], R36, R37", { 0x000000245400758d, 0x000e280001800025 }, true, false },
-	{ "ATOMS.CAST.SPIN R41, [R74], R40, R41", { 0x000000284a29738d, 0x000e280001800029 }, false, false },
-	{ "TEX.LL P0, R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f620009900f0a }, true, false },
-	{ "TEX.LL R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f6200099e0f0a }, false, false },
+	{ "DSETP.NEU.AND P0, PT, R8, RZ, PT", { 0x000000ff0800722a, 0x000e280003f0d000 }, true },
+	{ "B2R.RESULT RZ, P0", { 0x0000000000ff731c, 0x000e280000004000 }, true },
+	{ "SHFL.DOWN P0, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e280000000000 }, true },
+	{ "FCHK P0, R16, R49", { 0x0000003110007302, 0x000e280000000000 }, true },
+	{ "QSPC.E.S P0, RZ, [R96]", { 0x0000000060ff73aa, 0x000e280000100500 }, true },
+	{ "ISETP.NE.AND P0, PT, R0, 0x1, PT", { 0x000000010000780c, 0x000fda0003f05270 }, false },
+	{ "SHFL.DOWN PT, R11, R13, 0x10, 0x10", { 0x0a0010000d0b7f89, 0x000e2800000e0000 }, false },
+	{ "MUFU.RCP R12, R12", { 0x0000000c000c7308, 0x000e280000001000 }, false },
+	{ "ATOMS.CAST.SPIN P0, [R84], R36, R37", { 0x000000245400758d, 0x000e280001800025 }, true },
+	{ "ATOMS.CAST.SPIN R41, [R74], R40, R41", { 0x000000284a29738d, 0x000e280001800029 }, false },
+	{ "TEX.LL P0, R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f620009900f0a }, true },
+	{ "TEX.LL R10, R8, R18, R8, UR4, 0x0, 2D", { 0x2000040812087f60, 0x000f6200099e0f0a }, false },
 };
 
 /* ISETP.NE.U32.AND P0, PT, R0, RZ, PT; EXIT */
@@ -163,7 +163,7 @@ static void try_late(struct patched *p, const struct sample *s)
 static void try_untold(struct patched *p, const struct sample *s, bool exit)
 {
 	struct sass_insn word = sass_with(sass_with(s->insn, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
-	bool told = s->untold && !(p->code.arch->timed_doubles && sass_opcode(word) == 0x22a);
+	bool told = !(p->code.arch->timed_doubles && sass_opcode(word) == 0x22a);
 	struct sass_grafted g;
 
 	put_word(p, p->at, word);

@@ -106,6 +106,8 @@ int main(void)
 	ok(!TAKEN(store(SASS_PT), shuffle(4, 9)) && !TAKEN(shuffle(8, 4), store(SASS_PT), shuffle(4, 9)), "nor does it, of what another unit reads too");
 	ok(sass_lacks_board(load(SASS_NO_SCOREBOARD, BOARD)) && !sass_lacks_board(load(BOARD, SASS_NO_SCOREBOARD)) && !sass_lacks_board(store(SASS_PT)),
 	   "that a load's registers were read does not tell when its result comes; of a store it tells all");
+	ok(sass_lacks_board(sass_with(shuffle(8, 4), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD)) && !sass_lacks_board(shuffle(8, 4)),
+	   "nor of any other result");
 	ok(sass_is_access(shared_load(BOARD)) && sass_lacks_board(shared_load(BOARD)), "nor of one of shared memory");
 	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
 	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&

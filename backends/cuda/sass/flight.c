@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "form.h"
+#include "graft.h"
+#include "live.h"
+
+#define IN_FLIGHT 0x80             /* of a state; below it the scoreboards whose wait settles the operation */
+#define MOST_STATES (1u << 25)     /* bytes: beyond, each operation counts as in flight everywhere */
+#define OP_CALL_REGISTER 0x344
+#define OP_BMOV_TO 0x156            /* an operation; it writes a barrier */
+
+struct following {
+	const struct sass_code *code;
+	struct sass_flights *f;
+	uint32_t *meetings, nmeetings; /* of BSSY: instructions */
+	uint8_t *anywhere;             /* the state that jumps with unknown targets bring */
+	uint8_t *next;                 /* the state after an instruction */
+	bool jumps;                    /* there is such a jump */
+	bool *due;                     /* of an instruction: its state has changed since it was carried out */
+	bool more;                     /* some are due */
+};
+
+/* -- which operations -- */
+
+static bool has_known_time(const struct sass_arch *arch, struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return arch->timed_doubles && operation >= 0x028 && operation <= 0x02b; /* DMUL, DADD, DSETP, DFMA */
+}
+
+static bool is_uniform_result(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x05a: case 0x05c: case 0x0cc: case 0x1ac: case 0x1c2: case 0x1c3: case 0x1c4: case 0x1e3:
+		return true; /* UI2F, UF2I, CREDUX, LDCU, R2UR, S2UR, REDUX, UTCATOMSWS */
+	default:
+		return false;
+	}
+}
+
+struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn)
+{
+	struct sass_late late = { 0 };
+	bool to_barrier = (sass_opcode(insn) & 0x1ff) == OP_BMOV_TO;
+	bool stores = sass_op_find(sass_opcode(insn))->class == SASS_STORE || to_barrier;
+	bool untold = sass_write_board(insn) == SASS_NO_SCOREBOARD;
+
+	if (!sass_lacks_board(insn) || has_known_time(arch, insn))
+		return late;
+	late.written = !stores && sass_field(insn, 16, 8) != SASS_RZ;
+	late.uniform = late.written && is_uniform_result(insn);
+	late.read = untold && sass_read_board(insn) == SASS_NO_SCOREBOARD;
+	late.predicate = sass_predicate_is_late(insn);
+	return late;
+}
+
+bool sass_flight_meets(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
+{
+	struct sass_late late = sass_flight_uses(arch, insn);
+	bool meets = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
+
+	for (unsigned i = 1; i < SASS_OPERANDS && late.read && (i == 1 || sass_opcode(insn) != SASS_OP_LDC); i++)
+		meets |= sass_field(insn, sass_operand_at[i], 8) < n;
+	return meets;
+}
+
+static void find_operations(const struct sass_code *code, uint32_t regs, struct sass_flights *f)
+{
+	for (uint32_t i = 0; i < code->n; i++)
+		if (sass_flight_meets(code->arch, sass_code_at(code, i), regs))
+			f->at[f->n++] = i;
+}
+
+/* -- what an instruction does to the states -- */
+
+static bool works_in_order(uint32_t operation)
+{
+	static const uint16_t units[] = {
+#define SASS_IN_ORDER(operation, name, reads) operation,
+#include "flight.def"
+#undef SASS_IN_ORDER
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (units[i] == operation)
+			return true;
+	return false;
+}
+
+/* The scoreboard that it sets when all earlier work of its unit is done; 0: it tells nothing of that. */
+static uint8_t tells_of_unit(struct sass_insn insn)
+{
+	unsigned board = sass_write_board(insn);
+
+	return works_in_order(sass_opcode(insn) & 0x1ff) && sass_field(insn, 12, 4) == SASS_PT && board != SASS_NO_SCOREBOARD ?
+		       1u << board : 0;
+}
+
+static void carry_out(const struct following *w, uint32_t i, const uint8_t *before)
+{
+	struct sass_insn insn = sass_code_at(w->code, i);
+	uint8_t waits = sass_waits(insn), told = tells_of_unit(insn);
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	for (uint32_t k = 0; k < w->f->n; k++) {
+		uint8_t state = before[k] & waits ? 0 : before[k];
+
+		if (state && told && (sass_opcode(sass_code_at(w->code, w->f->at[k])) & 0x1ff) == operation)
+			state |= told;
+		w->next[k] = w->f->at[k] == i ? IN_FLIGHT : state;
+	}
+}
+
+/* One more path leads there: what may be in flight on any, settled by what settles it on all. True: that is news. */
+static bool join(const struct following *w, uint8_t *to, const uint8_t *from)
+{
+	bool changed = false;
+
+	for (uint32_t k = 0; k < w->f->n; k++) {
+		uint8_t both = to[k] && from[k] ? to[k] & from[k] : to[k] | from[k];
+
+		changed |= both != to[k];
+		to[k] = both;
+	}
+	return changed;
+}
+
+/* -- where control goes -- */
+
+static uint8_t *state_of(const struct following *w, uint32_t i)
+{
+	return w->f->state + (size_t)i * w->f->n;
+}
+
+static void come_with(struct following *w, int64_t i, const uint8_t *state)
+{
+	if (i >= 0 && i < w->code->n && join(w, state_of(w, i), state))
+		w->more = w->due[i] = true;
+}
+
+static void come(struct following *w, int64_t i)
+{
+	come_with(w, i, w->next);
+}
+
+static int64_t target(const struct following *w, uint32_t i)
+{
+	int64_t off = sass_branch(w->code->arch, sass_code_at(w->code, i));
+
+	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
+}
+
+static bool leads_anywhere(struct sass_insn insn)
+{
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+
+	return class == SASS_INDIRECT || sass_opcode(insn) == OP_CALL_REGISTER;
+}
+
+/* Lanes go on where the BSSY of their barrier says. */
+static void come_together(struct following *w, struct sass_insn bsync)
+{
+	for (uint32_t m = 0; m < w->nmeetings; m++) {
+		struct sass_insn bssy = sass_code_at(w->code, w->meetings[m]);
+
+		if (sass_field(bssy, 16, 4) == sass_field(bsync, 16, 4))
+			come(w, target(w, w->meetings[m]));
+	}
+}
+
+static void follow(struct following *w, uint32_t i)
+{
+	struct sass_insn insn = sass_code_at(w->code, i);
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	bool ends = sass_unconditional(insn) && (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
+
+	carry_out(w, i, state_of(w, i));
+	if (leads_anywhere(insn))
+		w->more |= join(w, w->anywhere, w->next);
+	else if (class == SASS_BRANCH)
+		come(w, target(w, i));
+	if (sass_opcode(insn) == SASS_OP_BSYNC)
+		come_together(w, insn);
+	if (!ends)
+		come(w, (int64_t)i + 1);
+}
+
+static void follow_all(struct following *w)
+{
+	do {
+		w->more = false;
+		for (uint32_t i = 0; i < w->code->n; i++) {
+			if (w->jumps)
+				come_with(w, i, w->anywhere);
+			if (w->due[i]) {
+				w->due[i] = false;
+				follow(w, i);
+			}
+		}
+	} while (w->more);
+}
+
+/* -- the whole -- */
+
+static void find_jumps(struct following *w)
+{
+	for (uint32_t i = 0; i < w->code->n; i++) {
+		struct sass_insn insn = sass_code_at(w->code, i);
+
+		w->jumps |= leads_anywhere(insn);
+		if (sass_opcode(insn) == SASS_OP_BSSY)
+			w->meetings[w->nmeetings++] = i;
+	}
+}
+
+static int follow_operations(const struct sass_code *code, struct sass_flights *f)
+{
+	struct following w = { .code = code, .f = f };
+	int err = 0;
+
+	f->state = calloc(code->n, f->n);
+	w.meetings = calloc(code->n, sizeof(*w.meetings));
+	w.anywhere = calloc(f->n, 2);
+	w.due = malloc(code->n * sizeof(*w.due));
+	if (!f->state || !w.meetings || !w.anywhere || !w.due)
+		err = -ENOMEM;
+	if (!err) {
+		w.next = w.anywhere + f->n;
+		memset(w.due, true, code->n * sizeof(*w.due));
+		find_jumps(&w);
+		follow_all(&w);
+	}
+	free(w.meetings);
+	free(w.anywhere);
+	free(w.due);
+	return err;
+}
+
+int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_flights *f)
+{
+	int err = 0;
+
+	*f = (struct sass_flights){ .at = calloc(code->n + 1, sizeof(*f->at)) };
+	if (!f->at)
+		return -ENOMEM;
+	find_operations(code, regs, f);
+	if (f->n && (uint64_t)code->n * f->n <= MOST_STATES)
+		err = follow_operations(code, f);
+	if (err < 0)
+		sass_flights_finish(f);
+	return err;
+}
+
+void sass_flights_finish(struct sass_flights *f)
+{
+	free(f->at);
+	free(f->state);
+	*f = (struct sass_flights){ 0 };
+}
+
+bool sass_flight_at(const struct sass_flights *f, uint32_t i, uint32_t k, unsigned waits)
+{
+	uint8_t state = f->state ? f->state[(size_t)i * f->n + k] : IN_FLIGHT;
+
+	return state && !(state & waits);
+}
+
+bool sass_flight_at_exit(const struct sass_code *code, const struct sass_flights *f, uint32_t k)
+{
+	for (uint32_t e = 0; e < code->nexits; e++)
+		if (sass_flight_at(f, code->exits[e], k, SASS_ALL_BOARDS))
+			return true;
+	return false;
+}
