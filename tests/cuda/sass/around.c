@@ -8,6 +8,9 @@
  *     registers and predicates as they were;
  *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together, also where lanes are left out
  *     by two predicates: every other EXIT under one is given a second, which compilers seldom have;
+ *   - results that the kernel has in flight where a stub begins land as late as they may (adversary.h), and none is lost;
+ *   - an exit's probe among the kernel's registers, to which random paths of the kernel lead, reads the values that it wrote,
+ *     however late the kernel's results land;
  *   - a stub that is changed the checker refuses, and not one whose probe has what the kernel has there: a NOP.
  */
 #include <errno.h>
@@ -26,6 +29,7 @@
 #include "bodies.h"
 #include "each_cubin.h"
 #include "told.h"
+#include "adversary.h"
 
 /* -- a thread in a stub -- */
 
@@ -39,6 +43,7 @@ struct run {
 	uint32_t met;
 	unsigned used;             /* the kernel's barriers */
 	uint32_t effects;
+	struct adversary *adversary; /* NULL: nothing is in flight */
 	struct heard {             /* from a body */
 		uint32_t place, bytes;
 		uint64_t address, value;
@@ -211,6 +216,18 @@ static bool leads_there_and_back(const struct sass_code *code, const struct sass
 	return to < g->n && to + 1 + sass_branch(code->arch, g->insns[to]) / SASS_INSN == i + 1;
 }
 
+/* Results of the kernel's land as late as the instruction allows. */
+static void let_land(struct run *run, struct sass_insn insn, bool own)
+{
+	if (!run->adversary)
+		return;
+	settle(run->adversary, sass_waits(insn), &run->t);
+	if (own)
+		rely(run->adversary, insn, &run->t);
+	else
+		come_late(run->adversary, insn, &run->t);
+}
+
 /* From the branch at the instruction until the kernel goes on. */
 static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
 {
@@ -220,6 +237,8 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 	for (uint32_t steps = 0; i < g->n && i != at + 1 && steps < 200; steps++) {
 		struct sass_insn insn = g->insns[i];
 
+		if (sass_opcode(insn) != SASS_OP_BRA)
+			let_land(run, insn, !run->own && is_own(code, own, at, insn, i));
 		if (!run->own && reads_variable(own) && leads_there_and_back(code, g, i)) {
 			run->own++;
 			i++;
@@ -235,6 +254,29 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 		}
 	}
 	run->wrong |= i != at + 1;
+	if (run->adversary)
+		land_all(run->adversary, &run->t);
+}
+
+/* What the kernel has in flight before the instruction, of what stands between it and where control may come from elsewhere, and what is
+ * not settled when the instruction itself begins. */
+static void issue_before(struct adversary *a, const struct sass_code *code, const struct sass_grafted *g, uint32_t at)
+{
+	uint32_t from = at;
+
+	while (from > code->begin && at - from < MOST_FLIGHTS && !code->entered[from] &&
+	       sass_op_find(sass_opcode(sass_code_at(code, from - 1)))->class != SASS_BRANCH)
+		from--;
+	for (; from < at; from++) {
+		struct sass_insn insn = g->insns[g->stands[from]];
+
+		settle(a, sass_waits(insn), NULL);
+		if (sass_field(insn, 12, 4) == SASS_PT)
+			rely(a, insn, NULL);
+		issue(a, insn);
+	}
+	settle(a, sass_waits(sass_code_at(code, at)), NULL);
+	rely(a, sass_code_at(code, at), NULL);
 }
 
 static void random_thread(struct thread *t)
@@ -336,20 +378,23 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
 	struct run run = { .used = code->barriers_used, .barrier = NO_BARRIER };
+	struct adversary adversary = { .arch = code->arch };
 	uint32_t last = last_at(all, i);
 	struct heard *heard;
 	bool meant;
 
 	random_thread(&before);
-	run.t = before;
+	after = run.t = before;
+	run.adversary = &adversary;
+	issue_before(&adversary, code, g, around->place.at);
+	adversary.kernel = &after;
 	walk(code, g, around->place.at, &run);
 	meant = is_for(own, &around->place, &before);
-	after = before;
 	if (run.old) {
 		after.r[sass_field(own, 16, 8)] = 1000;
 		after.r[sass_field(own, 16, 8) + 1] = 2000;
 	}
-	if (run.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(before.p, run.t.p, 8) ||
+	if (run.wrong || adversary.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(after.p, run.t.p, 8) ||
 	    run.effects != 3 * (heard_before(all, last, own, &before) + is_for(own, &all->list[last].place, &before)) ||
 	    run.met != bodies_at(all, i) * around->body->wanders)
 		return false;
@@ -538,6 +583,116 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 	sass_grafted_finish(&grafted);
 }
 
+/* -- an exit's probe among the kernel's registers -- */
+
+#define PROBE_REGS 64              /* so many that it has none above the kernel's without cost */
+#define STEPS 20000
+#define WALKS 16
+
+/* MOV of an address, a value and two numbers to random registers; ISETP.NE P0; @P0 RED.64, RED, RED; EXIT. */
+static uint32_t make_exit_probe(struct sass_insn insns[16])
+{
+	static const struct sass_insn parts[] = {
+		{ 0x000000ff0000720c, 0x000fda0003f05270 }, { 0x000000000000098e, 0x000fe8000010e500 },
+		{ 0x000000000000798e, 0x000fe8000010e100 }, { 0x000000000000798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
+	};
+	unsigned address = 2 * random_below(2), value = 4 + 2 * random_below(2), one = 8 + random_below(2), two = address ^ 2;
+	uint32_t n = 0;
+
+	insns[n++] = sass_move_number(address, 0x1000);
+	insns[n++] = sass_move_number(address + 1, 0x2000);
+	insns[n++] = sass_move_number(value, 0x3000);
+	insns[n++] = sass_move_number(value + 1, 0x4000);
+	insns[n++] = sass_move_number(one, 0x5000);
+	insns[n++] = sass_move_number(two, 0x6000);
+	insns[n++] = sass_with(parts[0], 24, 8, one);
+	insns[n++] = sass_with(sass_with(parts[1], 24, 8, address), 32, 8, value);
+	insns[n++] = sass_with(sass_with(parts[2], 24, 8, address), 32, 8, one);
+	insns[n++] = sass_with(sass_with(parts[3], 24, 8, address), 32, 8, two);
+	insns[n++] = parts[4];
+	return n;
+}
+
+/* Where control goes on, at random where the kernel's predicates decide. Calls come back to where they were made, other jumps lead to any
+ * instruction that control may enter. UINT32_MAX: nowhere. */
+static uint32_t go_on(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t *caller)
+{
+	struct sass_insn insn = g->insns[i];
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	int64_t to = i + 1 + sass_branch(code->arch, insn) / SASS_INSN;
+	bool goes = sass_unconditional(insn) || random_below(2);
+
+	if (class == SASS_INDIRECT && goes)
+		return *caller;
+	if (sass_opcode(insn) == SASS_OP_CALL_REL && to >= 0 && to < g->n) {
+		*caller = i + 1;
+		return to;
+	}
+	if ((sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff) && goes)
+		return to >= 0 && to < g->n && to != i ? to : UINT32_MAX;
+	return class == SASS_EXIT && goes ? UINT32_MAX : i + 1;
+}
+
+/* Along the kernel's code on a random path; true: to the exit's probe. */
+static bool comes_to_exit(const struct sass_code *code, const struct sass_grafted *g, struct adversary *a)
+{
+	uint32_t caller = UINT32_MAX, i = 0;
+
+	for (uint32_t steps = 0; steps < STEPS && i < g->n && i != g->exit; steps++) {
+		settle(a, sass_waits(g->insns[i]), NULL);
+		if (sass_field(g->insns[i], 12, 4) == SASS_PT)
+			rely(a, g->insns[i], NULL);
+		issue(a, g->insns[i]);
+		i = go_on(code, g, i, &caller);
+	}
+	return i == g->exit;
+}
+
+static bool exits_right(const struct sass_grafted *g, struct adversary *a)
+{
+	struct run run = { .barrier = NO_BARRIER, .adversary = a };
+
+	random_thread(&run.t);
+	for (uint32_t i = g->exit; i < g->n && sass_opcode(g->insns[i]) != SASS_OP_EXIT; i++) {
+		let_land(&run, g->insns[i], false);
+		if (guard_of(g->insns[i], &run.t))
+			compute(&run, g->insns[i]);
+	}
+	return !run.wrong && !a->wrong && run.effects == 3 && run.heard[0].address == 0x200000001000 &&
+	       run.heard[0].value == 0x400000003000 && run.heard[0].bytes == 0x5000 && run.heard[0].place == 0x6000;
+}
+
+static uint32_t exits, came, landed;
+
+static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
+{
+	const struct sass_arounds none = { 0 };
+	struct sass_grafted g = { 0 };
+	struct sass_insn insns[16];
+	struct sass_probe probe = { .insns = insns, .regs = PROBE_REGS, .predicates = true };
+	struct sass_code code;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (sass_code_read(app, k, &code, &diag) < 0)
+		return;
+	probe.n = make_exit_probe(insns);
+	if (code.nexits && !sass_graft(&code, k->regs, NULL, &probe, &none, &g, &diag) && !g.base)
+		for (int walks = 0; walks < WALKS; walks++) {
+			struct adversary a = { .arch = code.arch };
+			bool good = !comes_to_exit(&code, &g, &a) || (came++, exits_right(&g, &a));
+
+			exits += good;
+			landed += a.landed;
+			if (!good)
+				note("%s: results of the kernel land in an exit's probe", app->symbols[k->symbol].name);
+		}
+	else
+		exits += WALKS;
+	sass_grafted_finish(&g);
+	sass_code_finish(&code);
+}
+
 /* Does such a place stand at the instruction, as far as its opcode tells? */
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
@@ -719,7 +874,7 @@ static void try_file(const char *name, const char *data, size_t size)
 	struct sass_cubin app;
 
 	gpubpf_diag_init(&diag);
-	listed = stubs = twice = elsewhere = right = refused = changed = seen = 0;
+	listed = stubs = twice = elsewhere = right = refused = changed = seen = exits = came = landed = 0;
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
 	sass_lines_read_starts(&app, &lines);
@@ -730,6 +885,10 @@ static void try_file(const char *name, const char *data, size_t size)
 	for (uint32_t k = 0; k < app.nkernels; k++)
 		for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++)
 			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);
+	for (uint32_t k = 0; k < app.nkernels; k++)
+		try_exits(&app, &app.kernels[k]);
+	ok(exits == WALKS * app.nkernels && came, "%u of %u walks are right, %u came to an exit's probe", exits, WALKS * app.nkernels, came);
+	ok(!landed, "%u results landed in such probes", landed);
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
 	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);

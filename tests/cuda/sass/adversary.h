@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An adversary for the emulator of a twin: operations of variable latency end as late as the hardware may. One lands when something waits
+ * for its scoreboard, when code of the kernel's relies on its result, or when the unit tells that later work is done, if that works in
+ * order. Otherwise it lands just before a probe reads the register, or when the thread has ended. One that reads registers late does so
+ * after the probe has written them.
+ */
+#ifndef GPUBPF_TESTS_CUDA_SASS_ADVERSARY_H
+#define GPUBPF_TESTS_CUDA_SASS_ADVERSARY_H
+
+#include <string.h>
+
+#include "backends/cuda/sass/live.h"
+#include "backends/cuda/sass/operands.h"
+#include "told.h"
+
+#define MOST_FLIGHTS 256
+#define NO_PREDICATE 7
+#define LANDS 0xbad0bad0u          /* what a result is, with the register's number */
+
+struct flight {
+	struct sass_insn insn;
+	uint8_t reg, n, predicate;     /* which it writes; n 0: none */
+	unsigned told, read;           /* scoreboards that tell that it is done; that its sources are read */
+};
+
+struct adversary {
+	const struct sass_arch *arch;
+	struct flight flights[MOST_FLIGHTS]; /* as they were issued */
+	uint32_t n, landed;            /* landed: in a probe, of those that nothing waits for */
+	struct thread *kernel;         /* another thread in which results land too; NULL: none */
+	bool wrong;                    /* a source was written before it was read */
+};
+
+static unsigned as_board(unsigned field)
+{
+	return field == SASS_NO_SCOREBOARD ? 0 : 1u << field;
+}
+
+static bool has_known_latency(const struct sass_arch *arch, struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation >= 0x028 && operation <= 0x02b && (arch->sm == 90 || arch->sm == 100); /* doubles */
+}
+
+static bool writes_uniform(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x05a, 0x05c, 0x0cc, 0x156, 0x1ac, 0x1c2, 0x1c3, 0x1c4, 0x1e3 };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+/* Registers that LDC, LD, LDG, LDL and LDS write. */
+static uint8_t loaded(struct sass_insn insn)
+{
+	static const uint8_t registers[] = { 1, 1, 1, 1, 1, 2, 4, 4 };
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation >= 0x180 && operation <= 0x184 ? registers[sass_field(insn, 73, 3)] : 1;
+}
+
+static void forget_flight(struct adversary *a, uint32_t k)
+{
+	memmove(&a->flights[k], &a->flights[k + 1], (--a->n - k) * sizeof(*a->flights));
+}
+
+/* An instruction of the kernel's begins. */
+static void issue(struct adversary *a, struct sass_insn insn)
+{
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	bool stores = class == SASS_STORE;
+	struct flight f = { .insn = insn, .reg = sass_field(insn, 16, 8), .predicate = NO_PREDICATE };
+
+	if ((class != SASS_SLOW && class != SASS_LOAD && !stores) || has_known_latency(a->arch, insn) || sass_field(insn, 12, 4) == 15)
+		return;
+	if ((sass_opcode(insn) & 0x1ff) == 0x155 && f.reg == 255) /* BMOV.CLEAR RZ, which empties a barrier alone */
+		return;
+	f.n = stores || f.reg == 255 || writes_uniform(insn) ? 0 : loaded(insn);
+	if (sass_predicate_is_late(insn))
+		f.predicate = sass_field(insn, 81, 3);
+	f.told = as_board(sass_write_board(insn));
+	f.read = f.told | as_board(sass_read_board(insn));
+	if (stores)
+		f.told = f.read;
+	if (a->n == MOST_FLIGHTS)
+		forget_flight(a, 0);
+	a->flights[a->n++] = f;
+}
+
+static void land_in(struct thread *t, const struct flight *f)
+{
+	for (unsigned r = f->reg; r < (unsigned)f->reg + f->n && r < 255; r++)
+		t->r[r] = LANDS + r;
+	if (f->predicate != NO_PREDICATE)
+		t->p[f->predicate] = !t->p[f->predicate];
+}
+
+static void land(struct adversary *a, uint32_t k, struct thread *t)
+{
+	if (a->kernel) /* both had the same: the predicate is the opposite of that */
+		land_in(a->kernel, &a->flights[k]);
+	if (t)
+		land_in(t, &a->flights[k]);
+	if (t && a->kernel && a->flights[k].predicate != NO_PREDICATE)
+		t->p[a->flights[k].predicate] = a->kernel->p[a->flights[k].predicate];
+	forget_flight(a, k);
+}
+
+static bool is_in_order(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x03b, 0x107, 0x108, 0x110, 0x184 }; /* LDSM, FRND, MUFU, F2F.64, LDS */
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+/* Something waits for scoreboards: what they tell of has landed, and of a unit that works in order what came before it. */
+static void settle(struct adversary *a, unsigned boards, struct thread *t)
+{
+	for (uint32_t k = a->n; k-- > 0;) {
+		uint32_t operation = sass_opcode(a->flights[k].insn) & 0x1ff;
+		bool ordered = is_in_order(a->flights[k].insn) && sass_field(a->flights[k].insn, 12, 4) == 7;
+
+		if (!(a->flights[k].told & boards))
+			continue;
+		land(a, k, t);
+		for (uint32_t j = k; ordered && j-- > 0;)
+			if ((sass_opcode(a->flights[j].insn) & 0x1ff) == operation) {
+				land(a, j, t);
+				k--;
+			}
+	}
+	for (uint32_t k = 0; k < a->n; k++)
+		a->flights[k].read = a->flights[k].read & boards ? 0x3f : a->flights[k].read;
+}
+
+static bool names(const struct flight *f, const struct sass_operand *o)
+{
+	return o->n && !o->uniform && o->reg < f->reg + f->n && f->reg < o->reg + o->n;
+}
+
+/* The kernel reads, or writes again, what is in flight, with no wait: its compiler knows that it has landed. */
+static void rely(struct adversary *a, struct sass_insn insn, struct thread *t)
+{
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	struct sass_operand named[SASS_OPERANDS + 1];
+	unsigned n = sass_operands_named(a->arch, insn, named);
+
+	if ((class == SASS_FIXED || class == SASS_SLOW || class == SASS_LOAD) && !writes_uniform(insn)) /* of others it is not known */
+		named[n++] = (struct sass_operand){ .reg = sass_field(insn, 16, 8), .n = 1 };
+	for (uint32_t k = a->n; k-- > 0;) {
+		bool relies = false;
+
+		for (unsigned o = 0; o < n; o++)
+			relies |= names(&a->flights[k], &named[o]);
+		if (relies)
+			land(a, k, t);
+	}
+}
+
+/* Does it read one of these registers late? Its sources, as far as its operands are known. */
+static bool reads_late(const struct adversary *a, const struct flight *f, const struct sass_operand *o)
+{
+	struct sass_operand named[SASS_OPERANDS];
+	unsigned n = sass_operands_named(a->arch, f->insn, named);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct sass_operand *x = &named[i];
+
+		if (!x->written && !x->uniform && x->n && x->reg < o->reg + o->n && o->reg < x->reg + x->n)
+			return true;
+	}
+	return false;
+}
+
+/* An instruction of a probe's begins, of a form that probes have. */
+static void come_late(struct adversary *a, struct sass_insn insn, struct thread *t)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	for (uint32_t k = a->n; k-- > 0;) {
+		bool read = a->flights[k].predicate != NO_PREDICATE && sass_predicates_read(insn) >> a->flights[k].predicate & 1;
+
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			read |= !x.written && names(&a->flights[k], &x);
+			a->wrong |= x.written && x.n && !a->flights[k].read && reads_late(a, &a->flights[k], &x);
+		}
+		a->landed += read;
+		if (read)
+			land(a, k, t);
+	}
+}
+
+static void land_all(struct adversary *a, struct thread *t)
+{
+	while (a->n)
+		land(a, a->n - 1, t);
+}
+
+#endif
