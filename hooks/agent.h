@@ -96,6 +96,7 @@ struct gpubpf_plan {
 struct gpubpf_plan *gpubpf_plan_read(void);         /* a copy, for free(). NULL: out of memory, or it is being written */
 /* Links whose pattern matches the name, into `links` with room for all, NULL: none. How many. */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
+bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name); /* some pattern of it */
 
 static inline uint64_t gpubpf_plan_generation(void)
 {

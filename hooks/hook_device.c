@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_thread.h"
 #include "cache.h"
 #include "core/wire/checks.h"
 #include "core/wire/fields.h"
@@ -696,7 +697,7 @@ static void stop_threads(struct gpubpf_hook_device *d)
 }
 
 /* Take it out of the list and give back what it has; false: that must not be touched. */
-static bool let_go(struct gpubpf_hook_device *d)
+static bool give_back(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool loaded;
@@ -724,6 +725,29 @@ static bool let_go(struct gpubpf_hook_device *d)
 	unmap_arena(d, d->host, d->size);
 	gpubpf_request_drop(d->asked);
 	return true;
+}
+
+struct giving_back {
+	struct gpubpf_hook_device *device;
+	bool done;
+};
+
+static void give_back_aside(void *arg)
+{
+	struct giving_back *g = arg;
+
+	g->done = give_back(g->device);
+}
+
+static bool let_go(struct gpubpf_hook_device *d)
+{
+	struct giving_back g = { d, false };
+
+	if (ours(d) && d->device)
+		gpubpf_run_aside(give_back_aside, &g);
+	else
+		give_back_aside(&g);
+	return g.done;
 }
 
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)

@@ -63,13 +63,19 @@ uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uin
 	return n;
 }
 
+bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (gpubpf_pattern_matches(plan->entry[i].pattern, name))
+			return true;
+	return false;
+}
+
 bool gpubpf_plan_wants(const char *name)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	bool wants = false;
+	bool wants = plan && gpubpf_plan_matches(plan, name);
 
-	for (uint32_t i = 0; plan && i < plan->n && !wants; i++)
-		wants = gpubpf_pattern_matches(plan->entry[i].pattern, name);
 	free(plan);
 	return wants;
 }

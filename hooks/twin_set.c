@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_thread.h"
 #include "core/diag.h"
 #include "core/wire/checks.h"
 
@@ -91,8 +92,8 @@ static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struc
 	return set;
 }
 
-/* The next name of a list separated by ';', malloc'd by nobody: into `name`. NULL: no more. */
-static const char *next_name(const char *list, char name[GPUBPF_WHOLE_NAME_SIZE])
+/* The next name of a list separated by ';', into `name`, which has room for GPUBPF_WHOLE_NAME_SIZE. NULL: no more. */
+static const char *next_name(const char *list, char *name)
 {
 	size_t len;
 
@@ -135,9 +136,9 @@ static bool has(const uint32_t *links, uint32_t n, uint32_t link)
 /* Links that match any of the program's kernels: those of the plan in its order, each once. 0 or -ENOMEM. */
 static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct part *part)
 {
-	char name[GPUBPF_WHOLE_NAME_SIZE], *end;
+	char *name = malloc(GPUBPF_WHOLE_NAME_SIZE), *end;
 	uint32_t *matching = malloc((plan->n + 1) * sizeof(*matching)), n;
-	bool *used = calloc(plan->n + 1, sizeof(*used));
+	bool *used = name ? calloc(plan->n + 1, sizeof(*used)) : NULL;
 
 	*part = (struct part){ .links = malloc((plan->n + 1) * sizeof(*matching)), .wanted = malloc(strlen(kernels) + 2) };
 	end = part->wanted;
@@ -146,11 +147,12 @@ static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct p
 		for (uint32_t i = 0; i < plan->n; i++)
 			used[i] |= has(matching, n, plan->entry[i].link);
 		if (n)
-			end += sprintf(end, "%s%s", end == part->wanted ? "" : ";", name);
+			end = stpcpy(end == part->wanted ? end : stpcpy(end, ";"), name);
 	}
 	for (uint32_t i = 0; used && part->links && i < plan->n; i++)
 		if (used[i])
 			part->links[part->nlinks++] = plan->entry[i].link;
+	free(name);
 	free(matching);
 	free(used);
 	if (matching && used && part->links && end) {
@@ -684,20 +686,39 @@ static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *pl
 	return wanted;
 }
 
+struct settling {
+	struct gpubpf_hook_choice *choice;
+	const struct gpubpf_plan *plan;
+	bool may_wait;
+};
+
+/* A kernel that the plan wants. */
+static void settle_wanted(void *arg)
+{
+	const struct settling *s = arg;
+	struct gpubpf_twin_set *set;
+	uint32_t registers;
+
+	do {
+		registers = atomic_load(&s->choice->registers);
+		set = find_set(s->choice, s->plan, registers, s->may_wait);
+	} while (is_made(set) && !bind(s->choice, s->plan, set, registers));
+}
+
 bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	struct gpubpf_hook_kernel *kernel = choice->kernel;
-	struct gpubpf_twin_set *set;
-	uint32_t links[GPUBPF_PLAN_LINKS], registers;
-	bool wanted = !plan || gpubpf_plan_links(plan, kernel->whole, links);
+	bool wanted = !plan || gpubpf_plan_matches(plan, kernel->whole);
 
 	if (plan && wanted) {
+		struct settling settling = { choice, plan, may_wait };
+
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
-		do {
-			registers = atomic_load(&choice->registers);
-			set = find_set(choice, plan, registers, may_wait);
-		} while (is_made(set) && !bind(choice, plan, set, registers));
+		if (gpubpf_hook_callbacks)
+			settle_wanted(&settling); /* a thread of the runtime, which may hold its locks */
+		else
+			gpubpf_run_aside(settle_wanted, &settling);
 	} else if (plan) {
 		pthread_mutex_lock(&kernel->lock);
 		enter(choice, plan, NULL);
@@ -720,10 +741,23 @@ void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
 	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
+struct sending {
+	struct gpubpf_twin_set *set;
+	int err;
+};
+
+static void send_ahead(void *arg)
+{
+	struct sending *s = arg;
+
+	s->err = ask(s->set, "");
+}
+
 /* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */
 static void ask_ahead(struct gpubpf_twin_set *set)
 {
-	int err = -EAGAIN;
+	struct sending sending = { set, -EAGAIN };
+	int err;
 
 	gpubpf_assert_held(&set->program->lock);
 	if (set->state != SET_NEW)
@@ -731,7 +765,8 @@ static void ask_ahead(struct gpubpf_twin_set *set)
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
 	if (gpubpf_session_may_ask())
-		err = ask(set, "");
+		gpubpf_run_aside(send_ahead, &sending);
+	err = sending.err;
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_ASKED;
 	pthread_cond_broadcast(&set->program->cond);
@@ -760,8 +795,9 @@ void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubp
 	free(plan);
 }
 
-void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
+static void destroy_sets(void *arg)
 {
+	struct gpubpf_hook_program *program = arg;
 	struct gpubpf_twin_set *set, *next;
 
 	for (set = program->sets; set; set = next) {
@@ -774,4 +810,21 @@ void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
 			program->ops->twin_unload(set->module);
 		free(set);
 	}
+}
+
+static bool any_loaded(const struct gpubpf_hook_program *program)
+{
+	const struct gpubpf_twin_set *set = program->sets;
+
+	while (set && !set->module)
+		set = set->next;
+	return set;
+}
+
+void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
+{
+	if (any_loaded(program))
+		gpubpf_run_aside(destroy_sets, program);
+	else
+		destroy_sets(program);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,15 +42,15 @@ bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 	char shown[GPUBPF_NAME_SIZE], plain[256];
 	size_t len = strlen(kernel);
 
-	if (!fnmatch(pattern, kernel, 0))
+	if (gpubpf_glob_matches(pattern, kernel))
 		return true;
 	if (len > GPUBPF_SHORT_NAME) {
 		gpubpf_name_short(kernel, len, shown);
-		if (!fnmatch(pattern, shown, 0))
+		if (gpubpf_glob_matches(pattern, shown))
 			return true;
 	}
 	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
-	       !fnmatch(pattern, plain, 0);
+	       gpubpf_glob_matches(pattern, plain);
 }
 
 bool gpubpf_pattern_is_glob(const char *pattern)

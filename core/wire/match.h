@@ -14,6 +14,8 @@
  */
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel);
 bool gpubpf_pattern_is_glob(const char *pattern);
+/* glob.c: as fnmatch(pattern, text, 0) in the POSIX locale, whatever the locale, with little stack. */
+bool gpubpf_glob_matches(const char *pattern, const char *text);
 /* What is kept of it, with its NUL; false: it is empty, or longer than 255 bytes as a glob and 4095 as a name. */
 bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE]);
 

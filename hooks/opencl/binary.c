@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/wire/wire.h"
+#include "hooks/agent_thread.h"
 #include "hooks/cache.h"
 
 #define FOLDER "sources"
@@ -90,15 +91,23 @@ static void keep(struct ocl_program *p, cl_device_id device, const void *binary,
 	ocl_code_put(code);
 }
 
-static void keep_all(struct ocl_program *p, unsigned char *const *binaries, size_t room)
+struct handed_out {
+	struct ocl_program *program;
+	unsigned char *const *binaries;
+	size_t room;
+};
+
+static void keep_all(void *arg)
 {
+	const struct handed_out *out = arg;
+	struct ocl_program *p = out->program;
 	size_t sizes[64], got;
 
 	if (ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &got))
 		return;
-	for (cl_uint i = 0; i < p->ndevices && i < got / sizeof(*sizes) && i < room; i++)
-		if (binaries[i] && sizes[i])
-			keep(p, p->devices[i], binaries[i], sizes[i]);
+	for (cl_uint i = 0; i < p->ndevices && i < got / sizeof(*sizes) && i < out->room; i++)
+		if (out->binaries[i] && sizes[i])
+			keep(p, p->devices[i], out->binaries[i], sizes[i]);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
@@ -108,6 +117,6 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_prog
 	struct ocl_program *p;
 
 	if (!err && name == CL_PROGRAM_BINARIES && value && (p = gpubpf_records_find(&ocl_programs, program)))
-		keep_all(p, value, size / sizeof(void *));
+		gpubpf_run_aside(keep_all, &(struct handed_out){ p, value, size / sizeof(void *) });
 	return err;
 }

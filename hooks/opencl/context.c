@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
+#include "hooks/agent_thread.h"
 
 GPUBPF_RECORDS(ocl_contexts)
 
@@ -89,20 +90,36 @@ static struct ocl_device *find_device(struct ocl_context *c, cl_device_id handle
 	return d;
 }
 
+struct adding {
+	struct ocl_device *device;
+	cl_context context;
+	int err;
+};
+
+/* To number the device, loaders begin the platforms that the application has not used. */
+static void create_hook(void *arg)
+{
+	struct adding *a = arg;
+	struct gpubpf_device_open how = {
+		.runtime = (void *)ocl,
+		.context = a->context,
+		.handle = a->device->handle,
+	};
+
+	a->err = gpubpf_hook_device_create(&ocl_hook_ops, &how, ocl_device_ordinal(how.handle), &a->device->hook);
+}
+
 static struct ocl_device *add_device(struct ocl_context *c, cl_device_id handle)
 {
 	struct ocl_device *d = calloc(1, sizeof(*d));
-	struct gpubpf_device_open how = {
-		.runtime = (void *)ocl,
-		.context = c->object.handle,
-		.handle = handle,
-	};
+	struct adding adding = { d, c->object.handle, 0 };
 
 	gpubpf_assert_held(&c->lock);
 	if (!d)
 		return NULL;
 	d->handle = handle;
-	if (gpubpf_hook_device_create(&ocl_hook_ops, &how, ocl_device_ordinal(handle), &d->hook) < 0) {
+	gpubpf_run_aside(create_hook, &adding);
+	if (adding.err < 0) {
 		free(d);
 		return NULL;
 	}

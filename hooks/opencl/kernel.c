@@ -7,9 +7,28 @@
 
 GPUBPF_RECORDS(ocl_kernels)
 
-static bool read_name(cl_kernel handle, char *name, size_t size)
+/* malloc'd; NULL: not known, or longer than the session takes. */
+static char *read_name(cl_kernel handle)
 {
-	return ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
+	size_t size = 0;
+	char *name;
+
+	if (ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) || !size || size > GPUBPF_WHOLE_NAME_SIZE ||
+	    !(name = calloc(1, size + 1)))
+		return NULL;
+	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL))
+		return name;
+	free(name);
+	return NULL;
+}
+
+static bool create_hook(struct ocl_kernel *k, cl_kernel handle, struct gpubpf_hook_program *program)
+{
+	char *name = read_name(handle);
+	bool made = name && !gpubpf_hook_kernel_create(program, k, name, &k->hook);
+
+	free(name);
+	return made;
 }
 
 static void destroy(struct ocl_kernel *k)
@@ -29,14 +48,13 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct gpubpf_hook_program *hook = p ? ocl_program_hook(p) : NULL;
 	struct ocl_kernel *k = hook ? calloc(1, sizeof(*k)) : NULL;
-	char name[GPUBPF_WHOLE_NAME_SIZE];
 
 	if (!k)
 		return NULL;
 	k->program = p;
 	pthread_mutex_init(&k->lock, NULL);
 	gpubpf_records_retain(&ocl_programs, program);
-	if (!read_name(handle, name, sizeof(name)) || gpubpf_hook_kernel_create(hook, k, name, &k->hook) < 0) {
+	if (!create_hook(k, handle, hook)) {
 		destroy(k);
 		return NULL;
 	}

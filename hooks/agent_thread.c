@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job belongs to its caller and its thread; the last of the two frees it. The thread first takes the dynamic linker's
+ * lock once. Where it does not get it for a while, the caller withdraws the job and does the work itself.
+ */
+#include "agent_thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent.h"
+#include "core/wire/checks.h"
+
+#define LINKER_NS 1000000000ull    /* for the linker's lock, once the thread runs, */
+#define LINKER_AGAIN_NS 20000000ull /* and in a caller that has withdrawn a job before */
+
+enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
+
+struct job {
+	void (*work)(void *arg);
+	void *arg;
+	int callbacks;
+	atomic_uint users;
+	atomic_int state;
+	sem_t news;                /* posted when the job is taken, and when it is done */
+};
+
+static _Thread_local bool aside, has_withdrawn;
+
+static void drop(struct job *job)
+{
+	if (!gpubpf_was_last(atomic_fetch_sub(&job->users, 1)))
+		return;
+	sem_destroy(&job->news);
+	free(job);
+}
+
+/* glibc's dladdr() holds the lock with which constructors run (elf/dl-addr.c). */
+static void wait_for_linker(void)
+{
+	Dl_info info;
+
+	dladdr((void *)gpubpf_run_aside, &info);
+}
+
+static void *run(void *arg)
+{
+	struct job *job = arg;
+	int seen = SEEN;
+
+	atomic_store(&job->state, SEEN);
+	wait_for_linker();
+	if (atomic_compare_exchange_strong(&job->state, &seen, TAKEN)) {
+		sem_post(&job->news);
+		aside = true;
+		gpubpf_hook_callbacks = job->callbacks;
+		job->work(job->arg);
+		sem_post(&job->news);
+	}
+	drop(job);
+	return NULL;
+}
+
+static bool wait_until(struct job *job, uint64_t ns)
+{
+	const struct timespec deadline = { ns / 1000000000, ns % 1000000000 };
+	int err;
+
+	do
+		err = sem_clockwait(&job->news, CLOCK_MONOTONIC, &deadline);
+	while (err < 0 && errno == EINTR);
+	return !err;
+}
+
+static void wait_done(struct job *job)
+{
+	while (sem_wait(&job->news) < 0 && errno == EINTR)
+		;
+}
+
+/* False: the work is the caller's. A thread that has not run yet holds nothing up but the processor. */
+static bool is_taken(struct job *job)
+{
+	uint64_t patience = has_withdrawn ? LINKER_AGAIN_NS : LINKER_NS;
+	int seen = SEEN;
+
+	while (!wait_until(job, gpubpf_now_ns() + patience)) {
+		seen = SEEN;
+		if (atomic_compare_exchange_strong(&job->state, &seen, WITHDRAWN)) {
+			has_withdrawn = true;
+			return false;
+		}
+	}
+	has_withdrawn = false;
+	return true;
+}
+
+/* True: the work is done. */
+static bool hand_over(void (*work)(void *arg), void *arg)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	bool done;
+
+	if (!job)
+		return false;
+	job->work = work;
+	job->arg = arg;
+	job->callbacks = gpubpf_hook_callbacks;
+	job->users = 2;
+	sem_init(&job->news, 0, 0);
+	if (gpubpf_thread_start(run, job) < 0) {
+		drop(job);
+		drop(job);
+		return false;
+	}
+	done = is_taken(job);
+	if (done)
+		wait_done(job);
+	drop(job);
+	return done;
+}
+
+void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+{
+	int error = errno, cancel;
+	bool done;
+
+	if (aside || gpubpf_session_sealed()) {
+		work(arg);
+		return;
+	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the work may be on the caller's stack */
+	done = hand_over(work, arg);
+	pthread_setcancelstate(cancel, NULL);
+	errno = error;
+	if (!done)
+		work(arg);
+}
