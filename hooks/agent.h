@@ -56,6 +56,7 @@ bool gpubpf_lockdown_lets_look(void); /* at stacks that it takes system calls to
 void gpubpf_hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool gpubpf_session_up(void);
 bool gpubpf_session_joined(void);                   /* once, by this process itself */
+bool gpubpf_session_owned(void);                    /* the same, and this is no child of vfork() */
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
 void gpubpf_image_note_kept(uint64_t identity);     /* images.c: the session keeps it */

@@ -14,8 +14,7 @@
 #include "agent.h"
 #include "core/wire/checks.h"
 
-#define LINKER_NS 1000000000ull    /* for the linker's lock, once the thread runs, */
-#define LINKER_AGAIN_NS 20000000ull /* and in a caller that has withdrawn a job before */
+#define LINKER_NS 20000000ull /* for the linker's lock, once the thread runs */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
 
@@ -28,7 +27,7 @@ struct job {
 	sem_t news;                /* posted when the job is taken, and when it is done */
 };
 
-static _Thread_local bool aside, has_withdrawn;
+static _Thread_local bool aside;
 
 static void drop(struct job *job)
 {
@@ -84,17 +83,13 @@ static void wait_done(struct job *job)
 /* False: the work is the caller's. A thread that has not run yet holds nothing up but the processor. */
 static bool is_taken(struct job *job)
 {
-	uint64_t patience = has_withdrawn ? LINKER_AGAIN_NS : LINKER_NS;
 	int seen = SEEN;
 
-	while (!wait_until(job, gpubpf_now_ns() + patience)) {
-		seen = SEEN;
-		if (atomic_compare_exchange_strong(&job->state, &seen, WITHDRAWN)) {
-			has_withdrawn = true;
+	while (!wait_until(job, gpubpf_now_ns() + LINKER_NS)) {
+		if (atomic_compare_exchange_strong(&job->state, &seen, WITHDRAWN))
 			return false;
-		}
+		seen = SEEN;
 	}
-	has_withdrawn = false;
 	return true;
 }
 
@@ -123,12 +118,21 @@ static bool hand_over(void (*work)(void *arg), void *arg)
 	return done;
 }
 
+/* Not where nobody traces the program, nor where a filter of system calls would end it for a thread more, nor in a child of
+ * vfork(), whose threads would be on its parent's memory. */
+static bool may_start(void)
+{
+	if (!gpubpf_env_session() || gpubpf_session_sealed())
+		return false;
+	return gpubpf_session_joined() ? gpubpf_session_owned() : gpubpf_lockdown_found() < 0;
+}
+
 void gpubpf_run_aside(void (*work)(void *arg), void *arg)
 {
 	int error = errno, cancel;
 	bool done;
 
-	if (aside || gpubpf_session_sealed()) {
+	if (aside || !may_start()) {
 		work(arg);
 		return;
 	}

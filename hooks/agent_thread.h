@@ -14,8 +14,9 @@
  * Requires: the caller holds no lock that the work takes, which may be one of the runtime's own. The work makes current
  * what the runtime keeps per thread. It sees the caller's gpubpf_hook_callbacks; the caller's errno stays.
  *
- * The work runs in the caller itself where that is such a thread already, where no thread can be started, and where the
- * caller holds the dynamic linker's lock (a constructor of a library), which the runtime takes to load its own.
+ * The work runs in the caller itself where that is such a thread already, where no thread can be started, without a
+ * session, and where the caller holds the dynamic linker's lock (a constructor of a library), which the runtime takes to
+ * load its own.
  */
 void gpubpf_run_aside(void (*work)(void *arg), void *arg);
 

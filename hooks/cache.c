@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
+#include "agent_thread.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,18 +24,42 @@ static bool below(const char *folder, char path[PATH_MAX])
 	return gpubpf_env_cache(root, sizeof(root)) && snprintf(path, PATH_MAX, "%s/%.32s", root, folder) < PATH_MAX;
 }
 
+/* Paths are too large for the stack of a thread that loads a module. */
+struct access {
+	const char *folder, *key;
+	const void *from;          /* to be put; NULL: it is read */
+	void **data;
+	size_t max, *size;
+	int err;
+};
+
+static void access_file(void *arg)
+{
+	struct access *a = arg;
+	char path[PATH_MAX];
+
+	if (!below(a->folder, path))
+		a->err = -ENOENT;
+	else if (a->from)
+		a->err = gpubpf_kept_put(path, a->key, a->from, a->max);
+	else
+		a->err = gpubpf_kept_get(path, a->key, a->max, a->data, a->size);
+}
+
 int gpubpf_cache_put(const char *folder, const char *key, const void *data, size_t size)
 {
-	char path[PATH_MAX];
+	struct access a = { folder, key, .from = data, .max = size };
 
 	if (size > CACHE_FILES_MAX)
 		return -E2BIG;
-	return below(folder, path) ? gpubpf_kept_put(path, key, data, size) : -ENOENT;
+	gpubpf_run_aside(access_file, &a);
+	return a.err;
 }
 
 int gpubpf_cache_get(const char *folder, const char *key, size_t max, void **data, size_t *size)
 {
-	char path[PATH_MAX];
+	struct access a = { folder, key, .data = data, .max = max, .size = size };
 
-	return below(folder, path) ? gpubpf_kept_get(path, key, max, data, size) : -ENOENT;
+	gpubpf_run_aside(access_file, &a);
+	return a.err;
 }

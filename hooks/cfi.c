@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cfi.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_STEPS 4096    /* instructions of a function's rows */
@@ -333,12 +334,39 @@ static bool get_common(struct cfi_range range, uint64_t at, struct common *c)
 	return !b.bad;
 }
 
+/* The row of the place in the function that begins at `from`. */
+static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t place)
+{
+	w->row.base = CFI_REGISTERS;
+	w->place = from;
+	if (!steps(w, w->common->steps, UINT64_MAX))
+		return false;
+	w->first = w->row;
+	w->place = from;
+	return steps(w, b, place) && w->row.base != CFI_REGISTERS;
+}
+
+/* The walk is too large for the stack of a thread that launches. */
+static bool get_row(const struct common *common, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	bool found;
+
+	if (!w)
+		return false;
+	w->common = common;
+	found = walk_to(w, from, b, place);
+	if (found)
+		*row = w->row;
+	free(w);
+	return found;
+}
+
 static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struct cfi_row *row)
 {
 	struct bytes b = part(range, at);
 	uint64_t here = b.at, back = get(&b, 4), from, size;
 	struct common common;
-	struct walk w = { .common = &common };
 
 	if (b.bad || !back || back > here - range.from || !get_common(range, here - back, &common))
 		return false;
@@ -350,18 +378,7 @@ static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struc
 		b.bad |= more > b.end - b.at;
 		b.at += b.bad ? 0 : more;
 	}
-	if (b.bad || place < from || place - from >= size)
-		return false;
-	w.row.base = CFI_REGISTERS;
-	w.place = from;
-	if (!steps(&w, common.steps, UINT64_MAX))
-		return false;
-	w.first = w.row;
-	w.place = from;
-	if (!steps(&w, b, place) || w.row.base == CFI_REGISTERS)
-		return false;
-	*row = w.row;
-	return true;
+	return !b.bad && place >= from && place - from < size && get_row(&common, from, b, place, row);
 }
 
 /* A table of pairs of 4 bytes, from the header on: where a function begins, and its entry. It is in order. */

@@ -565,26 +565,45 @@ static void pull_last(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Copy back what is idle, by the list's lock. */
-static void pull_idle(void)
+static bool may_pull(const struct gpubpf_hook_device *d)
 {
-	uint64_t left;
+	return atomic_load(&d->dirty) && !atomic_load(&d->running) && ours(d) && gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
+}
 
-	gpubpf_assert_held(&lock);
+static bool any_idle(void)
+{
+	const struct gpubpf_hook_device *d = devices;
+
+	while (d && !may_pull(d))
+		d = d->next;
+	return d;
+}
+
+/* Copy back what is idle, by the list's lock, which the application's thread holds. `from`: since when that waits, which is
+ * part of the cost. */
+static void pull_idle(void *from)
+{
+	uint64_t left, now;
+
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
-		if (!atomic_load(&d->dirty) || atomic_load(&d->running) || !ours(d) ||
-		    gpubpf_now_ns() < atomic_load(&d->next_pull_ns))
+		if (!may_pull(d))
 			continue;
 		pull(d, ASKED_MS, &left);
+		now = gpubpf_now_ns();
+		atomic_store(&d->next_pull_ns, now + PULL_PART * (now - *(uint64_t *)from));
 		say_pulled(d->number, 0);
 	}
 }
 
 void gpubpf_hook_quiet(void)
 {
+	uint64_t from;
+
 	if (!gpubpf_device_copied() || pthread_mutex_trylock(&lock))
 		return;
-	pull_idle();
+	from = gpubpf_now_ns();
+	if (any_idle())
+		gpubpf_run_aside(pull_idle, &from);
 	pthread_mutex_unlock(&lock);
 }
 

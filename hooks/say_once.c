@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for the user. Each text is said once, so that a kernel launched a million times does not. */
-#include "agent.h"
+#include "agent_thread.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
+
 #define NOTES_MAX 256
+#define LINE_SIZE 512
+#define BEFORE "gpubpf: "
 
 static _Atomic uint64_t said[NOTES_MAX];
 static struct stat standard_error; /* as it was when we were loaded; no inode: it was closed */
@@ -85,37 +90,45 @@ static void write_line(const char *line, size_t size)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void say(bool to_tool, const char *fmt, va_list args)
+struct text {
+	bool to_tool;
+	const char *fmt;
+	va_list args;
+};
+
+static void say(void *arg)
 {
-	char line[512] = "gpubpf: ";
-	size_t at = strlen(line);
+	struct text *t = arg;
+	char *line = malloc(LINE_SIZE);
+	size_t at = strlen(BEFORE);
 	int n, error = errno;
 
-	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, args);
-	if (n >= 0 && first_time(line) && !(to_tool && tell(line + at))) {
+	n = line ? vsnprintf(strcpy(line, BEFORE) + at, LINE_SIZE - at - 1, t->fmt, t->args) : -1;
+	if (n >= 0 && first_time(line) && !(t->to_tool && tell(line + at))) {
 		n = strlen(line);
 		line[n] = '\n';
 		write_line(line, n + 1);
 	}
+	free(line);
 	errno = error;
 }
 
 void gpubpf_hook_note(const char *fmt, ...)
 {
-	va_list args;
+	struct text text = { true, fmt };
 
 	if (gpubpf_session_sealed())
 		return;
-	va_start(args, fmt);
-	say(true, fmt, args);
-	va_end(args);
+	va_start(text.args, fmt);
+	gpubpf_run_aside(say, &text); /* printf() takes 2 KiB of stack */
+	va_end(text.args);
 }
 
 void gpubpf_hook_say(const char *fmt, ...)
 {
-	va_list args;
+	struct text text = { false, fmt };
 
-	va_start(args, fmt);
-	say(false, fmt, args);
-	va_end(args);
+	va_start(text.args, fmt);
+	say(&text);
+	va_end(text.args);
 }

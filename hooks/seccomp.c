@@ -56,6 +56,7 @@ static const struct call looks[] = {
 };
 #define LOOKS_N (sizeof(looks) / sizeof(looks[0]))
 #define TELLING_N 5
+#define STATUS_SIZE 4096
 
 /* filters that were asked, and allow what we call */
 static _Atomic uint32_t passed;
@@ -177,20 +178,26 @@ static void before_filter(const struct sock_fprog *filter)
 }
 
 /* How many filters the calling thread has; what kernels before 5.9 do not count is one. 0 where there is no /proc. */
-static uint32_t filters(void)
+static uint32_t filters_in(const char *text)
 {
-	char text[4096], *at;
-	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	const char *at = strstr(text, "\nSeccomp_filters:");
 
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nSeccomp_filters:");
 	if (at)
 		return (uint32_t)strtoul(at + strlen("\nSeccomp_filters:"), NULL, 10);
 	at = strstr(text, "\nSeccomp:");
 	return at && strtoul(at + strlen("\nSeccomp:"), NULL, 10) == SECCOMP_MODE_FILTER;
+}
+
+static uint32_t filters(void)
+{
+	char *text = calloc(1, STATUS_SIZE);
+	int fd = text ? open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC) : -1;
+	uint32_t n = fd >= 0 && read(fd, text, STATUS_SIZE - 1) > 0 ? filters_in(text) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return n;
 }
 
 /* In the copy: all calls fail, of what they are given, or do nothing. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct gpubpf_request {
 static struct {
 	atomic_int up, enabled;
 	atomic_uint generation, joined; /* joined: in the one before this */
+	pid_t owner;          /* the process that has joined */
 	int sock;
 	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
 	struct gpubpf_kernel_table *_Atomic table;
@@ -74,6 +76,11 @@ bool gpubpf_session_enabled(void)
 {
 	return gpubpf_session_up() && atomic_load_explicit(&session.enabled, memory_order_relaxed) &&
 	       __atomic_load_n(&session.table->enabled, __ATOMIC_RELAXED);
+}
+
+bool gpubpf_session_owned(void)
+{
+	return gpubpf_session_joined() && session.owner == getpid();
 }
 
 uint32_t gpubpf_session_generation(void)
@@ -562,14 +569,15 @@ static int connect_to(const char *path)
 static int say_hello(int fd, const char *backend)
 {
 	struct gpubpf_writer w = {0};
-	char exe[4096] = "";
+	char *exe = calloc(1, PATH_MAX);
 	int err;
 
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+	if (exe && readlink("/proc/self/exe", exe, PATH_MAX - 1) < 0)
 		exe[0] = 0;
 	gpubpf_put_u32(&w, getpid());
 	gpubpf_put_u32(&w, gettid());
-	gpubpf_put_str(&w, exe);
+	gpubpf_put_str(&w, exe ? exe : "");
+	free(exe);
 	gpubpf_put_str(&w, backend);
 	gpubpf_put_str(&w, GPUBPF_VERSION);
 	err = send_bounded(fd, GPUBPF_MSG_HELLO, 1, &w, NULL, 0);
@@ -638,6 +646,7 @@ static int join(const char *path, const char *backend)
 		close(fd);
 		return err;
 	}
+	session.owner = getpid();
 	session.sock = fd;
 	session.seq = 1;
 	atomic_store(&session.enabled, 1);
@@ -739,6 +748,6 @@ int gpubpf_session_join(const char *backend)
 		tell_sealed();
 	else if (err < 0)
 		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path,
-				 err == -EPERM ? "another user's process listens there" : strerror(-err));
+				 err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
 }

@@ -7,6 +7,7 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "core/wire/checks.h"
@@ -155,10 +156,12 @@ static uint32_t number_of(const uint64_t *address, uint32_t n)
 
 uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth)
 {
-	uint64_t address[256 + GPUBPF_STACK_DEPTH];
-	uint32_t n = gpubpf_unwind(address, skip + depth, gpubpf_lockdown_lets_look());
+	uint64_t *address = malloc((skip + depth + 1) * sizeof(*address));
+	uint32_t n = address ? gpubpf_unwind(address, skip + depth, gpubpf_lockdown_lets_look()) : 0;
+	uint32_t number = n > skip ? number_of(address + skip, n - skip) : 0;
 
-	return n > skip ? number_of(address + skip, n - skip) : 0;
+	free(address);
+	return number;
 }
 
 uint64_t gpubpf_stack_word(uint32_t number)

@@ -2,7 +2,6 @@
 #include "name.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #define HASH 18                                      /* "$0123456789abcdef$" */
@@ -20,6 +19,11 @@ void gpubpf_name_short(const char *name, size_t len, char out[GPUBPF_NAME_SIZE])
 	}
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
-	snprintf(out, GPUBPF_NAME_SIZE, "%.*s$%016llx$%.*s", (int)HEAD, name, (unsigned long long)hash, (int)TAIL,
-		 name + len - TAIL);
+	out = mempcpy(out, name, HEAD);
+	*out++ = '$';
+	for (int bit = 60; bit >= 0; bit -= 4) /* printf() takes 2 KiB of stack, and launches match names */
+		*out++ = "0123456789abcdef"[hash >> bit & 15];
+	*out++ = '$';
+	out = mempcpy(out, name + len - TAIL, TAIL);
+	*out = 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sha256.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* FIPS 180-4, 4.2.2 */
@@ -76,9 +75,13 @@ void gpubpf_sha256(const void *data, size_t size, uint8_t digest[32])
 
 void gpubpf_sha256_hex(const void *data, size_t size, char hex[65])
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t digest[32];
 
 	gpubpf_sha256(data, size, digest);
-	for (int i = 0; i < 32; i++)
-		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	for (int i = 0; i < 32; i++) {
+		hex[2 * i] = digits[digest[i] >> 4];
+		hex[2 * i + 1] = digits[digest[i] & 15];
+	}
+	hex[64] = 0;
 }

@@ -4,6 +4,7 @@
  * dlsym, or asks cuGetProcAddress. What we do not answer goes to the driver untouched.
  */
 #include "cuda.h"
+#include "hooks/agent_thread.h"
 #include "hooks/dlsym.h"
 
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ static bool ready;
 EXPORT CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t flags);
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t flags, int *status);
 
-static void load(void)
+static void load_aside(void *unused)
 {
 	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -61,6 +62,11 @@ static void load(void)
 	NEXT(cuStreamWriteValue64_ptsz, "cuStreamWriteValue64_v2_ptsz");
 #undef NEXT
 	ready = cuda_own.module_load && cuda_next.cuCtxGetCurrent && cuda_next.cuLaunchKernel;
+}
+
+static void load(void)
+{
+	gpubpf_run_aside(load_aside, NULL);
 }
 
 bool cuda_next_init(void)

@@ -181,7 +181,9 @@ static void note_file(struct cuda_module *m, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	snprintf(m->from, sizeof(m->from), "%s", slash ? slash + 1 : path);
+	const char *name = slash ? slash + 1 : path;
+
+	memcpy(m->from, name, strnlen(name, sizeof(m->from) - 1)); /* the rest is zero */
 }
 
 /* Images that a library has in its own file, or else in memory that it has just filled. */

@@ -13,6 +13,7 @@
 
 enum {
 	MAX_PARAMS = 1024,
+	FEW_PARAMS = 16, /* that a launch has on its stack */
 	MAX_BUFFER = 1 << 16,
 	/* the members of `extra` */
 	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
@@ -102,15 +103,20 @@ static struct words words_of(const struct hip_twin *t, const struct gpubpf_hook_
 
 static hipError_t run_params(const struct hip_call *c, const struct hip_twin *t, struct words *w)
 {
-	void *params[MAX_PARAMS + 2];
+	void *few[FEW_PARAMS + 2], **many = t->params > FEW_PARAMS && t->params <= MAX_PARAMS ?
+						    malloc((t->params + 2) * sizeof(*many)) : NULL;
+	void **params = many ? many : few;
+	hipError_t error;
 
-	if (t->params > MAX_PARAMS)
+	if (t->params > FEW_PARAMS && !many)
 		return hipErrorNotFound;
 	if (t->params)
 		memcpy(params, c->params, t->params * sizeof(*params));
 	for (unsigned i = 0; i < w->n; i++)
 		params[t->params + i] = &w->word[i];
-	return c->run(c, t->f, params, NULL);
+	error = c->run(c, t->f, params, NULL);
+	free(many);
+	return error;
 }
 
 static bool read_extra(void **extra, const void **from, size_t *size)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
+#include "hooks/agent_thread.h"
 
 typedef int hsa_status_t;
 typedef struct { uint64_t handle; } hsa_handle_t; /* executables, agents, symbols, loaded code objects */
@@ -267,15 +268,27 @@ const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device)
 	return known(m, device);
 }
 
+struct noting {
+	struct hip_module *module;
+	int device;
+};
+
+static void note_aside(void *arg)
+{
+	const struct noting *n = arg;
+	struct hip_loaded found = { .device = n->device };
+
+	pthread_mutex_lock(&searching);
+	search(n->module, NULL, found.device, &found);
+	if (found.code_object)
+		add(n->module, &found);
+	pthread_mutex_unlock(&searching);
+}
+
 void hip_loaded_note(struct hip_module *m)
 {
-	struct hip_loaded found = { 0 };
+	struct noting n = { m, 0 };
 
-	if (hip_own.get_device(&found.device))
-		return;
-	pthread_mutex_lock(&searching);
-	search(m, NULL, found.device, &found);
-	if (found.code_object)
-		add(m, &found);
-	pthread_mutex_unlock(&searching);
+	if (!hip_own.get_device(&n.device))
+		gpubpf_run_aside(note_aside, &n);
 }

@@ -4,6 +4,7 @@
  * dlsym, or asks hipGetProcAddress. What we do not answer goes to the runtime untouched.
  */
 #include "hip.h"
+#include "hooks/agent_thread.h"
 #include "hooks/dlsym.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;      /* there is a runtime, */
 static const char *lacks; /* and what it has not that we need; NULL: all is there */
 
-static void load(void)
+static void load_aside(void *unused)
 {
 	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
 	void *lib = hip_library(true);
@@ -36,6 +37,11 @@ static void load(void)
 	NEXT(device_pointer, "hipHostGetDevicePointer");
 #undef NEXT
 	hip_driver_fill(&hip_own, lib, find, &lacks);
+}
+
+static void load(void)
+{
+	gpubpf_run_aside(load_aside, NULL);
 }
 
 bool hip_next_init(void)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "levelzero.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
+#include "hooks/agent_thread.h"
 
 GPUBPF_RECORDS(lz_contexts)
 
@@ -29,12 +31,27 @@ static struct device *find(struct context *c, ze_device_handle_t handle)
 	return dev;
 }
 
+struct adding {
+	struct lz_driver *driver;
+	ze_context_handle_t context;
+	struct device *device;
+	int err;
+};
+
+static void create_hook(void *arg)
+{
+	struct adding *a = arg;
+	struct gpubpf_device_open how = { .runtime = &a->driver->api, .context = a->context, .handle = a->device->handle };
+
+	a->err = gpubpf_hook_device_create(&lz_hook_ops, &how, lz_device_ordinal(a->driver, how.handle), &a->device->hook);
+}
+
 /* By the lock. */
 static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
-	struct gpubpf_device_open how = { .runtime = &d->api, .context = context, .handle = handle };
 	struct context *c = gpubpf_records_find(&lz_contexts, context);
 	struct device *dev = find(c, handle);
+	struct adding a = { d, context, NULL, -ENOMEM };
 
 	gpubpf_assert_held(&adding);
 	if (dev || !(dev = calloc(1, sizeof(*dev))))
@@ -42,7 +59,10 @@ static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_d
 	if (!c && (c = calloc(1, sizeof(*c))))
 		gpubpf_records_add(&lz_contexts, context, &c->object);
 	dev->handle = handle;
-	if (!c || gpubpf_hook_device_create(&lz_hook_ops, &how, lz_device_ordinal(d, handle), &dev->hook) < 0) {
+	a.device = dev;
+	if (c)
+		gpubpf_run_aside(create_hook, &a);
+	if (a.err < 0) {
 		free(dev);
 		return NULL;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "levelzero.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 		size += strlen(names[i]) + 1;
 	all = end = n ? calloc(1, size) : NULL;
 	for (uint32_t i = 0; all && i < n; i++)
-		end += sprintf(end, "%s%s", i ? ";" : "", names[i]);
+		end = stpcpy(i ? stpcpy(end, ";") : end, names[i]);
 	free(names);
 	return all;
 }

@@ -51,10 +51,8 @@ static bool get_constants(struct gpubpf_reader *r, uint32_t n, uint32_t *ids, co
 	return size == 8;
 }
 
-struct lz_code *lz_native_parse(const void *bytes, size_t size)
+static struct lz_code *parse(const void *bytes, size_t size, uint32_t *ids, const void **values)
 {
-	uint32_t ids[MAX_CONSTANTS];
-	const void *values[MAX_CONSTANTS];
 	ze_module_constants_t constants = { .pConstantIds = ids, .pConstantValues = values };
 	ze_module_desc_t desc = { .pConstants = &constants };
 	struct gpubpf_reader r;
@@ -70,6 +68,17 @@ struct lz_code *lz_native_parse(const void *bytes, size_t size)
 	    !gpubpf_reader_done(&r) || !nflags || desc.pBuildFlags[nflags - 1])
 		return NULL;
 	return lz_code_new(&desc);
+}
+
+struct lz_code *lz_native_parse(const void *bytes, size_t size)
+{
+	uint32_t *ids = malloc(MAX_CONSTANTS * sizeof(*ids));
+	const void **values = malloc(MAX_CONSTANTS * sizeof(*values));
+	struct lz_code *code = ids && values ? parse(bytes, size, ids, values) : NULL;
+
+	free(ids);
+	free(values);
+	return code;
 }
 
 struct lz_code *lz_native_code(const void *native, size_t size)

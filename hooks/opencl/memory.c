@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
+#include "hooks/agent_thread.h"
 
 static GPUBPF_RECORDS(ocl_memories)
 
@@ -151,16 +152,19 @@ static bool find(struct buffer *b, struct gpubpf_hook_device *device)
 	return err != -EBUSY;
 }
 
-void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
-{
-	cl_context handle = context->object.handle;
-	struct buffer *b;
-	bool alone;
+struct finding {
+	struct ocl_context *context;
+	struct gpubpf_hook_device *device;
+};
 
-	if (!atomic_load_explicit(&unknown, memory_order_relaxed) || !gpubpf_allocations_asked(device) ||
-	    gpubpf_hook_callbacks)
-		return;
-	alone = has_one_device(handle);
+static void find_all(void *arg)
+{
+	const struct finding *f = arg;
+	struct gpubpf_hook_device *device = f->device;
+	cl_context handle = f->context->object.handle;
+	bool alone = has_one_device(handle);
+	struct buffer *b;
+
 	pthread_mutex_lock(&asking);
 	while ((b = next_unknown(handle)) && find(b, alone ? device : NULL))
 		;
@@ -171,6 +175,12 @@ void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *dev
 	if (!alone)
 		gpubpf_hook_note("where buffers of a context with several devices lie is not known: probes find no allocation "
 				 "there");
+}
+
+void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
+{
+	if (atomic_load_explicit(&unknown, memory_order_relaxed) && gpubpf_allocations_asked(device) && !gpubpf_hook_callbacks)
+		gpubpf_run_aside(find_all, &(struct finding){ context, device });
 }
 
 static void before_fork(void)

@@ -103,7 +103,7 @@ static void tell(const struct loaded *l)
 
 __attribute__((destructor)) static void look_back(void)
 {
-	struct loaded l = {0};
+	static struct loaded l;    /* exit() may run on a small stack */
 
 	if (ocl)
 		return;
