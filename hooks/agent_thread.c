@@ -8,12 +8,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "agent.h"
 #include "core/wire/checks.h"
 
+#define STACK_LEAST (1u << 20)
 #define LINKER_NS 20000000ull /* for the linker's lock, once the thread runs */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
@@ -27,7 +29,57 @@ struct job {
 	sem_t news;                /* posted when the job is taken, and when it is done */
 };
 
-static _Thread_local bool aside;
+static _Thread_local bool ours; /* a thread of the agent */
+
+struct start {
+	void *(*run)(void *arg);
+	void *arg;
+};
+
+static void *begin(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	ours = true;
+	return start.run(start.arg);
+}
+
+/* The application's signals are not for our threads. */
+static int create_thread(struct start *start)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	size_t stack;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	/* by default it is as large as ulimit -s says */
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST)
+		pthread_attr_setstacksize(&attr, STACK_LEAST);
+	err = -pthread_create(&thread, &attr, begin, start);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
+{
+	struct start *start = malloc(sizeof(*start));
+	int err = -ENOMEM;
+
+	if (start) {
+		*start = (struct start){ run, arg };
+		err = create_thread(start);
+	}
+	if (err < 0)
+		free(start);
+	return err;
+}
 
 static void drop(struct job *job)
 {
@@ -54,7 +106,6 @@ static void *run(void *arg)
 	wait_for_linker();
 	if (atomic_compare_exchange_strong(&job->state, &seen, TAKEN)) {
 		sem_post(&job->news);
-		aside = true;
 		gpubpf_hook_callbacks = job->callbacks;
 		job->work(job->arg);
 		sem_post(&job->news);
@@ -132,7 +183,7 @@ void gpubpf_run_aside(void (*work)(void *arg), void *arg)
 	int error = errno, cancel;
 	bool done;
 
-	if (aside || !may_start()) {
+	if (ours || !may_start()) {
 		work(arg);
 		return;
 	}

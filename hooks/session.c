@@ -27,7 +27,6 @@
 #define SEND_NS 2000000000ull
 #define LEAVE_NS 3000000000ull
 #define READ_NS 1000000000ull /* for the tool to read rings when the process ends */
-#define STACK_LEAST (1u << 20)
 #define FD_FLOOR 700          /* descriptors of the application stay below */
 
 enum { STAYING, LEAVING, LEFT };
@@ -323,28 +322,6 @@ static void *read_all(void *arg)
 		lose(why_lost(err));
 	pthread_mutex_unlock(&session.lock);
 	return NULL;
-}
-
-/* The application's signals are not for our threads. */
-int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	size_t stack;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* by default it is as large as ulimit -s says */
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST)
-		pthread_attr_setstacksize(&attr, STACK_LEAST);
-	err = -pthread_create(&thread, &attr, run, arg);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
 }
 
 static int start_reader(void)

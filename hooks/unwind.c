@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent_thread.h"
 #include "cfi.h"
 
 #define CACHED 1024        /* places whose rows are kept; a power of two */
@@ -135,18 +136,32 @@ static struct known find(uint64_t place, uint64_t unloaded)
 
 /* -- the thread's stack -- */
 
-static struct limits limits_of(uint64_t sp, bool may_call)
+struct measuring {
+	pthread_t thread;
+	struct limits *limits;
+};
+
+/* For the first thread the C library reads /proc/self/maps, with 2 KiB of stack. */
+static void measure(void *arg)
 {
-	static _Thread_local struct limits limits;
+	const struct measuring *m = arg;
 	pthread_attr_t attr;
 	size_t size;
 	void *from;
 
-	if (!limits.to && may_call && !pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &from, &size))
-			limits = (struct limits){ (uint64_t)from, (uint64_t)from + size, true };
-		pthread_attr_destroy(&attr);
-	}
+	if (pthread_getattr_np(m->thread, &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &from, &size))
+		*m->limits = (struct limits){ (uint64_t)from, (uint64_t)from + size, true };
+	pthread_attr_destroy(&attr);
+}
+
+static struct limits limits_of(uint64_t sp, bool may_call)
+{
+	static _Thread_local struct limits limits;
+
+	if (!limits.to && may_call)
+		gpubpf_run_aside(measure, &(struct measuring){ pthread_self(), &limits });
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Over the fake driver. cuda all FOLDER: the hooked calls that the scenarios of tests/cuda/fake do not have, with files in
- * FOLDER. cuda small: a thread of PTHREAD_STACK_MIN loads a module and launches, its first calls. Prints what came of it.
+ * FOLDER. cuda small: a thread of PTHREAD_STACK_MIN loads a module and launches, its first calls. cuda load MODULE:
+ * the constructor of that module, which is this file with LOADED, does so, while the dynamic linker's lock is held. Prints
+ * what came of it.
  */
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -177,12 +180,22 @@ static void small(void)
 	tell();
 }
 
+#ifdef LOADED
+__attribute__((constructor)) static void launch_while_loaded(void)
+{
+	in_thread(NULL);
+	tell();
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
 		small();
 		return 0;
 	}
+	if (!strcmp(argv[1], "load"))
+		return !dlopen(argv[2], RTLD_NOW);
 	begin();
 	modules(file(argv[2]));
 	launches();

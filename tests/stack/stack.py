@@ -127,7 +127,7 @@ def opencl():
 
 
 def cuda():
-    app, scenarios, driver = apps
+    app, scenarios, driver, loaded = apps
     environment["LD_LIBRARY_PATH"] = os.path.dirname(driver) + ":" + environment.get("LD_LIBRARY_PATH", "")
     environment["GPUBPF_PTXAS"] = ""
     options = ["-b", "cuda"]
@@ -136,6 +136,13 @@ def cuda():
         check(scenario, [scenarios, "link", scenario], options)
     check("other calls", [app, "all", work.name], options)
     check_small("a module", [app, "small"], options)
+    native = run([app, "load", loaded], environment)
+    before, env = tool(tempfile.mkdtemp(dir=work.name), options)
+    got = run(before + [app, "load", loaded], env)
+    ok(got[:2] == native[:2] == (0, native[1]), "a library whose constructor launches", native, got)
+    with open(f"{work.name}/report", encoding="utf-8") as f:
+        report = f.read()
+    ok(re.search(r"^ *one +1 +1 ", report, re.M), "and that launch is probed", report)
 
 
 def hip():
