@@ -169,8 +169,8 @@ static bool hand_over(void (*work)(void *arg), void *arg)
 	return done;
 }
 
-/* Not where nobody traces the program, nor where a filter of system calls would end it for a thread more, nor in a child of
- * vfork(), whose threads would be on its parent's memory. */
+/* A program without a session gets no thread. A filter of system calls may end the program for one. A thread of a child of
+ * vfork() would run on its parent's memory. */
 static bool may_start(void)
 {
 	if (!gpubpf_env_session() || gpubpf_session_sealed())

@@ -4,6 +4,7 @@
  * has bound every caller to ours; which library a caller meant follows from the order in which the loader looks names
  * up: first what is loaded for everybody, then what the caller itself was linked with.
  */
+#include "agent_thread.h"
 #include "dlsym.h"
 
 #include <dlfcn.h>
@@ -84,14 +85,28 @@ static void *in_all(const char *name)
 	return several ? NULL : found;
 }
 
+struct looking {
+	const char *file, *name;
+	void *found;
+};
+
+static void look_aside(void *arg)
+{
+	struct looking *l = arg;
+
+	l->found = in_file(l->file, l->name);
+}
+
 void *gpubpf_dlsym_visible(const char *name, const void *caller)
 {
-	void *found = gpubpf_dlsym_next()(RTLD_NEXT, name);
+	struct looking l = { NULL, name, gpubpf_dlsym_next()(RTLD_NEXT, name) };
 	Dl_info info;
 
-	if (!found && caller && dladdr(caller, &info) && info.dli_fname)
-		found = in_file(info.dli_fname, name);
-	return found;
+	if (l.found || !caller || !dladdr(caller, &info) || !info.dli_fname)
+		return l.found;
+	l.file = info.dli_fname;
+	gpubpf_run_aside(look_aside, &l); /* dlopen() takes 2.7 KiB of stack */
+	return l.found;
 }
 
 void *gpubpf_dlsym_bound(const char *name, const void *caller)

@@ -17,7 +17,7 @@ static const struct {
 	{ "lower", islower }, { "print", isprint }, { "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
 };
 
-/* `at`: after "[:". Whether the class has c; *end: after ":]", NULL: it is no class. */
+/* Is c in the class that `at` names, after its "[:"? *end is after its ":]", or NULL where it is no class. */
 static bool in_class(const char *at, unsigned char c, const char **end)
 {
 	const char *close = strstr(at, ":]");
@@ -43,7 +43,8 @@ static const char *bracket_char(const char *at, unsigned char *c)
 	return *at ? at + 1 : NULL;
 }
 
-/* `at`: after the '['. Whether the expression has c; *end: after its ']', NULL: it has none, and the '[' is itself. */
+/* Does the expression at `at`, after its '[', match c? *end is after its ']'. An expression without ']' has *end NULL: its '['
+ * is a character. */
 static bool in_bracket(const char *at, unsigned char c, const char **end)
 {
 	bool not = *at == '!' || *at == '^', found = false;
@@ -69,7 +70,7 @@ static bool in_bracket(const char *at, unsigned char c, const char **end)
 	return found != not;
 }
 
-/* Whether the pattern's first piece, which is no '*', matches c; *next: after it. */
+/* Does the pattern's first piece, which is no '*', match c? *next is after that piece. */
 static bool piece_matches(const char *pattern, unsigned char c, const char **next)
 {
 	const char *end;
