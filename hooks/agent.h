@@ -240,7 +240,7 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *device);
 /* How a device's arena is copied, and how long kernels may be waited for, -1: not at all. */
 struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
-/* agent_thread.c: start a thread that takes none of the application's signals. 0 or -errno. */
+/* run_aside.c: start a thread that takes none of the application's signals. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
 /* say_once.c: is the descriptor still that file? The application may close what is not its own, and use the number. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
-#include "agent_thread.h"
+#include "run_aside.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
  * has bound every caller to ours; which library a caller meant follows from the order in which the loader looks names
  * up: first what is loaded for everybody, then what the caller itself was linked with.
  */
-#include "agent_thread.h"
+#include "run_aside.h"
 #include "dlsym.h"
 
 #include <dlfcn.h>

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_thread.h"
+#include "run_aside.h"
 #include "cache.h"
 #include "core/wire/checks.h"
 #include "core/wire/fields.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for the user. Each text is said once, so that a kernel launched a million times does not. */
-#include "agent_thread.h"
+#include "run_aside.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_thread.h"
+#include "run_aside.h"
 #include "core/diag.h"
 #include "core/wire/checks.h"
 

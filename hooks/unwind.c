@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent_thread.h"
+#include "run_aside.h"
 #include "cfi.h"
 
 #define CACHED 1024        /* places whose rows are kept; a power of two */

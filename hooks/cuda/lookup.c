@@ -4,7 +4,7 @@
  * dlsym, or asks cuGetProcAddress. What we do not answer goes to the driver untouched.
  */
 #include "cuda.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 #include "hooks/dlsym.h"
 
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
  * dlsym, or asks hipGetProcAddress. What we do not answer goes to the runtime untouched.
  */
 #include "hip.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 #include "hooks/dlsym.h"
 
 #include <string.h>

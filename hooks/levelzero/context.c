@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 
 GPUBPF_RECORDS(lz_contexts)
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/wire/wire.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 #include "hooks/cache.h"
 
 #define FOLDER "sources"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 
 GPUBPF_RECORDS(ocl_contexts)
 

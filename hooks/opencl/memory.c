@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/agent_thread.h"
+#include "hooks/run_aside.h"
 
 static GPUBPF_RECORDS(ocl_memories)
 

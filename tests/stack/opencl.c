@@ -208,9 +208,7 @@ static void refused(cl_program p)
 
 	if (q)
 		clReleaseProgram(q);
-	q = clCreateProgramWithBuiltInKernels(context, 1, &device, "none", &err);
-	if (q)
-		clReleaseProgram(q);
+	clCreateProgramWithBuiltInKernels(context, 1, &device, "none", &err); /* Intel's runtime crashes when it is released */
 	clSetProgramSpecializationConstant(p, 0, sizeof(value), &value);
 	clGetExtensionFunctionAddress("clCreateCommandBufferKHR");
 	clGetExtensionFunctionAddressForPlatform(platform, "clHostMemAllocINTEL");

@@ -3,7 +3,7 @@
  * A job belongs to its caller and its thread; the last of the two frees it. The thread first takes the dynamic linker's
  * lock once. Where it does not get it for a while, the caller withdraws the job and does the work itself.
  */
-#include "agent_thread.h"
+#include "run_aside.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static void drop(struct job *job)
 	free(job);
 }
 
-/* glibc's dladdr() holds the lock with which constructors run (elf/dl-addr.c). */
+/* glibc's dladdr() takes the lock under which constructors run. */
 static void wait_for_linker(void)
 {
 	Dl_info info;

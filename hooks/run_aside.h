@@ -4,8 +4,8 @@
  * PTHREAD_STACK_MIN. A hooked call writes at most 2 KiB more of it than the runtime's own function (tests/stack). Files,
  * twins, devices and the agent's own calls of the runtime need more.
  */
-#ifndef GPUBPF_HOOKS_AGENT_THREAD_H
-#define GPUBPF_HOOKS_AGENT_THREAD_H
+#ifndef GPUBPF_HOOKS_RUN_ASIDE_H
+#define GPUBPF_HOOKS_RUN_ASIDE_H
 
 /*
  * Run work(arg) in a thread of the agent and wait for it. The thread is a new one: it inherits from the caller what the
