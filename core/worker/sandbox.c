@@ -1,109 +1,309 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A worker locks itself up: limits, user namespace, Landlock domain, capabilities, and last the filter of system calls. */
 #include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/diag.h"
+#include "core/wire/write_all.h"
 
-#define FILE_LIMIT (1ull << 30) /* bytes of a file that a worker writes: results are memfds */
+#define FILE_LIMIT_BYTES (1ull << 30) /* of a file that a worker writes: results are memfds */
+#define NEW_CALL 452                  /* the first number of calls that are too new for calls.def */
+#define NEW_CALLS 128
 
-static const int plain[] = {
-	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(close),
-	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(lseek),
-	SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk), SCMP_SYS(madvise),
-	SCMP_SYS(memfd_create), SCMP_SYS(ftruncate), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fcntl),
-	SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(getrandom),
-	SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(gettimeofday), SCMP_SYS(getrusage),
-	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(uname), SCMP_SYS(sysinfo),
-	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
-	SCMP_SYS(alarm), SCMP_SYS(setitimer), SCMP_SYS(exit), SCMP_SYS(exit_group),
-	SCMP_SYS(restart_syscall), SCMP_SYS(rseq), SCMP_SYS(set_robust_list), SCMP_SYS(set_tid_address),
+/* -- the filter -- */
+
+enum who {
+	READ = GPUBPF_SANDBOX_READ_FILES,
+	THREADS = GPUBPF_SANDBOX_THREADS,
+	FORK = GPUBPF_SANDBOX_FORK,
+	STRICT = 1 << 3,
+	VENDOR = 1 << 4,
+	CONFINED = 1 << 5,
+	EVERY = STRICT | VENDOR,
 };
 
-static const int threads[] = {
-	SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(prctl),
+#define CLONE_DETACHED_OLD 0x00400000 /* Linux ignores it; musl sets it */
+#define THREAD_MUST (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
+#define THREAD_MAY                                                                                          \
+	(CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | \
+	 CLONE_DETACHED_OLD)
+#define FORK_MAY (CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+#define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
+
+/* A row of calls.def. */
+struct call {
+	int nr;              /* negative: this architecture has no such call */
+	unsigned who, error; /* error: 0, or what the call fails with */
+	unsigned nconds;
+	struct scmp_arg_cmp conds[2];
 };
 
-static const int files[] = {
-	SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat),
-	SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
-	SCMP_SYS(getdents64), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(pread64),
-};
+#define INT(arg, value) { arg, SCMP_CMP_MASKED_EQ, 0xffffffff, (uint32_t)(value) }
+#define BITS(arg, mask, value) { arg, SCMP_CMP_MASKED_EQ, mask, value }
+#define ZERO(arg) { arg, SCMP_CMP_EQ, 0, 0 }
+#define NCONDS(...) (sizeof((const struct scmp_arg_cmp[]){ __VA_ARGS__ }) / sizeof(struct scmp_arg_cmp))
+#define CALL(name, who, why) { SCMP_SYS(name), who, 0, 0, { { 0 } } },
+#define CALL_IF(name, who, why, ...) { SCMP_SYS(name), who, 0, NCONDS(__VA_ARGS__), { __VA_ARGS__ } },
+#define ABSENT(name, why) { SCMP_SYS(name), EVERY, ENOSYS, 0, { { 0 } } },
 
-static int allow_list(scmp_filter_ctx ctx, const int *calls, size_t n)
+static int add_call(scmp_filter_ctx ctx, const struct call *call)
 {
-	for (size_t i = 0; i < n; i++) {
-		int err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
+	uint32_t action = call->error ? SCMP_ACT_ERRNO(call->error) : SCMP_ACT_ALLOW;
 
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-#define ALLOW(ctx, calls) allow_list(ctx, calls, sizeof(calls) / sizeof((calls)[0]))
-
-/* memory that is never executable */
-static int allow_memory(scmp_filter_ctx ctx)
-{
-	struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
-	int err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec);
-
-	return err < 0 ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
+	return seccomp_rule_add_array(ctx, action, call->nr, call->nconds, call->conds);
 }
 
-/* reading its own limits; changing any is refused */
-static int allow_getrlimit(scmp_filter_ctx ctx)
+static int add_calls(scmp_filter_ctx ctx, unsigned who)
 {
-	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-				SCMP_A2(SCMP_CMP_EQ, 0));
+	const pid_t self = getpid();
+	const struct call calls[] = {
+#include "calls.def"
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !err; i++)
+		if (calls[i].nr >= 0 && calls[i].who & who)
+			err = add_call(ctx, &calls[i]);
+	return err;
 }
 
-static int allow_reading(scmp_filter_ctx ctx)
+/* A libc that is newer than calls.def has an older call for each new one, and makes it after ENOSYS. */
+static int add_new_calls(scmp_filter_ctx ctx)
 {
-	int err = ALLOW(ctx, files);
+	int err = 0;
 
-	if (err < 0)
-		return err;
-	err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-			       SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
-	return err < 0 ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
-						SCMP_A1(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
+	for (int nr = NEW_CALL; nr < NEW_CALL + NEW_CALLS && !err; nr++)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), nr, 0);
+	return err;
 }
 
-/* copies of itself, which share nothing, and waiting for them */
-static int allow_fork(scmp_filter_ctx ctx)
+/* Calls of another ABI, whose numbers mean something else, end the process. */
+static int load(scmp_filter_ctx ctx)
 {
-	const uint64_t plain_flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CSIGNAL;
-	int err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				   SCMP_A0(SCMP_CMP_MASKED_EQ, ~plain_flags, 0));
-
-	return err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(wait4), 0);
-}
-
-static int fill(scmp_filter_ctx ctx, unsigned allow)
-{
-	int err = ALLOW(ctx, plain);
+	int err = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
 	if (!err)
-		err = allow_memory(ctx);
-	if (!err)
-		err = allow_getrlimit(ctx);
-	if (!err && (allow & GPUBPF_SANDBOX_THREADS))
-		err = ALLOW(ctx, threads);
-	if (!err && (allow & GPUBPF_SANDBOX_FORK))
-		err = allow_fork(ctx);
-	if (!err && (allow & GPUBPF_SANDBOX_READ_FILES))
-		err = allow_reading(ctx);
+		err = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 	return err ? err : seccomp_load(ctx);
+}
+
+static int filter_calls(unsigned who)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = ctx ? add_calls(ctx, who) : -ENOMEM;
+
+	if (!err)
+		err = add_new_calls(ctx);
+	if (!err)
+		err = load(ctx);
+	if (ctx)
+		seccomp_release(ctx);
+	return err;
+}
+
+/* Requests of terminals (TIOCSTI types into the user's) and of sockets (FIOSETOWN sends signals to any process). This
+ * needs a second filter, because calls.def has no condition for "any other". */
+static int filter_requests(void)
+{
+	static const unsigned classes[] = { 0x54, 0x89 };
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int err = ctx ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]) && !err; i++)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOTTY), SCMP_SYS(ioctl), 1,
+				       SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, classes[i] << 8));
+	if (!err)
+		err = load(ctx);
+	if (ctx)
+		seccomp_release(ctx);
+	return err;
+}
+
+/* -- other processes of the user -- */
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = gpubpf_write_all(fd, text, strlen(text));
+	close(fd);
+	return err;
+}
+
+/* Maps the ids of this namespace to themselves in the namespace of process pid. */
+static int copy_map(const char *name, pid_t pid)
+{
+	char path[64], text[4096] = "";
+	unsigned inside, outside, count;
+	size_t at = 0;
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	map = fopen(path, "re");
+	if (!map)
+		return -errno;
+	while (at < sizeof(text) - 40 && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+		at += sprintf(text + at, "%u %u %u\n", inside, inside, count);
+	fclose(map);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return write_text(path, text);
+}
+
+/* Without privileges a process maps its own ids alone; another id then reads as 65534. */
+static int map_self(uid_t uid, gid_t gid)
+{
+	char text[40];
+	int err;
+
+	snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
+	err = write_text("/proc/self/uid_map", text);
+	if (!err)
+		err = write_text("/proc/self/setgroups", "deny");
+	snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
+	return err ? err : write_text("/proc/self/gid_map", text);
+}
+
+/* In a process that stays in the old namespace, whose rights it takes to map all ids; root keeps access to files of others. */
+static pid_t start_mapper(int start[2])
+{
+	pid_t worker = getpid(), pid;
+	char byte;
+
+	if (pipe2(start, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(start[1]);
+		_exit(read(start[0], &byte, 1) != 1 || copy_map("uid_map", worker) < 0 || copy_map("gid_map", worker) < 0);
+	}
+	close(start[0]);
+	if (pid < 0)
+		close(start[1]);
+	return pid;
+}
+
+static bool finish_mapper(pid_t pid, int start, bool go)
+{
+	int status = -1;
+
+	if (pid < 0)
+		return false;
+	if (go && write(start, "", 1) < 0)
+		go = false;
+	close(start);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return go && !status;
+}
+
+/*
+ * Across user namespaces Linux denies what ptrace(2) checks: /proc/PID/mem, environ, maps and fd, process_vm_readv().
+ * Ids that cannot be mapped read as 65534; rights to files stay the same.
+ */
+static void leave_user_namespace(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int start[2] = { -1, -1 };
+	pid_t mapper = uid ? -1 : start_mapper(start);
+	bool left = unshare(CLONE_NEWUSER) == 0;
+
+	if (!finish_mapper(mapper, start[1], left) && left)
+		map_self(uid, gid);
+}
+
+/* As Linux 6.12 has it; older headers have less. */
+struct landlock_domain {
+	uint64_t files, net, scoped;
+};
+
+#define LANDLOCK_SCOPES 6 /* the first version of Landlock that keeps signals and abstract sockets inside a domain */
+#define LANDLOCK_TCP 4    /* ... TCP */
+#define LANDLOCK_REFER 2  /* ... that can leave rename() between folders allowed */
+
+/* Renaming between folders is denied in every domain unless a rule allows it. */
+static int allow_renames(int ruleset)
+{
+	struct landlock_path_beneath_attr all = { .allowed_access = LANDLOCK_ACCESS_FS_REFER };
+	int err;
+
+	all.parent_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (all.parent_fd < 0)
+		return -errno;
+	err = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &all, 0) < 0 ? -errno : 0;
+	close(all.parent_fd);
+	return err;
+}
+
+/* A domain denies what ptrace(2) checks for every process outside of it, as a user namespace does. True: signals, too. */
+static bool enter_landlock(void)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct landlock_domain domain = {
+		.files = LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+			 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO,
+		.net = version >= LANDLOCK_TCP ? 3 : 0,
+		.scoped = version >= LANDLOCK_SCOPES ? 3 : 0,
+	};
+	size_t size = version >= LANDLOCK_SCOPES ? 24 : version >= LANDLOCK_TCP ? 16 : 8;
+	bool entered;
+	int ruleset;
+
+	if (version < LANDLOCK_REFER)
+		return false;
+	ruleset = syscall(SYS_landlock_create_ruleset, &domain, size, 0);
+	if (ruleset < 0)
+		return false;
+	entered = !allow_renames(ruleset) && !syscall(SYS_landlock_restrict_self, ruleset, 0);
+	close(ruleset);
+	return entered && domain.scoped;
+}
+
+/* Linux denies what ptrace(2) checks for a process that has a capability which the caller lacks. Root keeps those by which
+ * it opens files of others. */
+static int drop_capabilities(void)
+{
+	const uint32_t keep = geteuid() ? 0 : 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &header, caps) < 0)
+		return -errno;
+	caps[0].effective &= keep;
+	caps[0].permitted &= keep;
+	caps[0].inheritable = caps[1].effective = caps[1].permitted = caps[1].inheritable = 0;
+	return syscall(SYS_capset, &header, caps) < 0 ? -errno : 0;
+}
+
+static bool opens_memory_of_parent(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)getppid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 static int refuse(struct gpubpf_diag *diag, const char *what, int err)
@@ -113,16 +313,35 @@ static int refuse(struct gpubpf_diag *diag, const char *what, int err)
 	return err;
 }
 
+/* For workers that open files: a filter does not see which. *confined: signals of theirs reach no other process. */
+static int leave_processes(bool *confined, struct gpubpf_diag *diag)
+{
+	int err;
+
+	leave_user_namespace();
+	*confined = enter_landlock();
+	err = drop_capabilities();
+	if (err < 0)
+		return refuse(diag, "capabilities", err);
+	if (!opens_memory_of_parent())
+		return 0;
+	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC,
+			"the worker cannot lock itself up: it can open its parent's memory, because neither user namespaces "
+			"nor Landlock work here; allow either (sysctl user.max_user_namespaces, boot option lsm=landlock,...), "
+			"or set sysctl kernel.yama.ptrace_scope=1");
+	return -EPERM;
+}
+
 int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 {
 	struct rlimit none = { 0, 0 }, file;
 
 	if (getrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "getrlimit", -errno);
-	if (file.rlim_max > FILE_LIMIT)
-		file.rlim_max = FILE_LIMIT;
+	if (file.rlim_max > FILE_LIMIT_BYTES)
+		file.rlim_max = FILE_LIMIT_BYTES;
 	file.rlim_cur = file.rlim_max;
-	signal(SIGXFSZ, SIG_IGN); /* a result that is too large is an error, no death */
+	signal(SIGXFSZ, SIG_IGN); /* a result that is too large is an error, not a death */
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "setrlimit", -errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -130,54 +349,30 @@ int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 	return 0;
 }
 
-static const int denied[] = {
-	SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key),
-	SCMP_SYS(request_key), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-	SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
-	SCMP_SYS(kexec_file_load), SCMP_SYS(reboot), SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(settimeofday),
-	SCMP_SYS(clock_settime), SCMP_SYS(sethostname), SCMP_SYS(acct),
-};
-
-static const int families[] = { AF_INET, AF_INET6, AF_PACKET };
-
-static int deny_all(scmp_filter_ctx ctx)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]) && !err; i++)
-		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), denied[i], 0);
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !err; i++)
-		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-				       SCMP_A0(SCMP_CMP_EQ, families[i]));
-	return err ? err : seccomp_load(ctx);
-}
-
 int gpubpf_sandbox_outer(struct gpubpf_diag *diag)
 {
-	scmp_filter_ctx ctx;
 	int err = gpubpf_sandbox_limits(diag);
+	bool confined = false;
 
+	if (!err)
+		err = leave_processes(&confined, diag);
 	if (err < 0)
 		return err;
-	ctx = seccomp_init(SCMP_ACT_ALLOW);
-	err = ctx ? deny_all(ctx) : -ENOMEM;
-	if (ctx)
-		seccomp_release(ctx);
+	err = filter_requests();
+	if (!err)
+		err = filter_calls(VENDOR | (confined ? CONFINED : 0));
 	return err < 0 ? refuse(diag, "seccomp", err) : 0;
 }
 
 int gpubpf_sandbox_enter(unsigned allow, struct gpubpf_diag *diag)
 {
-	scmp_filter_ctx ctx;
 	int err = gpubpf_sandbox_limits(diag);
+	bool confined;
 
+	if (!err && (allow & GPUBPF_SANDBOX_READ_FILES))
+		err = leave_processes(&confined, diag);
 	if (err < 0)
 		return err;
-	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	if (!ctx)
-		return refuse(diag, "seccomp", -ENOMEM);
-	err = fill(ctx, allow);
-	seccomp_release(ctx);
+	err = filter_calls(STRICT | allow);
 	return err < 0 ? refuse(diag, "seccomp", err) : 0;
 }

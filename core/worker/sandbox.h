@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a worker may still do once it serves: compute, allocate, and talk over the descriptor it has.
- * System calls outside of the list fail with EPERM. Needs no privileges.
+ * A worker locks itself up before its first job: limits, no_new_privs, and a filter that allows the system calls of calls.def
+ * alone. Needs no privileges.
  */
 #ifndef GPUBPF_WORKER_SANDBOX_H
 #define GPUBPF_WORKER_SANDBOX_H
@@ -14,12 +14,14 @@ enum gpubpf_sandbox_allow {
 	GPUBPF_SANDBOX_FORK = 1 << 2,       /* work in copies of itself (in_fork.h) */
 };
 
-/* Limits, no_new_privs, and the seccomp filter. 0, or -errno and a diagnostic. */
+/* Limits, no_new_privs and the filter. A worker that may open files also enters a user namespace and
+ * a Landlock domain, as far as the system has them, and drops capabilities. If it can open its parent's memory all the
+ * same, the call fails. 0, or -errno and a diagnostic. */
 int gpubpf_sandbox_enter(unsigned allow, struct gpubpf_diag *diag);
 /* Limits and no_new_privs alone. */
 int gpubpf_sandbox_limits(struct gpubpf_diag *diag);
-/* These, and for a vendor's compiler, whose needs nobody knows, and what it starts, nothing of what none needs: privileges,
- * the network, other processes' memory, the kernel's tracing, modules and mounts. */
+/* For a vendor's compiler and its children: the same, but the filter also allows to write files, run programs and use
+ * devices. Requests of terminals and sockets fail with ENOTTY. */
 int gpubpf_sandbox_outer(struct gpubpf_diag *diag);
 
 #endif

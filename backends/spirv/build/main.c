@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-build: a vendor's OpenCL compiler in a process of its own. Such compilers map their own code,
- * start threads and linkers, read their files, write their caches and talk to their device nodes, each its
- * own way: all that is allowed. It gets no descriptor but its socket.
+ * gpubpf-build runs a vendor's OpenCL compiler. Such compilers map code that they make, start threads
+ * and linkers, write caches and talk to devices: the sandbox allows that (core/worker/calls.def). The process has no
+ * descriptor except its socket.
  */
 #include <stdlib.h>
 
