@@ -8,13 +8,14 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/diag.h"
 #include "core/target.h"
+#include "core/wire/open_file.h"
 #include "core/worker/job.h"
+#include "core/worker/transport.h"
 
 #define MAX_REASONS 64
 
@@ -97,32 +98,59 @@ static void write_json(const char *path, const struct gpubpf_kernel_info *infos,
 	json_object_array_add(files, file);
 }
 
-static int open_file(const char *path, struct gpubpf_image *image)
+static int read_all(int fd, char *data, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	struct stat st;
-	void *data;
+	for (size_t got = 0; got < size;) {
+		ssize_t n = read(fd, data + got, size - got);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		got += n;
+	}
+	return 0;
+}
+
+/* Not mapped: if another process cut the file meanwhile, an access would end the tool. */
+static int read_file(const char *path, struct gpubpf_image *image)
+{
+	int fd = gpubpf_open_regular(AT_FDCWD, path, 0), err = fd < 0 ? fd : 0;
+	struct stat st = { 0 };
+	void *data = NULL;
+
+	if (!err && fstat(fd, &st) < 0)
 		err = -errno;
-	else if (!S_ISREG(st.st_mode) || !st.st_size)
+	else if (!err && !st.st_size)
 		err = -EINVAL;
-	data = err ? MAP_FAILED : mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (!err && data == MAP_FAILED)
-		err = -errno;
+	else if (!err && (uint64_t)st.st_size > GPUBPF_JOB_MAX)
+		err = -EFBIG;
+	else if (!err && !(data = malloc(st.st_size)))
+		err = -ENOMEM;
+	if (!err)
+		err = read_all(fd, data, st.st_size);
 	if (fd >= 0)
 		close(fd);
 	if (err < 0) {
-		cli_error("%s: %s", path, strerror(-err));
+		free(data);
 		return err;
-	}
-	if (st.st_size > 8 && !memcmp(data, "!<arch>\n", 8)) {
-		cli_error("%s: is an archive; name the files that ar x takes out of it", path);
-		munmap(data, st.st_size);
-		return -EINVAL;
 	}
 	*image = (struct gpubpf_image){ .data = data, .size = st.st_size, .kind = GPUBPF_IMAGE_FATBIN, .options = "",
 					.cwd = "" };
+	return 0;
+}
+
+static int open_file(const char *path, struct gpubpf_image *image)
+{
+	int err = read_file(path, image);
+
+	if (err < 0) {
+		cli_error("%s: %s", path, err == -EINVAL ? "is empty or not a regular file" : strerror(-err));
+		return err;
+	}
+	if (image->size > 8 && !memcmp(image->data, "!<arch>\n", 8)) {
+		cli_error("%s: is an archive; name the files that ar x takes out of it", path);
+		free((void *)image->data);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -160,7 +188,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
 	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);
 	foreign = image.size < 4 || (memcmp(image.data, "\x7f" "ELF", 4) && memcmp(image.data, "\x50\xed\x55\xba", 4));
-	munmap((void *)image.data, image.size);
+	free((void *)image.data);
 	if (err < 0 && foreign && diag.code == GPUBPF_E_INJECT) {
 		cli_error("%s: is no program, library, cubin or fatbin, and has no machine code of NVIDIA's", path);
 		return err;

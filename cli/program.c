@@ -13,6 +13,7 @@
 #include "core/diag.h"
 #include "core/load/load.h"
 #include "core/session/report.h"
+#include "core/wire/open_file.h"
 #include "lang/host.h"
 
 struct cli_program {
@@ -48,15 +49,12 @@ static const char *script_of(const struct cli_args *args, uint32_t *n)
 
 static int read_file(const char *path, char **text, size_t *size)
 {
-	FILE *f = fopen(path, "re");
-	struct stat st;
+	FILE *f = gpubpf_fopen_regular(path);
 
 	*text = NULL;
 	*size = 0;
-	if (!f || fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode)) {
-		cli_error("%s: cannot be read: %s; give the path of a script", path, strerror(f && !errno ? EISDIR : errno));
-		if (f)
-			fclose(f);
+	if (!f) {
+		cli_error("%s: cannot be read: %s; give the path of a script", path, strerror(errno));
 		return CLI_RUN_FAILED;
 	}
 	*text = malloc(LANG_TEXT_SIZE + 2);

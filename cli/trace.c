@@ -241,20 +241,6 @@ static void tell_programs(struct gpubpf_session *s)
 			 gpubpf_prog__pattern(prog), (unsigned long long)gpubpf_prog__max_cost(prog));
 }
 
-/* Make the folder that `path` is to be made in, if it is missing. */
-static void make_parent(const char *path)
-{
-	char parent[512];
-	char *slash;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	slash = strrchr(parent, '/');
-	if (!slash || slash == parent)
-		return;
-	*slash = 0;
-	mkdir(parent, 0700); /* if it fails there is no cache, which costs time only */
-}
-
 static int open_session(struct child *c)
 {
 	struct gpubpf_session_opts o = { .sz = sizeof(o) };
@@ -265,8 +251,6 @@ static int open_session(struct child *c)
 		return CLI_USAGE;
 	o.runtime_dir = cli_env_runtime_dir(runtime, sizeof(runtime));
 	o.cache_dir = cli_has(c->args, OPT_NO_CACHE) ? NULL : cli_env_cache_dir(cache, sizeof(cache));
-	if (o.cache_dir)
-		make_parent(o.cache_dir);
 	c->s = gpubpf_session__new(&o);
 	if (!c->s) {
 		cli_error("cannot make a session: %s", strerror(errno));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
+#include "core/wire/open_file.h"
 
 #define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
@@ -73,7 +74,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
 {
-	FILE *file = fopen(path, "rbe");
+	FILE *file = gpubpf_fopen_regular(path);
 	char *data = malloc(COPY_MAX + 1);
 	size_t n = file && data ? fread(data, 1, COPY_MAX, file) : 0;
 	char *fit;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "case.h"
+#include "core/wire/open_file.h"
 
 /* from the folder of the tool: in a build tree, installed */
 static const char *const below[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
@@ -40,7 +41,7 @@ static int find_folder(char *path, size_t size)
 static int read_file(const char *path, struct suite_object *o)
 {
 	struct stat st;
-	FILE *f = fopen(path, "re");
+	FILE *f = gpubpf_fopen_regular(path);
 	int err = 0;
 
 	if (!f)

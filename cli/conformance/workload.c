@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "core/device.h"
+#include "core/wire/open_file.h"
 
 #define PAGE 4096
 
@@ -31,7 +32,7 @@ static int fail(const char *what, const char *why)
 
 static void *read_image(const char *path, size_t *size)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = gpubpf_fopen_regular(path);
 	char *bytes = malloc(1 << 20);
 
 	*size = f && bytes ? fread(bytes, 1, (1 << 20) - 1, f) : 0;

@@ -16,12 +16,13 @@
 #include <nettle/sha2.h>
 
 #include "core/wire/file_size.h"
+#include "core/wire/open_file.h"
 #include "core/diag.h"
 #include "ctx_btf.h"
 
 static int system_error(struct gpubpf_loading *l, const char *what, int err)
 {
-	if (err == ENOENT || err == EISDIR)
+	if (err == ENOENT || err == EISDIR || err == EINVAL)
 		gpubpf_diag_remedy(l->diag, "give the path of a .bpf.o file");
 	return gpubpf_load_system(l->diag, what, -err);
 }
@@ -33,8 +34,6 @@ static int read_all(struct gpubpf_loading *l, int fd)
 
 	if (fstat(fd, &st) < 0)
 		return system_error(l, "cannot read the file", errno);
-	if (!S_ISREG(st.st_mode))
-		return system_error(l, "cannot read the file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
 	if (st.st_size > GPUBPF_MAX_OBJECT_SIZE)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
 				       "the file has %lld bytes; objects may have up to %u", (long long)st.st_size,
@@ -69,10 +68,10 @@ static int copy_image(struct gpubpf_loading *l, const struct gpubpf_load_image *
 
 static int read_image(struct gpubpf_loading *l)
 {
-	int fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+	int fd = gpubpf_open_regular(AT_FDCWD, l->path, 0), err;
 
 	if (fd < 0)
-		return system_error(l, "cannot open the file", errno);
+		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read the file" : "cannot open the file", -fd);
 	err = read_all(l, fd);
 	close(fd);
 	return err;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/open_file.h"
 #include "symbols.h"
 
 #define MOST_FILES 16384
@@ -200,7 +201,7 @@ struct frame {
 
 static void read_symbols(struct gpubpf_code_file *f)
 {
-	int fd = f->readable && !f->tried ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = f->readable && !f->tried ? gpubpf_open_regular(AT_FDCWD, f->path, 0) : -1;
 	struct stat st;
 
 	f->tried = true;

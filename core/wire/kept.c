@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kept.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,39 +9,68 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "open_file.h"
 #include "sha256.h"
 #include "wire.h"
 #include "write_all.h"
 
 #define MAGIC 0x3174706b66706267ull /* "gbpfkpt1" */
 #define MOST (16u << 20)
+#define CACHE "gpubpf" /* the last part of the cache's path */
 
-static int make_folder(char *path)
+/* Only this user and root can replace the content of a folder of that owner. */
+static bool is_trusted(const struct stat *st)
 {
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = 0;
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	return st->st_uid == geteuid() || !st->st_uid;
 }
 
-int gpubpf_kept_open(const char *folder, bool make)
+/* The cache makes nothing in a folder of another user, who could replace it. */
+static int make_in(int dir, const char *name, bool make)
 {
-	char path[PATH_MAX];
 	struct stat st;
-	int fd;
 
-	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	if (make && make_folder(path) < 0)
-		return -EACCES;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fstat(dir, &st) < 0)
+		return -errno;
+	if (!is_trusted(&st))
+		return -EPERM;
+	if (!make)
+		return -ENOENT;
+	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* A folder above the cache. A link there may be the system's or the user's. */
+static int open_above(int dir, const char *name, bool make)
+{
+	struct stat st;
+	int err = 0, fd;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		err = errno == ENOENT ? make_in(dir, name, make) : -errno;
+	else if (S_ISLNK(st.st_mode) && !is_trusted(&st))
+		err = -EPERM;
+	if (err < 0)
+		return err;
+	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A folder of the cache. */
+static int open_own(int dir, const char *name, bool make)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), err;
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT) {
+		err = make_in(dir, name, make);
+		if (err < 0)
+			return err;
+		fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	}
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
@@ -50,26 +80,144 @@ int gpubpf_kept_open(const char *folder, bool make)
 	return fd;
 }
 
+/* Where the cache begins: at the last part of the path that has its name, else at the last part. */
+static const char *find_root(const char *path)
+{
+	const char *root = NULL, *last = path;
+
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (*at)
+			last = at;
+		if (strcspn(at, "/") == strlen(CACHE) && !strncmp(at, CACHE, strlen(CACHE)))
+			root = at;
+	}
+	return root ? root : last;
+}
+
+int gpubpf_kept_open(const char *folder, bool make)
+{
+	char path[PATH_MAX], *next;
+	const char *root;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	root = find_root(path);
+	fd = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (char *at = path + strspn(path, "/"); *at; at = next) {
+		size_t size = strcspn(at, "/");
+		int above = fd;
+
+		next = at + size + strspn(at + size, "/");
+		at[size] = 0;
+		fd = (at < root ? open_above : open_own)(above, at, make);
+		close(above);
+		if (fd < 0)
+			return fd;
+	}
+	return fd;
+}
+
+/* -- files that are not whole yet: their writer holds a lock -- */
+
+#define TEMP ".tmp."
+
+int gpubpf_kept_create(int dir, char name[GPUBPF_KEPT_TEMP_SIZE])
+{
+	uint64_t any;
+	int fd;
+
+	if (getrandom(&any, sizeof(any), 0) != sizeof(any))
+		return -EIO;
+	snprintf(name, GPUBPF_KEPT_TEMP_SIZE, TEMP "%016llx", (unsigned long long)any);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB);
+	return fd < 0 ? -errno : fd;
+}
+
+int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name, int err)
+{
+	if (!err && renameat(dir, temp, dir, name) < 0) {
+		err = -errno;
+		if (err == -EISDIR && !unlinkat(dir, name, AT_REMOVEDIR))
+			err = renameat(dir, temp, dir, name) < 0 ? -errno : 0;
+	}
+	if (err)
+		unlinkat(dir, temp, 0);
+	close(fd);
+	return err;
+}
+
+bool gpubpf_kept_is_temp(const char *name)
+{
+	return name[0] == '.' && name[1] && strcmp(name, "..");
+}
+
+bool gpubpf_kept_drop_temp(int dir, const char *name)
+{
+	int fd = gpubpf_open_regular(dir, name, O_NOFOLLOW);
+	bool left = fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : fd == -EINVAL;
+
+	if (left)
+		unlinkat(dir, name, 0);
+	if (fd >= 0)
+		close(fd);
+	return left;
+}
+
+/* Once for each folder of a process: to list one may take longer than to write a file. */
+static bool is_first_use(int dir)
+{
+	static uint64_t known[8];
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint64_t none = 0;
+
+		if (__atomic_compare_exchange_n(&known[i], &none, st.st_ino, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+		if (none == st.st_ino)
+			return false;
+	}
+	return false;
+}
+
+static void drop_temps(int folder)
+{
+	int copy = is_first_use(folder) ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir)))
+		if (gpubpf_kept_is_temp(d->d_name))
+			gpubpf_kept_drop_temp(folder, d->d_name);
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
+}
+
 int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size)
 {
 	int dir = gpubpf_kept_open(folder, true), fd, err;
-	char temp[96];
+	char temp[GPUBPF_KEPT_TEMP_SIZE];
+	struct stat st;
 
 	if (dir < 0)
 		return dir;
-	if (!faccessat(dir, name, F_OK, 0)) {
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
 		close(dir);
 		return 0;
 	}
-	snprintf(temp, sizeof(temp), ".%.64s.%d", name, (int)getpid());
-	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	err = fd < 0 ? -errno : gpubpf_write_all(fd, data, size);
-	if (fd >= 0)
-		close(fd);
-	if (!err && renameat(dir, temp, dir, name) < 0)
-		err = -errno;
-	if (err)
-		unlinkat(dir, temp, 0);
+	drop_temps(dir);
+	fd = gpubpf_kept_create(dir, temp);
+	err = fd < 0 ? fd : gpubpf_kept_finish_file(dir, fd, temp, name, gpubpf_write_all(fd, data, size));
 	close(dir);
 	return err;
 }
@@ -80,7 +228,7 @@ static int read_all(int fd, size_t max, void **data, size_t *size)
 	char *bytes;
 	size_t got = 0;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
 		return -EPERM;
 	if (st.st_size <= 0 || (uint64_t)st.st_size > max)
 		return -E2BIG;
@@ -107,7 +255,7 @@ int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **dat
 
 	if (dir < 0)
 		return -ENOENT;
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = gpubpf_open_regular(dir, name, O_NOFOLLOW);
 	close(dir);
 	if (fd < 0)
 		return -ENOENT;

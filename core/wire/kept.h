@@ -9,8 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The folder, open; make: it and those above it, where they are missing. -EPERM: it is another's, or open to others. */
+/* Open a folder; make: also make it and the folders above it if they are missing. The user must own each from the cache's
+ * root (.../gpubpf) down, with mode 0700; none may be a link. Above the root links must belong to the user or root, and a
+ * folder is made only inside a folder of either. -EPERM: one of these is not so. */
 int gpubpf_kept_open(const char *folder, bool make);
+
+#define GPUBPF_KEPT_TEMP_SIZE 24
+
+/* Create a temporary file with a new name, and lock it. A descriptor, or -errno. */
+int gpubpf_kept_create(int dir, char name[GPUBPF_KEPT_TEMP_SIZE]);
+/* Close it and give it its name; after err remove it. 0 or -errno. */
+int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name, int err);
+/* A name that gpubpf_kept_create() gives. */
+bool gpubpf_kept_is_temp(const char *name);
+/* Remove such a file if no process writes it any more. */
+bool gpubpf_kept_drop_temp(int dir, const char *name);
 
 /* By a name; what is there already stays. 0 or -errno. */
 int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size);

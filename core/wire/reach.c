@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reach.h"
 
+#include "open_file.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -98,7 +100,7 @@ enum gpubpf_reach gpubpf_reach(const char *path)
 	Elf64_Ehdr elf;
 
 	for (int i = 0; i <= SCRIPTS; i++) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		int fd = gpubpf_open_regular(AT_FDCWD, path, 0);
 		size_t n = fd < 0 ? 0 : read_at(fd, line, sizeof(line) - 1, 0);
 
 		line[n] = 0;

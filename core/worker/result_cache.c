@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/wire/kept.h"
+#include "core/wire/open_file.h"
 #include "core/wire/write_all.h"
 
 #define SUFFIX ".gpubpf"
@@ -60,15 +60,21 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
+/* One result leaves room for others. */
+static uint64_t most_of(uint64_t bound)
+{
+	return bound / 4;
+}
+
 static void *read_checked(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], size_t *size)
 {
 	uint8_t want[SHA256_DIGEST_SIZE], got[SHA256_DIGEST_SIZE];
 	struct stat st;
 	void *data;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
 		return NULL;
-	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > GPUBPF_RESULT_CACHE_BOUND)
+	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > most_of(GPUBPF_RESULT_CACHE_BOUND) + sizeof(want))
 		return NULL;
 	*size = st.st_size - sizeof(want);
 	data = malloc(*size);
@@ -101,15 +107,14 @@ void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_C
 	if (dirfd < 0)
 		return NULL;
 	file_name(key, name);
-	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0) {
-		data = read_checked(fd, key, size);
-		if (data)
-			futimens(fd, NULL); /* recently used */
-		else
-			unlinkat(dirfd, name, 0);
+	fd = gpubpf_open_regular(dirfd, name, O_NOFOLLOW);
+	data = fd >= 0 ? read_checked(fd, key, size) : NULL;
+	if (data)
+		futimens(fd, NULL); /* recently used */
+	else if (fd != -ENOENT)
+		unlinkat(dirfd, name, 0); /* a link, a FIFO, another's or a torn file: it is made anew */
+	if (fd >= 0)
 		close(fd);
-	}
 	close(dirfd);
 	return data;
 }
@@ -136,7 +141,15 @@ static bool ours(const char *name)
 	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_RESULT_CACHE_KEY, SUFFIX);
 }
 
-/* List our files in dir; *total: their bytes. */
+/* Temporary files without a writer are removed; the others count. */
+static bool takes_room(int dir, const char *name, struct stat *st)
+{
+	if (!ours(name) && (!gpubpf_kept_is_temp(name) || gpubpf_kept_drop_temp(dir, name)))
+		return false;
+	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* List our files in dir; *total: bytes of all, temporary files too. */
 static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 {
 	struct entry *entries = NULL;
@@ -147,7 +160,10 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	*n = 0;
 	*total = 0;
 	while ((d = readdir(dir))) {
-		if (!ours(d->d_name) || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!takes_room(dirfd(dir), d->d_name, &st))
+			continue;
+		*total += st.st_size;
+		if (!ours(d->d_name))
 			continue;
 		if (*n == room) {
 			struct entry *grown = realloc(entries, (room = room ? 2 * room : 64) * sizeof(*entries));
@@ -159,7 +175,6 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 		strcpy(entries[*n].name, d->d_name);
 		entries[*n].used = st.st_mtim;
 		entries[*n].size = st.st_size;
-		*total += st.st_size;
 		++*n;
 	}
 	return entries;
@@ -201,47 +216,28 @@ static void evict(int dirfd, uint64_t bound)
 	closedir(dir);
 }
 
-static bool write_file(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size)
+static int write_file(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size)
 {
 	uint8_t sum[SHA256_DIGEST_SIZE];
 
 	digest(key, data, size, sum);
-	return !gpubpf_write_all(fd, sum, sizeof(sum)) && !gpubpf_write_all(fd, data, size);
-}
-
-/* In the folder that was checked, whatever its name means by now. */
-static int open_temp(int dirfd, char *name, size_t size)
-{
-	uint64_t any;
-
-	if (getrandom(&any, sizeof(any), 0) != sizeof(any))
-		return -1;
-	snprintf(name, size, ".tmp.%016llx", (unsigned long long)any);
-	return openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return gpubpf_write_all(fd, sum, sizeof(sum)) < 0 ? -EIO : gpubpf_write_all(fd, data, size);
 }
 
 void gpubpf_result_cache_put(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size,
 			     uint64_t bound)
 {
-	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[48];
+	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[GPUBPF_KEPT_TEMP_SIZE];
 	int fd, dirfd;
 
-	if (size > bound / 4)
+	if (size > most_of(bound))
 		return;
-	mkdir(dir, 0700); /* its parent is the caller's */
-	dirfd = gpubpf_kept_open(dir, false);
+	dirfd = gpubpf_kept_open(dir, true);
 	if (dirfd < 0)
 		return;
 	file_name(key, name);
-	fd = open_temp(dirfd, temp, sizeof(temp));
-	if (fd >= 0) {
-		bool written = write_file(fd, key, data, size);
-
-		close(fd);
-		if (!written || renameat(dirfd, temp, dirfd, name) < 0)
-			unlinkat(dirfd, temp, 0);
-		else if (is_time(size, bound))
-			evict(dirfd, bound);
-	}
+	fd = gpubpf_kept_create(dirfd, temp);
+	if (fd >= 0 && !gpubpf_kept_finish_file(dirfd, fd, temp, name, write_file(fd, key, data, size)) && is_time(size, bound))
+		evict(dirfd, bound);
 	close(dirfd);
 }

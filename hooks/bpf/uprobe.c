@@ -4,6 +4,7 @@
  * first, and which program then: the last place that it named is kept, with the number that its event has (PERF_EVENT_IOC_ID),
  * whatever descriptor it comes by.
  */
+#include "core/wire/open_file.h"
 #include "loader.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static int open_named(uint64_t name)
 
 	if (caller_text(given, name, sizeof(given)) < 0 || caller_path(given, path) < 0)
 		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return gpubpf_open_regular(AT_FDCWD, path, 0);
 }
 
 void uprobe_opened(int event, const struct perf_event_attr *attr)

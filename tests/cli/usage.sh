@@ -100,6 +100,15 @@ run "$GPUBPF" kernel inspect "$T/libcublasLt.so.13"; is 0 "of a closed library";
 run "$GPUBPF" kernel inspect -j "$CODE" "$T/libcublasLt.so.13"; is 0 "as JSON"; prints '"closed": *true' "too"; prints '"arch": *"sm_90"' "with the architecture"
 printf '!<arch>\n/0              ' >"$T/lib.a"
 run "$GPUBPF" kernel inspect "$T/lib.a"; is 1 "of an archive"; says 'ar x' "what to do is told"
+for odd in fifo.bpf.o fifo.bt fifo; do
+	mkfifo "$T/$odd"
+	run timeout 30 "$GPUBPF" run -o "$T/$odd" -- true; is 125 "$odd, a FIFO, as an object"
+done
+run timeout 30 "$GPUBPF" prog verify "$T/fifo.bpf.o"; is 1 "prog verify of a FIFO"; says 'give the path of a .bpf.o file' "what to do"
+run timeout 30 "$GPUBPF" kernel inspect "$T/fifo"; is 1 "kernel inspect of a FIFO"; says 'not a regular file' "why"
+chmod 755 "$T/fifo"
+run timeout 30 "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- "$T/fifo"; is 126 "a FIFO as a program"
+truncate -s 1T "$T/sparse" && { run timeout 30 "$GPUBPF" kernel inspect "$T/sparse"; is 1 "kernel inspect of a sparse file of 1 TiB"; }
 run "$GPUBPF" prog dump --program nope "$OBJ/probe.bpf.o"; is 1 "a program that the object does not have"
 run "$GPUBPF" version --json extra > /dev/full; ok 0 "a full device does not hang it"
 "$GPUBPF" help > /dev/full 2> "$T/err"; rc=$?; is 1 "a full disk"; says 'standard output could not be written: No space left' "is told, with the reason"
