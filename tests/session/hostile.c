@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The session among peers that mean it harm, or that are too many. */
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "fixture.h"
 
@@ -235,6 +237,118 @@ static void test_crowd(void)
 	gpubpf_session__free(s);
 }
 
+/* -- peers of another user -- */
+
+#define STRANGER 65534
+
+/* Connect as that user does who, by some mistake, reaches the socket. */
+static int connect_as(struct agent *a, struct gpubpf_session *s, uid_t uid)
+{
+	int err;
+
+	if (syscall(SYS_setresuid, -1, uid, -1) < 0)
+		return -errno;
+	setfsuid(0);
+	err = agent_connect(a, s);
+	if (syscall(SYS_setresuid, -1, 0, -1) < 0)
+		abort();
+	return err;
+}
+
+static void test_stranger(void)
+{
+	struct gpubpf_session *s;
+	struct agent a;
+	int err;
+
+	if (geteuid()) {
+		skip("a process of another user", "needs root");
+		return;
+	}
+	s = start("/nonexistent");
+	ok(!connect_as(&a, s, STRANGER), "a process of another user connects");
+	err = agent_hello(&a);
+	ok(err == -EPIPE && !s->npeers, "and is turned away (%d)", err);
+	ok(strstr(notes, "of user 65534 was turned away"), "the user is told");
+	close(a.sock);
+	ok(!connect_as(&a, s, 0) && !agent_hello(&a), "one of this user is taken");
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
+/* -- one that takes more than its turn -- */
+
+enum { A_TURN = 64, FLOOD = 150 };
+
+static void test_flood(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct agent flooder, other;
+	struct gpubpf_writer w = {0};
+	int sent = 0, handled, all;
+
+	agent_connect(&flooder, s);
+	agent_hello(&flooder);
+	agent_connect(&other, s);
+	agent_hello(&other);
+	while (sent < FLOOD && !agent_send(&flooder, 999, &(struct gpubpf_writer){0}, NULL, 0))
+		sent++;
+	gpubpf_put_str(&w, "I was served");
+	agent_send(&other, GPUBPF_MSG_NOTE, &w, NULL, 0);
+	handled = all = gpubpf_server_poll(s, 0);
+	ok(sent > A_TURN && handled == A_TURN + 1, "of %d packets a turn takes %d, and one of another process", sent, handled - 1);
+	ok(strstr(notes, "I was served"), "which is served in that turn");
+	for (int i = 0; i < 10; i++)
+		all += gpubpf_server_poll(s, 0);
+	ok(all == sent + 1, "later turns take the others");
+	agent_close(&flooder);
+	agent_close(&other);
+	gpubpf_session__free(s);
+}
+
+/* As many processes as wait at the socket are one turn's at most. */
+static void test_queue(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	int first, second;
+	struct agent *a = calloc(A_TURN + 1, sizeof(*a));
+
+	for (int i = 0; i <= A_TURN; i++)
+		agent_connect(&a[i], s);
+	first = gpubpf_server_poll(s, 0);
+	second = gpubpf_server_poll(s, 0);
+	ok(first == A_TURN && second == 1, "of %d processes a turn takes %d, the next %d", A_TURN + 1, first, second);
+	for (int i = 0; i <= A_TURN; i++)
+		close(a[i].sock);
+	free(a);
+	gpubpf_session__free(s);
+}
+
+static void test_requests(void)
+{
+	struct gpubpf_session *s = start(getenv("GPUBPF_TEST_SLOW_WORKERS"));
+	int image = gpubpf_memfd_image("t", "kernel void k() {}", 18), err;
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	gpubpf_msg_close(&a.packet);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	gpubpf_msg_close(&a.packet);
+	for (int i = 0; i < GPUBPF_MAX_REQUESTS; i++) {
+		agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+		gpubpf_session__poll(s, 0);
+	}
+	ok(s->npeers == 1 && s->peers->nrequests == GPUBPF_MAX_REQUESTS, "%d requests for twins are open", s->peers ?
+	   (int)s->peers->nrequests : 0);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	err = agent_wait(&a, GPUBPF_MSG_PULL, 1000);
+	ok(err == -EPIPE && strstr(notes, "broke the session's protocol"), "one more ends the connection (%d)", err);
+	close(a.sock);
+	close(image);
+	gpubpf_session__free(s);
+}
+
 /* No descriptor more than there are now; 0: as before. */
 static void limit_files(bool on)
 {
@@ -314,6 +428,10 @@ int main(int argc, char **argv)
 		return 1;
 	test_hostile();
 	test_crowd();
+	test_stranger();
+	test_flood();
+	test_queue();
+	test_requests();
 	test_files();
 	test_table();
 	rmdir(dir);

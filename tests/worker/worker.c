@@ -502,6 +502,9 @@ static void test_codec(void)
 		prefixes += !gpubpf_job_request_decode(w.data, n, &pool, &got);
 	}
 	ok(prefixes == 0, "no prefix of it is a job");
+	gpubpf_pool_finish(&pool);
+	gpubpf_put_u8(&w, 0);
+	ok(gpubpf_job_request_decode(w.data, w.size--, &pool, &got) == -EBADMSG, "nor is it with a byte more");
 	for (size_t i = 0; i < w.size; i++)
 		for (int bit = 0; bit < 8; bit += 7) {
 			w.data[i] ^= 1 << bit;

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which launches the launch path probes, and as what it counts each. */
+#include <stdatomic.h>
+
+/* Threads meet before they add, as the slowest order of a race has it. */
+static void meet(void);
+#undef atomic_fetch_add_explicit
+#define atomic_fetch_add_explicit(object, value, order) (meet(), __atomic_fetch_add(object, value, order))
+
+#include "hooks/launch.c"
+
+#include "tests/tap.h"
+
+#define THREADS 3
+
+static struct gpubpf_kernel_table table;
+static struct gpubpf_kernel_entry entry;
+static uint64_t first;           /* --first */
+static uint32_t generation = 1;  /* of the process: a fork makes another */
+static bool wants = true;        /* the plan names the kernel */
+static unsigned refusals;
+
+/* -- what the launch path calls -- */
+
+uint64_t gpubpf_session_first(void)
+{
+	return first;
+}
+
+uint32_t gpubpf_session_generation(void)
+{
+	return generation;
+}
+
+uint64_t gpubpf_session_sample(void)
+{
+	return 1;
+}
+
+bool gpubpf_session_enabled(void)
+{
+	return true;
+}
+
+void gpubpf_session_rejoin(void)
+{
+}
+
+struct gpubpf_kernel_table *gpubpf_session_kernel_table(void)
+{
+	return &table;
+}
+
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device)
+{
+	return &entry;
+}
+
+void gpubpf_kernel_table_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *e, enum gpubpf_kernel_state state, const char *reason)
+{
+	snprintf(e->shared->reason, sizeof(e->shared->reason), "%s", reason);
+}
+
+bool gpubpf_plan_wants(const char *name)
+{
+	return wants;
+}
+
+bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
+{
+	return false;
+}
+
+void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
+{
+}
+
+uint64_t gpubpf_now_ns(void)
+{
+	return 1;
+}
+
+void gpubpf_hook_note(const char *fmt, ...)
+{
+	refusals++;
+}
+
+void gpubpf_hold_enter(struct gpubpf_hook_device *device)
+{
+}
+
+uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth)
+{
+	return 0;
+}
+
+uint64_t gpubpf_stack_word(uint32_t stack)
+{
+	return 0;
+}
+
+void gpubpf_drain_wake(struct gpubpf_hook_device *device)
+{
+}
+
+void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device)
+{
+}
+
+void gpubpf_hook_completed(struct gpubpf_hook_device *device)
+{
+}
+
+/* -- a kernel with a twin, on a device that works on host memory -- */
+
+static const struct gpubpf_device_ops device_ops = { .backend = "test" };
+static const struct gpubpf_hook_ops ops = { .backend = "test", .device = &device_ops };
+static struct gpubpf_hook_device device;
+static struct gpubpf_hook_program program = { .ops = &ops };
+static struct gpubpf_hook_kernel *kernel;
+static struct gpubpf_hook_choice choice;
+static struct gpubpf_hook_binding *binding;
+static int twin_error, original_error;
+static unsigned twins, originals;
+
+static void begin(void)
+{
+	free(binding);
+	free(kernel);
+	memset(&table, 0, sizeof(table));
+	memset(&entry, 0, sizeof(entry));
+	entry.shared = &table.kernel[0];
+	kernel = calloc(1, sizeof(*kernel) + 2);
+	strcpy(kernel->whole, "k");
+	kernel->program = &program;
+	binding = calloc(1, sizeof(*binding) + sizeof(*binding->links));
+	binding->twin = &twins;
+	choice = (struct gpubpf_hook_choice){ .kernel = kernel, .device = &device, .entry = &entry };
+	atomic_store(&choice.binding, binding);
+	atomic_store(&kernel->choices, &choice);
+	device.shared = true;
+	device.generation = kernel->generation = generation = 1;
+	first = 0;
+	twin_error = original_error = 0;
+	twins = originals = refusals = 0;
+	wants = true;
+}
+
+static int run_twin(const void *call, struct gpubpf_hook_launch *launch)
+{
+	twins++;
+	return twin_error;
+}
+
+static int run_original(const void *call)
+{
+	originals++;
+	return original_error;
+}
+
+static int launch_once(void)
+{
+	struct gpubpf_hook_launch l = { .kernel = kernel, .device = &device, .dim = 1, .grid = { 64, 1, 1 }, .block = { 64, 1, 1 } };
+
+	return gpubpf_hook_launch_run(&l, run_twin, run_original, NULL);
+}
+
+static bool counted(uint64_t launches, uint64_t probed, uint64_t missed)
+{
+	const struct gpubpf_kernel_row *k = entry.shared;
+	bool is = k->launches == launches && k->probed == probed && k->missed == missed;
+
+	if (!is)
+		note("%llu launches, %llu probed, %llu missed", (unsigned long long)k->launches, (unsigned long long)k->probed,
+		     (unsigned long long)k->missed);
+	return is;
+}
+
+static void test_outcomes(void)
+{
+	begin();
+	ok(!launch_once() && twins == 1 && !originals && counted(1, 1, 0), "a twin that runs is a probed launch");
+	twin_error = -5;
+	ok(!launch_once() && originals == 1 && counted(2, 1, 1) && refusals == 1, "one that the runtime refuses is a missed launch, and "
+	   "the original runs");
+	original_error = -7;
+	ok(launch_once() == -7 && counted(2, 1, 1), "if the original fails, too, nothing was launched");
+	begin();
+	atomic_store(&choice.binding, NULL);
+	ok(!launch_once() && !twins && originals == 1 && counted(1, 0, 0), "a kernel without a twin is launched, not missed");
+	begin();
+	original_error = -7;
+	twin_error = -5;
+	ok(launch_once() == -7 && counted(0, 0, 0), "a launch that fails counts nowhere");
+}
+
+static void test_first(void)
+{
+	begin();
+	first = 3;
+	for (int i = 0; i < 5; i++)
+		launch_once();
+	ok(twins == 3 && originals == 2 && counted(5, 3, 0), "--first 3 probes three of five launches");
+}
+
+/* -- threads at the last launch of --first -- */
+
+static atomic_int here, taken;
+static _Thread_local bool meets;
+
+static void meet(void)
+{
+	if (!meets)
+		return;
+	meets = false;
+	atomic_fetch_add(&here, 1);
+	for (int i = 0; i < 5000 && atomic_load(&here) < THREADS; i++) /* a thread that has looked elsewhere never comes */
+		usleep(1000);
+}
+
+static void *take(void *arg)
+{
+	meets = true;
+	atomic_fetch_add(&taken, take_first(&entry));
+	return NULL;
+}
+
+static void test_racing_first(uint64_t before)
+{
+	pthread_t thread[THREADS];
+
+	begin();
+	first = before + 1;
+	atomic_store(&entry.taken, before);
+	atomic_store(&here, 0);
+	atomic_store(&taken, 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, take, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	ok(taken == 1, "of %d threads at the last launch of --first %llu one is probed: %d", THREADS, (unsigned long long)first,
+	   (int)taken);
+}
+
+static void test_inherited(void)
+{
+	static const struct {
+		const char *what;
+		uint32_t kernel, device;
+		bool inherited;
+	} cases[] = {
+		{ "a kernel and a device of the parent", 1, 1, true }, { "a kernel of the parent", 1, 2, true },
+		{ "a device of the parent", 2, 1, true }, { "a kernel and a device of the child", 2, 2, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool original = cases[i].inherited;
+
+		begin();
+		generation = 2;
+		kernel->generation = cases[i].kernel;
+		device.generation = cases[i].device;
+		ok(!launch_once() && originals == original && twins == !original && counted(1, !original, original),
+		   "after a fork %s: %s", cases[i].what, original ? "the original runs and is missed" : "the twin runs");
+		ok(!original || strstr(entry.shared->reason, "before the fork"), "the reason says so");
+	}
+	begin();
+	generation = 2;
+	wants = false;
+	ok(!launch_once() && counted(1, 0, 0), "a kernel of the parent that no plan names is not missed");
+}
+
+int main(void)
+{
+	test_outcomes();
+	test_first();
+	test_racing_first(0);
+	test_racing_first(6);
+	test_inherited();
+	free(binding);
+	free(kernel);
+	return done();
+}

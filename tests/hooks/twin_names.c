@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels of a program, and which links, a request for twins names. */
+#include "hooks/twin_set.c"
+
+#include "tests/tap.h"
+
+struct guarded {
+	char name[GPUBPF_WHOLE_NAME_SIZE];
+	char after;
+};
+
+static char *name_of(size_t size, char of)
+{
+	char *name = calloc(1, size + 1);
+
+	memset(name, of, size);
+	return name;
+}
+
+static void test_length(size_t size, bool fits)
+{
+	char *name = name_of(size, 'x'), list[2 * GPUBPF_WHOLE_NAME_SIZE + 16];
+	struct guarded g = { .after = 'G' };
+	const char *at;
+
+	snprintf(list, sizeof(list), "a;%s;b", name);
+	at = next_name(list, g.name);
+	ok(at && !strcmp(g.name, "a"), "the name before one of %zu characters", size);
+	if (fits) {
+		at = next_name(at, g.name);
+		ok(at && !strcmp(g.name, name), "one of %zu characters is taken", size);
+	}
+	at = at ? next_name(at, g.name) : NULL;
+	ok(at && !strcmp(g.name, "b") && g.after == 'G', "the name after it, and nothing after the array");
+	ok(at && !next_name(at, g.name), "and no more");
+	free(name);
+}
+
+static void test_lists(void)
+{
+	char name[GPUBPF_WHOLE_NAME_SIZE];
+	struct gpubpf_writer w = {0};
+	struct gpubpf_reader r;
+
+	ok(!next_name("", name) && !next_name(";;", name), "no names");
+	put_names(";a;;b;", &w);
+	gpubpf_reader_init(&r, w.data, w.size);
+	ok(gpubpf_get_u32(&r) == 2, "two names between semicolons");
+	gpubpf_get_str(&r, name, sizeof(name));
+	ok(!strcmp(name, "a"), "the first");
+	gpubpf_get_str(&r, name, sizeof(name));
+	ok(!strcmp(name, "b") && gpubpf_reader_done(&r), "the second");
+	gpubpf_writer_finish(&w);
+}
+
+static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *entries)
+{
+	struct gpubpf_plan *plan = calloc(1, sizeof(*plan) + n * sizeof(*entries));
+
+	plan->n = n;
+	memcpy(plan->entry, entries, n * sizeof(*entries));
+	return plan;
+}
+
+static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n, const uint32_t *links)
+{
+	struct part part;
+	bool is;
+
+	if (part_of(plan, kernels, &part) < 0)
+		return false;
+	is = !strcmp(part.wanted, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
+	if (!is)
+		note("%u links, for %s", part.nlinks, part.wanted);
+	free(part.links);
+	free(part.wanted);
+	return is;
+}
+
+#define LINKS(...) sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (const uint32_t[]){ __VA_ARGS__ }
+
+static void test_links(void)
+{
+	static const struct gpubpf_plan_entry entries[] = {
+		{ .link = 7, .pattern = "b" }, { .link = 3, .pattern = "a" }, { .link = 5, .pattern = "none" },
+		{ .link = 0, .pattern = "a*" }, { .link = 9, .pattern = "c" },
+	};
+	struct gpubpf_plan *plan = plan_of(5, entries);
+
+	ok(is_part(plan, "a;x", "a", LINKS(3, 0)), "links that match the kernels, and no others");
+	ok(is_part(plan, "x;y", "", 0, NULL), "none, if none matches");
+	ok(is_part(plan, "a;b;x", "a;b", LINKS(7, 3, 0)), "in the order of the plan, whatever that of the kernels");
+	ok(is_part(plan, "b;a", "b;a", LINKS(7, 3, 0)), "the other way around");
+	ok(is_part(plan, "a;ab;abc", "a;ab;abc", LINKS(3, 0)), "each once");
+	ok(is_part(plan, "c", "c", LINKS(9)), "the last");
+	ok(is_part(plan, "b", "b", LINKS(7)), "the first");
+	free(plan);
+}
+
+static void test_same_set(void)
+{
+	uint32_t links[] = { 7, 3 }, turned[] = { 3, 7 };
+	struct gpubpf_twin_set set = { .links = links, .nlinks = 2, .registers = 8 };
+
+	ok(is_for(&set, NULL, 8, links, 2), "a set of twins is for its links");
+	ok(!is_for(&set, NULL, 8, turned, 2), "not for them in another order");
+	ok(!is_for(&set, NULL, 8, links, 1), "nor for fewer");
+	ok(!is_for(&set, NULL, 9, links, 2), "nor for more registers");
+	ok(!is_for(&set, (void *)links, 8, links, 2), "nor on another device");
+}
+
+int main(void)
+{
+	test_lists();
+	test_length(GPUBPF_WHOLE_NAME_SIZE - 1, true);
+	test_length(GPUBPF_WHOLE_NAME_SIZE, false);
+	test_length(GPUBPF_WHOLE_NAME_SIZE + 1, false);
+	test_links();
+	test_same_set();
+	return done();
+}
