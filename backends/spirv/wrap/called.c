@@ -10,7 +10,7 @@ void gpubpf_called_head(const struct gpubpf_weave *w, uint32_t function, FILE *o
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[function];
 
-	fprintf(out, "static %s ", f->result_type ? f->result_type : "void");
+	fprintf(out, "GPUBPF_STATIC %s ", f->result_type ? f->result_type : "void");
 	gpubpf_weave_name(w, function, out);
 	fprintf(out, "(__private struct gpubpf_at *gpubpf_from");
 	for (uint32_t i = 0; i < f->signature->info.nparams; i++)

@@ -276,6 +276,7 @@ static void put_typedef(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 
 /* -- functions that fill the words -- */
 
+/* OpenCL C before 1.2 has no static functions (OpenCL C 1.1, 6.8 g). */
 void gpubpf_weave_type(FILE *out)
 {
 	uint32_t words = 1;
@@ -283,6 +284,7 @@ void gpubpf_weave_type(FILE *out)
 	for (uint32_t i = 0; i < GPUBPF_NSITES; i++)
 		words = ctx_words(i) > words ? ctx_words(i) : words;
 	fprintf(out, "#ifndef GPUBPF_AT_DECLARED\n#define GPUBPF_AT_DECLARED\n"
+		     "#if __OPENCL_C_VERSION__ < 120\n#define GPUBPF_STATIC\n#else\n#define GPUBPF_STATIC static\n#endif\n"
 		     "struct gpubpf_at { struct gpubpf_env env; ulong word[%u]; };\n#endif\n", words);
 }
 
@@ -304,7 +306,7 @@ static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf
 
 	if (!place)
 		return;
-	fprintf(out, "static void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when), w->twin,
+	fprintf(out, "GPUBPF_STATIC void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when), w->twin,
 		w->function, event);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->part[i].type) {
@@ -675,7 +677,7 @@ void gpubpf_weave_head(const struct gpubpf_weave *w, uint32_t function, FILE *ou
 	const char *text = w->source->text;
 
 	if (f->kernel)
-		fprintf(out, "static void ");
+		fprintf(out, "GPUBPF_STATIC void ");
 	else
 		fwrite(text + f->start, 1, f->name_at - f->start, out);
 	gpubpf_weave_copy_name(w, function, out);

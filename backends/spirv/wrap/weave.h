@@ -40,7 +40,7 @@ struct gpubpf_weave {
 	const struct cl_called *called; /* likewise: it has one that is called instead of it, or of its copy */
 };
 
-/* The type of the environment with its words, each source once. */
+/* The type of the environment with its words, and the storage class of functions: each source once. */
 void gpubpf_weave_type(FILE *out);
 /* Declarations of the copies that the function calls, and the functions that fill the words. */
 void gpubpf_weave_helpers(const struct gpubpf_weave *w, FILE *out);
