@@ -5,7 +5,7 @@
  * where uses begin. Arguments come first, then the definition with them in it, as the preprocessor does it (OpenCL C 6.10, C99
  * 6.10.3); macros that the definition has in it are left to the next reading, and so is a use with such arguments. One whose text might mean something else so
  * is left as it is, and its place refused as before: of macros with # or ##, with "...", that lead back to themselves or are
- * not of the source itself, of what a line's number is in, and with arguments of which a macro makes several.
+ * not of the source itself, of what a place's number is in (__LINE__, __COUNTER__), and with arguments of which a macro makes several.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ struct expanding {
 	struct reader *r;
 	const char *text;
 	uint32_t looks, depth, replaced;
+	bool several_lines;      /* the use that is being replaced stands in several lines */
 };
 
 struct part {
@@ -29,6 +30,29 @@ struct part {
 static bool expand_use(struct expanding *x, struct span *s, FILE *out);
 
 /* -- definitions -- */
+
+/* Is it one of the list, which ends with NULL? */
+static bool is_one_of(const char *const *names, const char *name, size_t n)
+{
+	while (*names && (strlen(*names) != n || memcmp(*names, name, n)))
+		names++;
+	return *names;
+}
+
+static const char *const line_names[] = { "__LINE__", "__builtin_LINE", NULL };
+static const char *const moving_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
+
+/* Does a predefined name in an argument get another value in the replaced text? In one line, lines stay. */
+static bool changes(const struct expanding *x, const char *name, size_t n)
+{
+	return is_one_of(moving_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
+}
+
+/* In a definition: does its value depend on its place in the text? */
+static bool depends_on_place(const char *name)
+{
+	return is_one_of(moving_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
+}
 
 static bool is_of_source(const struct expanding *x, CXCursor definition)
 {
@@ -54,7 +78,7 @@ static bool leads_to(struct expanding *x, const struct cl_body *b, const char *n
 	bool found = ++x->looks > MOST_LOOKS || ++x->depth > DEEPEST;
 
 	for (unsigned i = 1; i < b->n && !found; i++) {
-		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || !strcmp(b->token[i], "__LINE__");
+		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || depends_on_place(b->token[i]);
 		if (found || i < b->first || !is_word(b, i))
 			continue;
 		found = !strcmp(b->token[i], name);
@@ -207,13 +231,13 @@ static char *argument_text(struct expanding *x, const struct part *argument)
 		struct span *s = use_at(x, at, argument->end);
 
 		if (!s) {
-			good = x->text[at] != '#';
+			good = x->text[at] != '#' && !changes(x, x->text + at, name_end(x->text, at) - at);
 			put_plain(x->text, &at, argument->end, out);
 			continue;
 		}
 		if (is_of_source(x, clang_getCursorReferenced(s->cursor)))
 			good = expand_use(x, s, out);
-		else if (clang_Cursor_isMacroBuiltin(clang_getCursorReferenced(s->cursor)))
+		else if (changes(x, x->text + at, name_end(x->text, at) - at))
 			good = false;
 		else
 			while (at < s->end)
@@ -354,8 +378,10 @@ static bool put_use(struct expanding *x, struct span *s, FILE *to)
 	size_t size;
 	uint32_t before = x->replaced;
 	FILE *out = open_memstream(&made, &size);
-	bool good = out && expand_use(x, s, out);
+	bool good = out;
 
+	x->several_lines = memchr(x->text + s->start, '\n', s->end - s->start);
+	good = good && expand_use(x, s, out);
 	if (!out || fclose(out))
 		good = false;
 	if (good)
