@@ -145,6 +145,18 @@ struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, in
 
 /* -- memory -- */
 
+/* A pointer, or what libclang shows as an array: an array, or a parameter that is written as one. */
+static bool leads_to_memory(CXCursor c)
+{
+	return kind_of(c) == CXType_Pointer || is_array(c);
+}
+
+/* Parameters are private, whatever they are written as. */
+static bool is_parameter(CXCursor c)
+{
+	return clang_getCursorKind(clang_getCursorReferenced(c)) == CXCursor_ParmDecl;
+}
+
 /* Does an lvalue lie in memory, as far as the source says: behind an address, or in a variable that is not private? */
 static bool is_memory(CXCursor c)
 {
@@ -152,14 +164,14 @@ static bool is_memory(CXCursor c)
 
 	switch (clang_getCursorKind(c)) {
 	case CXCursor_DeclRefExpr:
-		return clread_spaces(type_of(c)) & ~GPUBPF_IN(LOCAL) && kind_of(c) != CXType_OCLSampler;
+		return clread_spaces(type_of(c)) & ~GPUBPF_IN(LOCAL) && kind_of(c) != CXType_OCLSampler && !is_parameter(c);
 	case CXCursor_ArraySubscriptExpr:
 		return true;
 	case CXCursor_UnaryOperator:
 		return clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_Deref;
 	case CXCursor_MemberRefExpr:
 		base = clread_only_child(c);
-		return kind_of(base) == CXType_Pointer || is_memory(base);
+		return leads_to_memory(base) || is_memory(base);
 	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
 		base = clread_only_child(c);
 		return !clang_Cursor_isNull(base) && is_memory(base);
@@ -354,7 +366,7 @@ static void walk_inside(struct walk *w, const struct node *n)
 {
 	CXCursor base = clread_only_child(n->cursor);
 
-	if (clang_getCursorKind(n->cursor) == CXCursor_MemberRefExpr && kind_of(base) != CXType_Pointer)
+	if (clang_getCursorKind(n->cursor) == CXCursor_MemberRefExpr && !leads_to_memory(base))
 		clread_walk(w, base, n, is_memory(base) ? ADDRESS : VALUE);
 	else
 		walk_children(w, n, VALUE);

@@ -9,7 +9,7 @@
 static uint32_t pointed_spaces(CXCursor c)
 {
 	CXType type = clang_getCanonicalType(clang_getCursorType(c));
-	uint32_t spaces = 0;
+	uint32_t spaces = clread_is_array(type) ? clread_spaces(type) : 0;
 
 	while (type.kind == CXType_Pointer && clread_spaces(clang_getPointeeType(type))) {
 		spaces = clread_spaces(clang_getPointeeType(type));
@@ -23,13 +23,24 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
 	struct cl_argument arg = { .image = strstr(clread_text(w->r, clang_getTypeSpelling(canonical)), "image") };
-	CXType of = canonical.kind == CXType_Pointer ? clang_getPointeeType(canonical) : type;
+	CXType of = canonical.kind == CXType_Pointer ? clang_getPointeeType(canonical) :
+		    clread_is_array(canonical) ? clang_getArrayElementType(canonical) : type;
 	struct cl_access a = clread_access_of(of, GPUBPF_LOAD, CLREAD_NONE);
 
 	arg.spaces = pointed_spaces(c);
 	arg.bytes = a.bytes;
 	arg.count = a.count;
 	return arg;
+}
+
+/* The type of a variable that keeps it: a parameter that is written as an array is a pointer. */
+static const char *kept_type(struct walk *w, CXCursor c)
+{
+	CXType type = clang_getCursorType(c);
+	bool array = clread_is_array(clang_getCanonicalType(type));
+	const char *name = array ? clread_array_pointer(w->r, type) : clread_type_name(w->r, type);
+
+	return strstr(name, "(*)") ? "" : name;
 }
 
 /* An access is about it. */
@@ -76,7 +87,7 @@ static void add_builtin(struct walk *w, const struct node *n, const char *name)
 		CXCursor c = clang_Cursor_getArgument(n->cursor, i);
 		struct node part = clread_node_of(w, c, n, VALUE);
 
-		clread_add_part(e, &part.range, is_kept(e, i, nargs) ? clread_type_name(w->r, clang_getCursorType(c)) : NULL);
+		clread_add_part(e, &part.range, is_kept(e, i, nargs) ? kept_type(w, c) : NULL);
 	}
 	if (clang_getCanonicalType(clang_getCursorType(n->cursor)).kind == CXType_OCLEvent)
 		clread_set_type(e, "event_t");

@@ -81,24 +81,18 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	return text;
 }
 
-/* int p[4] is a pointer, which libclang shows as it is written. */
-static bool read_array(struct reader *r, CXType canonical, struct gpubpf_cl_kernel *k, int i)
+/* A parameter int p[4] is a pointer, which libclang shows as an array. */
+static bool read_array(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k, int i)
 {
-	CXType of = clang_getArrayElementType(canonical);
 	struct gpubpf_param *p = &k->info.params[i];
-	const char *name;
-	char *text;
 
-	if (canonical.kind != CXType_ConstantArray && canonical.kind != CXType_IncompleteArray)
+	if (!clread_is_array(canonical))
 		return false;
-	name = clread_type_name(r, of);
-	text = gpubpf_pool_alloc(r->pool, strlen(name) + sizeof("const  *"), 1);
-	if (text)
-		sprintf(text, "%s%s *", clang_isConstQualifiedType(of) || clang_isConstQualifiedType(canonical) ? "const " : "", name);
-	k->type[i] = k->bare[i] = text ? text : "";
-	if (!*name && !k->info.reason[0])
-		snprintf(k->info.reason, sizeof(k->info.reason), "it takes an array of what has no name by itself");
-	p->kind = GPUBPF_PARAM_POINTER;
+	k->type[i] = k->bare[i] = clread_array_pointer(r, type);
+	if (!*k->type[i] && !k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason),
+			 "parameter %d is an array of a type without a name at file scope; name the type by a typedef there", i + 1);
+	p->kind = clang_getAddressSpace(type) == CLANG_AS_LOCAL ? GPUBPF_PARAM_LOCAL : GPUBPF_PARAM_POINTER;
 	p->size = p->align = sizeof(uint64_t);
 	return true;
 }
@@ -109,7 +103,7 @@ static void read_param(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k,
 	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
 	long long size = clang_Type_getSizeOf(type), align = clang_Type_getAlignOf(type);
 
-	if (!read_array(r, canonical, k, i)) {
+	if (!read_array(r, type, canonical, k, i)) {
 		k->type[i] = type_text(r, type, canonical, k);
 		k->bare[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
 		p->kind = kind_of(canonical);

@@ -100,6 +100,9 @@ const char *clread_expanded(struct reader *r);
  * points to, if `pointer`: of a pointer to it. */
 const char *clread_type_name(struct reader *r, CXType type);
 const char *clread_pointer_name(struct reader *r, CXType type);
+/* clread_array_pointer(): the pointer type of a parameter that is written as an array; "": its elements have no name. */
+bool clread_is_array(CXType canonical);
+const char *clread_array_pointer(struct reader *r, CXType type);
 /* Memory that a type lies in, GPUBPF_IN; 0: it does not say. Elements: of a vector, else 1. */
 uint32_t clread_spaces(CXType type);
 uint32_t clread_elements(CXType type);

@@ -135,6 +135,43 @@ const char *clread_pointer_name(struct reader *r, CXType type)
 	return joined(r, name, " *", "");
 }
 
+bool clread_is_array(CXType canonical)
+{
+	return canonical.kind == CXType_ConstantArray || canonical.kind == CXType_IncompleteArray;
+}
+
+/* libclang gives the elements of an array without its qualifiers, which are theirs. */
+static const char *qualified(struct reader *r, CXType array, CXType element)
+{
+	const char *name = clread_type_name(r, element);
+	size_t i = space_of(array);
+
+	if (!*name || i == NSPACES)
+		return "";
+	name = joined(r, name, " ", address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name);
+	if (clang_isConstQualifiedType(array) || clang_isConstQualifiedType(element))
+		name = joined(r, name, " const", "");
+	if (clang_isVolatileQualifiedType(array) || clang_isVolatileQualifiedType(element))
+		name = joined(r, name, " volatile", "");
+	return name;
+}
+
+const char *clread_array_pointer(struct reader *r, CXType type)
+{
+	CXType array = clang_getCanonicalType(type), element = clang_getArrayElementType(array);
+	const char *name, *lengths = "";
+	char length[32];
+
+	while (clread_is_array(clang_getCanonicalType(element))) {
+		element = clang_getCanonicalType(element);
+		snprintf(length, sizeof(length), "[%lld]", clang_getArraySize(element));
+		lengths = joined(r, lengths, length, "");
+		element = clang_getArrayElementType(element);
+	}
+	name = qualified(r, array, element);
+	return !*name ? "" : *lengths ? joined(r, name, " (*)", lengths) : joined(r, name, " *", "");
+}
+
 const char *clread_type_name(struct reader *r, CXType type)
 {
 	CXType canonical = clang_getCanonicalType(type);
