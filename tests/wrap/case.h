@@ -25,7 +25,7 @@
 
 #include "core/wire/pool.h"
 
-enum { MAX_LINES = 64, MAX_ARGS = 48 };
+enum { MAX_LINES = 128, MAX_ARGS = 48 };
 
 struct case_run {
 	char kernel[128];

@@ -1,18 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can a kernel's body be read twice? What a #define or an #include in it leaves behind, the second reading would find:
- * it could be another text. The tokens are those of the source, in branches that the preprocessor skips too.
+ * Does code mean the same when the compiler reads it once more? A #define or an #include leaves something behind, __COUNTER__
+ * counts on, and a probed copy has other columns. The check reads all tokens of the source, also in branches that the
+ * preprocessor skips. It follows the macros that they name, through other macros.
  */
 #include <string.h>
 
 #include "reader.h"
 
-static bool one_of(const char *word, const char *const *words)
+/* names whose value depends on their place in the text; `part`: bytes of the shortest beginning or end that ## may complete */
+static const struct {
+	const char *name;
+	size_t part;
+} words[] = {
+	[CLREAD_WORD_COUNTER] = { "__COUNTER__", 5 },
+	[CLREAD_WORD_COLUMN] = { "__builtin_COLUMN", 11 },
+	[CLREAD_WORD_PLACE] = { "__builtin_source_location", 16 },
+	[CLREAD_WORD_PRETTY] = { "__PRETTY_FUNCTION__", 5 },
+};
+
+#define NWORDS (sizeof(words) / sizeof(*words))
+
+static const char read_twice[] = "code with directives that must not be read twice (#define, #include)";
+static const char counts[] = "code with __COUNTER__, whose numbers change where it is read twice";
+static const char columns[] = "code with its own column (__builtin_COLUMN), which probes change";
+static const char is_defined[] = "a directive that looks for __func__ or the like, which a copy defines";
+
+static bool one_of(const char *word, const char *const *list)
 {
-	while (*words && strcmp(*words, word))
-		words++;
-	return *words;
+	while (*list && strcmp(*list, word))
+		list++;
+	return *list;
 }
+
+/* -- words in macros -- */
+
+static bool is_part(const char *token, const char *name, size_t shortest)
+{
+	size_t n = strlen(token), all = strlen(name);
+
+	return n >= shortest && n < all && (!strncmp(token, name, n) || !strcmp(token, name + all - n));
+}
+
+static uint32_t words_of_token(const char *token)
+{
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < NWORDS; i++)
+		if (!strcmp(token, words[i].name) || is_part(token, words[i].name, words[i].part))
+			mask |= 1u << i;
+	return mask;
+}
+
+/* The words of a macro's expansion, known so far. */
+static uint32_t words_of_macro(const struct reader *r, const char *name)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < r->ntelling; i++)
+		if (!strcmp(r->unit->macro[r->telling[i].macro], name))
+			mask |= r->telling[i].words;
+	return mask;
+}
+
+/* Collect the words of a definition; true: they were not known before. */
+static bool read_definition(struct reader *r, uint32_t macro, const struct cl_body *b)
+{
+	uint32_t mask = 0, i = 0;
+	struct telling *t;
+
+	for (unsigned k = b->first; k < b->n; k++)
+		if (b->kind[k] == CXToken_Identifier || b->kind[k] == CXToken_Keyword)
+			mask |= words_of_token(b->token[k]) | words_of_macro(r, b->token[k]);
+	while (i < r->ntelling && r->telling[i].macro != macro)
+		i++;
+	if (!mask || (i < r->ntelling && r->telling[i].words == mask))
+		return false;
+	t = i < r->ntelling ? &r->telling[i] : APPEND(r, r->telling, r->ntelling);
+	if (t)
+		*t = (struct telling){ macro, mask };
+	return t;
+}
+
+static void read_macros(struct reader *r)
+{
+	struct cl_body *body = gpubpf_pool_alloc(r->pool, r->ndefinitions, sizeof(*body));
+	bool more = body;
+
+	for (uint32_t i = 0; more && i < r->ndefinitions; i++)
+		more = clread_body(r, r->definition[i], &body[i]);
+	if (r->ndefinitions && !more)
+		r->failed = true;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < r->ndefinitions; i++)
+			more |= read_definition(r, i, &body[i]);
+	}
+	r->told = true;
+}
+
+/* -- directives -- */
 
 /* the directive that begins with the '#' before token `i` */
 static bool leaves_nothing(char *const *token, unsigned i, unsigned n)
@@ -26,6 +113,19 @@ static bool leaves_nothing(char *const *token, unsigned i, unsigned n)
 	return i < n && one_of(token[i], harmless);
 }
 
+/* Does a directive depend on whether a copy's own macro is defined? */
+static bool looks_for_name(char *const *token, unsigned i, unsigned n)
+{
+	static const char *const looks[] = { "ifdef", "ifndef", "elifdef", "elifndef", "defined", NULL };
+
+	if (!one_of(token[i], looks))
+		return false;
+	i += i + 1 < n && !strcmp(token[i + 1], "(") ? 2 : 1;
+	return i < n && one_of(token[i], clread_own_names);
+}
+
+/* -- code -- */
+
 static char **spellings(struct reader *r, CXToken *tokens, unsigned n)
 {
 	char **token = gpubpf_pool_alloc(r->pool, n + 1, sizeof(*token));
@@ -35,25 +135,37 @@ static char **spellings(struct reader *r, CXToken *tokens, unsigned n)
 	return token;
 }
 
-bool clread_repeats(struct reader *r, CXSourceRange body)
+static const char *why_not(struct reader *r, CXToken *tokens, char *const *token, unsigned n, uint32_t *mask)
 {
-	CXToken *tokens = NULL;
-	bool repeats = true;
-	unsigned n = 0;
-	char **token;
+	const char *why = token ? NULL : read_twice;
 
-	clang_tokenize(r->tu, body, &tokens, &n);
-	token = spellings(r, tokens, n);
-	for (unsigned i = 0; i < n && repeats; i++) {
+	for (unsigned i = 0; i < n && !why; i++) {
 		CXTokenKind kind = clang_getTokenKind(tokens[i]);
 
-		if (!token)
-			repeats = false;
-		else if (kind == CXToken_Punctuation && (!strcmp(token[i], "#") || !strcmp(token[i], "%:")))
-			repeats = leaves_nothing(token, i + 1, n);
-		else if (kind == CXToken_Identifier)
-			repeats = strcmp(token[i], "__COUNTER__");
+		if (kind == CXToken_Punctuation && (!strcmp(token[i], "#") || !strcmp(token[i], "%:")))
+			why = leaves_nothing(token, i + 1, n) ? NULL : read_twice;
+		else if (kind != CXToken_Literal && looks_for_name(token, i, n))
+			why = is_defined;
+		else if (kind == CXToken_Identifier || kind == CXToken_Keyword)
+			*mask |= words_of_token(token[i]) | words_of_macro(r, token[i]);
 	}
+	return why;
+}
+
+const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask)
+{
+	CXToken *tokens = NULL;
+	const char *why;
+	unsigned n = 0;
+
+	if (!r->told)
+		read_macros(r);
+	clang_tokenize(r->tu, code, &tokens, &n);
+	why = why_not(r, tokens, spellings(r, tokens, n), n, mask);
 	clang_disposeTokens(r->tu, tokens, n);
-	return repeats;
+	if (!why && *mask >> CLREAD_WORD_COUNTER & 1)
+		why = counts;
+	if (!why && moved && *mask & (1u << CLREAD_WORD_COLUMN | 1u << CLREAD_WORD_PLACE))
+		why = columns;
+	return why;
 }

@@ -126,6 +126,7 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 
 	if (clang_getCursorKind(c) == CXCursor_CallExpr)
 		add_call(r, c);
+	clread_made(r, c, r->current);
 	if (clang_getCursorKind(c) == CXCursor_VarDecl) {
 		clread_variable(r, c);
 		if (clang_getAddressSpace(element_type(c)) == CLANG_AS_LOCAL)

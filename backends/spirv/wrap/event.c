@@ -688,7 +688,7 @@ void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_functio
 	struct children children;
 
 	if (!f->end)
-		w.unseen = "code that a macro or a header makes";
+		w.unseen = f->why;
 	clread_children_of(&w, function, &children);
 	for (uint32_t i = 0; i < children.n; i++)
 		if (clang_getCursorKind(children.list[i]) == CXCursor_CompoundStmt)

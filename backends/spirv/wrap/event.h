@@ -89,11 +89,16 @@ struct gpubpf_cl_function {
 	uint32_t nevents;
 	uint32_t *callee;          /* indices in the unit */
 	uint32_t ncallees;
-	/* its text, if it can be repeated: from its head to its body's closing brace; else end is 0 */
-	size_t start, name_at, params, params_end, body, end;
+	/* its body's text between the braces, if it can be repeated; else end is 0, and `why` is the reason: "code ..." */
+	size_t body, end;
+	const char *why;
+	/* its head, if it can be repeated under another name, which is from name_at to name_end; else params_end is 0 */
+	size_t start, name_at, name_end, params, params_end;
 	size_t at;                 /* where a copy may stand */
 	uint32_t line, column;     /* of what follows there */
 	uint32_t body_line, body_column;
+	const char *body_file;     /* the file's name by #line at the body's start; NULL: the name at its end is the same */
+	const char *pretty;        /* __PRETTY_FUNCTION__; NULL: the body does not use it */
 };
 
 /* a place of one function; several at one access, of each kind that it is of */

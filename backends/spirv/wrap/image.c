@@ -82,10 +82,7 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 		return "its program has writable program-scope variables, which a twin would not share";
 	if (!(caps->bits & GPUBPF_CAP_LINK))
 		return "the device cannot link programs (clCompileProgram, clLinkProgram)";
-	if ((info->flags & GPUBPF_KINFO_LOCAL) && !kernel->body)
-		return "it declares local variables, and a wrapper would have to repeat its body, which a macro or a "
-		       "header makes, or which has directives that must not be read twice (#define, #include)";
-	return "";
+	return kernel->no_wrapper ? kernel->no_wrapper : "";
 }
 
 bool wrap_loose_math(const struct wrap_image *p)

@@ -146,16 +146,17 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 	for (uint32_t i = 0; i < unit->nfunctions; i++) {
 		const struct gpubpf_cl_function *f = &unit->function[i];
 
-		if (w->called[i].sites && !f->end)
+		if (w->called[i].sites && !f->at)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "programs at calls of %.80s would need its place in "
-					       "the source, which a macro or a header makes, or which has directives that must "
-					       "not be read twice (#define, #include)", f->name);
+					       "the source, but it is %s", f->name, f->why);
 		if (!w->copied[i])
 			continue;
 		if (!f->end)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its text once more, "
-					       "which a macro or a header makes, or which has directives that must not be "
-					       "read twice (#define, #include)", f->name);
+					       "but it is %s", f->name, f->why);
+		if (!f->params_end && i != w->kernel->function)
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its head once more, which a "
+					       "macro makes, a line's end splits, or which must not be read twice", f->name);
 		if (f->local && i != w->kernel->function)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls %.80s, a kernel with local memory, "
 					       "which no copy of it could have", f->name);

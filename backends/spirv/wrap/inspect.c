@@ -75,7 +75,7 @@ static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
-	if (l->none || gpubpf_cl_hidden(f, place) || (function && f->local))
+	if (l->none || gpubpf_cl_hidden(f, place) || (function && (f->local || !f->params_end)))
 		to.operands |= GPUBPF_GIVES_NOTHING;
 	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel parameters: what a probe sees of them, and how a wrapper declares the same type again. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader.h"
@@ -161,4 +162,40 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 	if (clang_isFunctionTypeVariadic(clang_getCursorType(function)))
 		snprintf(k->info.reason, sizeof(k->info.reason), "it takes as many arguments as it is given");
 	f->signature = k;
+}
+
+/* -- __PRETTY_FUNCTION__ -- */
+
+/* Print a parameter's type as clang does. A parameter int p[4] is a pointer, which libclang shows as an array. */
+static void print_param(struct reader *r, CXCursor c, FILE *out)
+{
+	CXType type = clang_getCursorType(c);
+	const char *text = clread_text(r, clang_getTypeSpelling(type)), *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+	if (!close || !clread_is_array(clang_getCanonicalType(type)))
+		fputs(text, out);
+	else
+		fprintf(out, close[1] ? "%.*s (*__private)%s" : "%.*s *__private%s", (int)(open - text), text, close + 1);
+}
+
+const char *clread_pretty(struct reader *r, CXCursor function)
+{
+	const char *result = clread_text(r, clang_getTypeSpelling(clang_getCursorResultType(function))), *kept = NULL;
+	int n = clang_Cursor_getNumArguments(function);
+	size_t size, end = strlen(result);
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, end && result[end - 1] == '*' ? "%s%s(" : "%s %s(", result, clread_text(r, clang_getCursorSpelling(function)));
+	for (int i = 0; i < n; i++) {
+		fputs(i ? ", " : "", out);
+		print_param(r, clang_Cursor_getArgument(function, i), out);
+	}
+	fputs(n > 0 ? ")" : "void)", out);
+	if (fclose(out) == 0 && !strpbrk(text, "\"\\"))
+		kept = gpubpf_pool_strndup(r->pool, text, size);
+	free(text);
+	return kept;
 }

@@ -165,23 +165,20 @@ static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kern
 /* The body's text, where it stands in the source as it is compiled. */
 static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
+	struct gpubpf_cl_function f = { .name = k->name };
 	CXCursor body = clang_getNullCursor();
-	CXSourceRange range;
-	size_t start, end;
-	bool first, last;
 
 	clang_visitChildren(c, visit_body, &body);
-	range = clang_getCursorExtent(body);
-	list_places(r, range, &k->info);
-	start = offset_in_main(r, clang_getRangeStart(range), &first);
-	end = offset_in_main(r, clang_getRangeEnd(range), &last);
-	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||
-	    r->source->text[end - 1] != '}' || clread_in_expansion(r, start) || clread_in_expansion(r, end - 1) ||
-	    !clread_repeats(r, range))
+	list_places(r, clang_getCursorExtent(body), &k->info);
+	k->why = clread_find_body(r, c, false, &f);
+	if (k->why)
 		return;
-	k->body = start + 1;
-	k->body_end = end - 1;
-	clread_line(r, k->body, &k->body_line, &k->body_column);
+	k->body = f.body;
+	k->body_end = f.end;
+	k->body_line = f.body_line;
+	k->body_column = f.body_column;
+	k->body_file = f.body_file;
+	k->pretty = f.pretty;
 }
 
 /*
@@ -288,6 +285,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 		break;
 	case CXCursor_VarDecl:
 		clread_variable(r, c);
+		clread_made_of(r, c);
 		break;
 	case CXCursor_FunctionDecl:
 		if (!clang_isCursorDefinition(c)) {
@@ -327,6 +325,31 @@ static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXCl
 		r->newer = name;
 }
 
+/* By a name without its folder's, which is so relative to where the application stands. */
+static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct reader *r = data;
+	const char *name = depth ? clread_text(r, clang_getFileName(file)) : "/", **header;
+
+	if (name[0] == '/' || !(header = APPEND(r, r->header, r->nheaders)))
+		return;
+	*header = name;
+}
+
+/* PoCL shares the local variables of a kernel that is called: write.h. */
+static void judge_locals(struct reader *r)
+{
+	static const char text[] = "it declares local variables, and a wrapper would have to repeat ";
+
+	for (uint32_t i = 0; i < r->unit->nkernels; i++) {
+		struct gpubpf_cl_kernel *k = &r->unit->kernel[i];
+		char *why = k->why ? gpubpf_pool_alloc(r->pool, sizeof(text) + strlen(k->why), 1) : NULL;
+
+		if (why && k->info.flags & GPUBPF_KINFO_LOCAL)
+			k->no_wrapper = strcat(strcpy(why, text), k->why);
+	}
+}
+
 /* The first error anywhere, as "line 12: what". */
 static const char *any_error(struct reader *r)
 {
@@ -355,7 +378,10 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 {
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
 	r->unit->error = any_error(r);
+	clang_getInclusions(r->tu, list_header, r);
 	clread_spread(r);
+	clread_judge_made(r);
+	judge_locals(r);
 	if (r->source->places)
 		clread_list_functions(r);
 	*expanded = r->source->places && !r->failed ? clread_expanded(r) : NULL;
@@ -435,9 +461,14 @@ static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_
 int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
 		   struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
 {
+	char *text = gpubpf_pool_strndup(pool, source->text, source->size);
 	int rounds = 0, err;
 	const char *expanded = NULL;
 
+	if (!text)
+		return -ENOMEM;
+	clread_part_splices(text);
+	source->text = text;
 	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && rounds++ < MOST_ROUNDS) {
 		source->text = expanded;
 		source->size = strlen(expanded);

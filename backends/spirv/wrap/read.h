@@ -22,6 +22,9 @@ struct gpubpf_cl_kernel {
 	uint32_t line, column;           /* #line number and column of what follows there */
 	size_t body, body_end;           /* between its braces in the source; both 0: it cannot be repeated */
 	uint32_t body_line, body_column; /* of the first character there */
+	const char *body_file, *pretty;  /* as a function has them: event.h */
+	const char *why;                 /* why it cannot be repeated: "code ..." */
+	const char *no_wrapper;          /* why its wrapper, which repeats the body, cannot be written; NULL: it can */
 	uint32_t function;               /* index in the unit */
 	const char *error;               /* the first that clang found in its text; NULL: none */
 };

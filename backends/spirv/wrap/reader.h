@@ -35,6 +35,20 @@ struct cl_body {
 	unsigned n, first, params;   /* the text's first token; parameters are those from 2 below `params` */
 };
 
+/* a macro that leads to words whose value depends on their place */
+enum { CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY };
+
+struct telling {
+	uint32_t macro;          /* of unit->macro, until that is sorted */
+	uint32_t words;
+};
+
+/* a string that the preprocessor makes */
+struct made {
+	uint32_t function;       /* in reader.function; UINT32_MAX: of the program */
+	const char *text;
+};
+
 /* the text of an expression */
 struct cl_range {
 	size_t start, end;       /* both 0: not in the main file */
@@ -62,6 +76,13 @@ struct reader {
 	bool reached;            /* clread_reaches() */
 	CXCursor *definition;    /* of unit->macro, until that is sorted */
 	uint32_t ndefinitions;
+	struct telling *telling;
+	uint32_t ntelling;
+	bool told;               /* all of them are known */
+	struct made *made;
+	uint32_t nmade;
+	const char **header;     /* files that were included, by a name without its folder's */
+	uint32_t nheaders;
 	struct function *function;
 	uint32_t nfunctions;
 	uint32_t *bucket;        /* hash of functions: index + 1 */
@@ -79,8 +100,21 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 /* Fill in what a function takes and returns; its signature's reason says why that cannot be said again. */
 void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 
-/* body_repeats.c: is the text the same when it is read once more? */
-bool clread_repeats(struct reader *r, CXSourceRange body);
+/* splice.c: in the text, turn backslashes that join lines between two tokens into blanks. */
+void clread_part_splices(char *text);
+
+/* body_repeats.c: the reason why code changes when the compiler reads it once more, "code with ..."; NULL: it does not.
+ * `moved`: columns change too. *mask: the words in it, 1 << CLREAD_WORD_. */
+const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask);
+
+/* made.c: note a string that the preprocessor makes; of a variable, all; at the end, refuse kernels whose strings differ. */
+extern const char *const clread_own_names[];
+void clread_made(struct reader *r, CXCursor literal, uint32_t function);
+void clread_made_of(struct reader *r, CXCursor variable);
+void clread_judge_made(struct reader *r);
+
+/* param.c: the value of __PRETTY_FUNCTION__ in a function; NULL: a macro cannot say it. */
+const char *clread_pretty(struct reader *r, CXCursor function);
 
 /* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
  * parentheses do. */
@@ -111,6 +145,8 @@ uint32_t clread_elements(CXType type);
 void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 /* function.c: of a definition whose index is known, its text and events. */
 void clread_source(struct reader *r, CXCursor c, uint32_t index);
+/* Its body's text, and where a copy of it may stand, `moved` in its line too. Why there is none, NULL: there is. */
+const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f);
 /* read.c. clread_place(): the offset at which something may stand behind a definition. */
 bool clread_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);

@@ -11,6 +11,7 @@
 #include "maps/devlib.h"
 #include "called.h"
 #include "fill.h"
+#include "names.h"
 
 /* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */
 static const char env_text[] =
@@ -31,6 +32,7 @@ struct wrapper {
 	struct gpubpf_env_use use;
 	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a function that it calls */
 	uint32_t callee;                      /* the function whose declaration is being written */
+	struct cl_names names;                /* of the function whose body is repeated */
 };
 
 static void write_env(struct wrapper *w)
@@ -104,6 +106,12 @@ static void write_last(struct wrapper *w)
 		" gpubpf_site_%u(&gpubpf_env); }\n", w->wrap->end);
 }
 
+/* Has it the kernel's body, and no call of the kernel? */
+static bool is_pasted(const struct gpubpf_wrap *wrap)
+{
+	return wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
+}
+
 /* From the wrapper's beginning to where the kernel's work begins. */
 static void write_before(struct wrapper *w)
 {
@@ -138,8 +146,10 @@ static void write_before(struct wrapper *w)
 			"\tgpubpf_here.env = gpubpf_env;\n");
 		gpubpf_weave_variables(&w->weave, w->out);
 	}
-	if (w->paste)
+	if (w->paste) {
+		gpubpf_names_type(&w->names, w->out);
 		write_unlike(w, "if (get_local_id(0) == ~0ul) goto gpubpf_out;");
+	}
 	write_aliases(w, false);
 }
 
@@ -236,9 +246,13 @@ static int write_words(FILE *out, const char *text, const struct gpubpf_cl_unit 
 	return 0;
 }
 
-static void write_line(FILE *out, uint32_t line, uint32_t column)
+/* `file`: NULL, the same as before. */
+static void write_line(FILE *out, uint32_t line, uint32_t column, const char *file)
 {
-	fprintf(out, "#line %u\n%*s", line, column > 1 ? (int)column - 1 : 0, "");
+	fprintf(out, file ? "#line %u \"" : "#line %u", line);
+	for (; file && *file; file++)
+		fprintf(out, strchr("\"\\", *file) ? "\\%c" : "%c", *file);
+	fprintf(out, "%s\n%*s", file ? "\"" : "", column > 1 ? (int)column - 1 : 0, "");
 }
 
 /* The body again, with the application's macros as they are: returns go to the exit site. */
@@ -247,12 +261,14 @@ static void write_pasted(FILE *out, const struct wrapper *w, const struct gpubpf
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
 
 	fprintf(out, "#define return goto gpubpf_out\n");
-	write_line(out, k->body_line, k->body_column);
+	gpubpf_names_define(&w->names, out);
+	write_line(out, k->body_line, k->body_column, k->body_file);
 	if (w->wrap->places)
 		gpubpf_weave_body(&w->weave, out);
 	else
 		fwrite(source->text + k->body, 1, k->body_end - k->body, out);
 	fprintf(out, "\n#undef return\n");
+	gpubpf_names_drop(&w->names, out);
 }
 
 /* -- places of instructions -- */
@@ -270,6 +286,7 @@ static void write_helpers(struct wrapper *w)
 
 static void write_variables(struct wrapper *w)
 {
+	gpubpf_names_type(&w->names, w->out);
 	gpubpf_weave_variables(&w->weave, w->out);
 }
 
@@ -322,9 +339,12 @@ static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit 
 	gpubpf_weave_head(&w->weave, w->weave.function, out);
 	fprintf(out, "\n{\n");
 	err = err ? err : write_words(out, text_of(w, write_variables, pool), unit, pool);
-	write_line(out, f->body_line, f->body_column);
+	gpubpf_names_define(&w->names, out);
+	write_line(out, f->body_line, f->body_column, f->body_file);
 	gpubpf_weave_body(&w->weave, out);
-	fprintf(out, "\n}\n");
+	fprintf(out, "\n");
+	gpubpf_names_drop(&w->names, out);
+	fprintf(out, "}\n");
 	return err;
 }
 
@@ -356,12 +376,13 @@ static int write_wrapper(FILE *out, struct wrapper *w, const struct gpubpf_cl_so
 
 /* -- the source with all of it -- */
 
-/* a wrapper, or a copy of a function for one */
+/* a wrapper, a copy of a function for one, or a check in the function that is copied */
 struct piece {
 	size_t at;
 	uint32_t line, column;         /* of what follows there */
 	const struct gpubpf_wrap *wrap;
 	uint32_t function;             /* in the unit; UINT32_MAX: the wrapper */
+	const char *pretty;            /* NULL: it is no check */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -375,48 +396,82 @@ static int compare_pieces(const void *a, const void *b)
 	return x->wrap < y->wrap ? -1 : x->wrap > y->wrap;
 }
 
+/* A body that uses __PRETTY_FUNCTION__ and is repeated has a check. */
+static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_kernel *k)
+{
+	if (k->pretty && is_pasted(wrap))
+		list[(*n)++] = (struct piece){ k->body, k->body_line, k->body_column, wrap, UINT32_MAX, k->pretty };
+}
+
+static void add_function(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_function *f,
+			 uint32_t function)
+{
+	list[(*n)++] = (struct piece){ f->at, f->line, f->column, wrap, function };
+	if (f->pretty && wrap->copied[function])
+		list[(*n)++] = (struct piece){ f->body, f->body_line, f->body_column, wrap, function, f->pretty };
+}
+
 static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *wraps, uint32_t nwraps,
 				 struct gpubpf_pool *pool, size_t *n)
 {
-	struct piece *list = gpubpf_pool_alloc(pool, (size_t)nwraps * (unit->nfunctions + 1), sizeof(*list));
+	struct piece *list = gpubpf_pool_alloc(pool, 2 * (size_t)nwraps * (unit->nfunctions + 1), sizeof(*list));
 
 	*n = 0;
 	for (uint32_t i = 0; list && i < nwraps; i++) {
 		const struct gpubpf_cl_kernel *k = wraps[i].kernel;
 
 		list[(*n)++] = (struct piece){ k->at, k->line, k->column, &wraps[i], UINT32_MAX };
+		add_check(list, n, &wraps[i], k);
 		for (uint32_t f = 0; wraps[i].copied && f < unit->nfunctions; f++)
 			if (wraps[i].copied[f] || wraps[i].called[f].sites)
-				list[(*n)++] = (struct piece){ unit->function[f].at, unit->function[f].line,
-							       unit->function[f].column, &wraps[i], f };
+				add_function(list, n, &wraps[i], &unit->function[f], f);
 	}
 	if (list && *n)
 		qsort(list, *n, sizeof(*list), compare_pieces);
 	return list;
 }
 
-static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf_cl_source *source,
-		       const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
+/* The function of a piece, as far as its wrapper tells. */
+static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
+				 const struct gpubpf_lower_job *job)
 {
 	const struct gpubpf_wrap *wrap = piece->wrap;
-	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first) };
+	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first), .paste = is_pasted(wrap),
+			     .names = { wrap->kernel->name, wrap->kernel->pretty } };
 	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
-	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
-	int err;
 
-	w.paste = wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
-	for (uint32_t i = 0; i < job->nsites; i++)
-		if (!strcmp(job->sites[i].kernel, w.site->kernel) && !job->sites[i].function[0])
-			gpubpf_env_use(job, i, &w.use);
+	if (piece->function != UINT32_MAX)
+		w.names = (struct cl_names){ unit->function[function].name, unit->function[function].pretty };
 	if (wrap->places)
 		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first, wrap->places[function],
 						 wrap->nplaces[function], wrap->copied, wrap->called };
-	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", wrap->first);
-	number_lines(out, wrap);
-	err = piece->function == UINT32_MAX ? write_wrapper(out, &w, source, unit, &pool) :
-					      write_function(out, &w, unit, &pool);
+	return w;
+}
+
+static void write_name_check(struct wrapper *w)
+{
+	gpubpf_names_check(&w->names, w->out);
+}
+
+static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf_cl_source *source,
+		       const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
+{
+	struct wrapper w = wrapper_of(piece, source, unit, job);
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	int err;
+
+	for (uint32_t i = 0; i < job->nsites; i++)
+		if (!strcmp(job->sites[i].kernel, w.site->kernel) && !job->sites[i].function[0])
+			gpubpf_env_use(job, i, &w.use);
+	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", w.wrap->first);
+	number_lines(out, w.wrap);
+	if (piece->pretty)
+		err = write_words(out, text_of(&w, write_name_check, &pool), unit, &pool);
+	else
+		err = piece->function == UINT32_MAX ? write_wrapper(out, &w, source, unit, &pool) :
+						      write_function(out, &w, unit, &pool);
 	fprintf(out, "#endif\n");
-	write_line(out, piece->line, piece->column);
+	write_line(out, piece->line, piece->column, NULL);
 	if (ferror(out) || pool.failed)
 		err = -ENOMEM;
 	gpubpf_pool_finish(&pool);

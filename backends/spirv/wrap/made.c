@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strings that the preprocessor makes: of __DATE__, __FILE__ and the like, and of a macro's arguments. Some differ in a twin. It
+ * is compiled later, and includes headers by their full names. A probed copy of a body defines macros for return and __func__.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reader.h"
+
+enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits of function.flags that enum gpubpf_kernel_flags does not use */
+
+const char *const clread_own_names[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION", "return", NULL };
+
+static enum CXChildVisitResult visit_literal(CXCursor c, CXCursor parent, CXClientData data)
+{
+	clread_made(data, c, UINT32_MAX);
+	return CXChildVisit_Recurse;
+}
+
+void clread_made_of(struct reader *r, CXCursor variable)
+{
+	clang_visitChildren(variable, visit_literal, r);
+}
+
+/* Is it written in no file? */
+static bool is_made(CXCursor literal)
+{
+	CXFile file;
+
+	clang_getSpellingLocation(clang_getCursorLocation(literal), &file, NULL, NULL, NULL);
+	return !file;
+}
+
+void clread_made(struct reader *r, CXCursor c, uint32_t function)
+{
+	struct made *made;
+
+	if (clang_getCursorKind(c) != CXCursor_StringLiteral || !is_made(c) || !(made = APPEND(r, r->made, r->nmade)))
+		return;
+	*made = (struct made){ function, clread_text(r, clang_getCursorSpelling(c)) };
+}
+
+/* Does the text have the form at some place: 0 a digit, a a letter, else itself? */
+static bool has_form(const char *text, const char *form)
+{
+	for (; *text; text++) {
+		size_t i = 0;
+
+		while (form[i] && text[i] && (form[i] == '0' ? isdigit((unsigned char)text[i]) || text[i] == ' ' :
+					      form[i] == 'a' ? isalpha((unsigned char)text[i]) : text[i] == form[i]))
+			i++;
+		if (!form[i])
+			return true;
+	}
+	return false;
+}
+
+/* __DATE__, __TIME__, __TIMESTAMP__: C99 6.10.8 */
+static bool is_dated(const char *text)
+{
+	return has_form(text, "aaa 00 0000") || has_form(text, "00:00:00");
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && !isalnum((unsigned char)at[n]) && at[n] != '_')
+			return true;
+	return false;
+}
+
+static bool names_header(const struct reader *r, const char *text)
+{
+	for (uint32_t i = 0; i < r->nheaders; i++)
+		if (strstr(text, r->header[i]))
+			return true;
+	return false;
+}
+
+/* The copy's own macros would be in the string, if the macro's argument is replaced before. */
+static void judge_names(struct reader *r, const struct made *made)
+{
+	static const char why[] = "code with a string that a macro makes of __func__, return or the like, which a copy replaces";
+	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
+	int32_t kernel = f ? r->function[made->function].kernel : -1;
+	size_t i = 0;
+
+	while (clread_own_names[i] && !has_word(made->text, clread_own_names[i]))
+		i++;
+	if (!f || !clread_own_names[i])
+		return;
+	f->end = 0;
+	f->why = why;
+	if (kernel < 0)
+		return;
+	r->unit->kernel[kernel].body = r->unit->kernel[kernel].body_end = 0;
+	r->unit->kernel[kernel].why = why;
+}
+
+static uint32_t flags_of(const struct reader *r, const struct made *made)
+{
+	return (is_dated(made->text) ? DATED : 0) | (names_header(r, made->text) ? IN_HEADER : 0);
+}
+
+/* Give each function the flags of its callees; return the flags of the whole program. */
+static uint32_t spread(struct reader *r)
+{
+	uint32_t all = 0;
+	bool changed = true;
+
+	for (uint32_t i = 0; i < r->nmade; i++)
+		*(r->made[i].function == UINT32_MAX ? &all : &r->function[r->made[i].function].flags) |= flags_of(r, &r->made[i]);
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < r->nfunctions; i++)
+			for (uint32_t k = 0; k < r->function[i].ncallees; k++) {
+				uint32_t flags = r->function[r->function[i].callee[k]].flags & (DATED | IN_HEADER);
+
+				changed |= flags & ~r->function[i].flags;
+				r->function[i].flags |= flags;
+			}
+	}
+	return all;
+}
+
+void clread_judge_made(struct reader *r)
+{
+	uint32_t all;
+
+	for (uint32_t i = 0; i < r->nmade; i++)
+		judge_names(r, &r->made[i]);
+	all = r->nmade ? spread(r) : 0;
+	for (uint32_t i = 0; r->nmade && i < r->nfunctions; i++) {
+		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ? NULL : &r->unit->kernel[r->function[i].kernel].info;
+		uint32_t flags = r->function[i].flags | all;
+
+		if (info && !info->reason[0] && flags & DATED)
+			snprintf(info->reason, sizeof(info->reason), "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is "
+				 "compiled at another time; pass the time by -D instead");
+		else if (info && !info->reason[0] && flags & IN_HEADER)
+			snprintf(info->reason, sizeof(info->reason), "it uses __FILE__ in a header of a relative folder, which a twin "
+				 "names in full; pass the folder as an absolute path (-I)");
+	}
+}

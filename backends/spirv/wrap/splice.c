@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines that a backslash joins (C99 5.1.1.2, phase 2). Clang lets a token begin at the backslash before it, so that offsets of
+ * names and braces are not where their text is. Between two tokens the backslash becomes a blank: the tokens, their lines
+ * and the offsets stay. It stays where it means more: in directives, comments and strings, within a token, and where a macro
+ * could make a string of the blank.
+ */
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* the text and the position in it */
+struct reading {
+	char *text;
+	size_t at;
+	bool line_begins, directive;
+	int depth;               /* of parentheses */
+};
+
+/* Behind the line's end that a backslash there joins with the next; `at`: it joins none. */
+static size_t behind_splice(const char *text, size_t at)
+{
+	size_t end = at + 1;
+
+	if (text[at] != '\\')
+		return at;
+	end += strspn(text + end, " \t\r\f\v");
+	return text[end] == '\n' ? end + 1 : at;
+}
+
+static size_t behind_splices(const char *text, size_t at)
+{
+	size_t next;
+
+	while ((next = behind_splice(text, at)) > at)
+		at = next;
+	return at;
+}
+
+static bool stands_alone(char c)
+{
+	return c && strchr("(){}[];,", c);
+}
+
+static bool begins_directive(const char *text, size_t at)
+{
+	at += strspn(text + at, " \t\r\n\f\v");
+	return text[at] == '#' || (text[at] == '%' && text[at + 1] == ':');
+}
+
+/* Do the characters before and behind it belong to two tokens, in a macro's arguments too? */
+static bool parts_tokens(const struct reading *r, size_t next)
+{
+	char before = r->at ? r->text[r->at - 1] : '\n', after = r->text[next];
+
+	if (begins_directive(r->text, next))
+		return false;
+	return isspace((unsigned char)before) || isspace((unsigned char)after) ||
+	       (!r->depth && (stands_alone(before) || stands_alone(after)));
+}
+
+static void read_splices(struct reading *r, size_t next)
+{
+	bool blank = !r->directive && parts_tokens(r, next);
+
+	for (; r->at < next; r->at++)
+		if (blank && r->text[r->at] == '\\')
+			r->text[r->at] = ' ';
+}
+
+/* A comment, or a string, which ends with its line at the latest. */
+static void read_to(struct reading *r, const char *end)
+{
+	bool string = *end == '"' || *end == '\'';
+
+	while (r->text[r->at] && strncmp(r->text + r->at, end, strlen(end)) && !(string && r->text[r->at] == '\n')) {
+		size_t next = behind_splices(r->text, r->at);
+
+		if (next == r->at)
+			next += string && r->text[r->at] == '\\' && r->text[r->at + 1] ? 2 : 1;
+		r->at = next;
+	}
+}
+
+static void read_comment(struct reading *r)
+{
+	bool line = r->text[r->at + 1] == '/';
+
+	r->at += 2;
+	read_to(r, line ? "\n" : "*/");
+	r->at += !line && r->text[r->at] ? 2 : 0;
+}
+
+static void read_quoted(struct reading *r)
+{
+	const char quote[] = { r->text[r->at], 0 };
+
+	r->at++;
+	read_to(r, quote);
+	r->at += r->text[r->at] == quote[0];
+	r->line_begins = false;
+}
+
+static void read_character(struct reading *r)
+{
+	char c = r->text[r->at];
+
+	if (r->line_begins && begins_directive(r->text, r->at) && !isspace((unsigned char)c))
+		r->directive = true;
+	if (c == '\n')
+		r->directive = false;
+	if (!r->directive)
+		r->depth += (c == '(') - (c == ')');
+	r->line_begins = c == '\n' || (r->line_begins && isspace((unsigned char)c));
+	r->at++;
+}
+
+void clread_part_splices(char *text)
+{
+	struct reading r = { .text = text, .line_begins = true };
+
+	while (text[r.at]) {
+		size_t next = behind_splices(text, r.at);
+
+		if (next > r.at)
+			read_splices(&r, next);
+		else if (text[r.at] == '/' && (text[r.at + 1] == '/' || text[r.at + 1] == '*'))
+			read_comment(&r);
+		else if (text[r.at] == '"' || text[r.at] == '\'')
+			read_quoted(&r);
+		else
+			read_character(&r);
+	}
+}
