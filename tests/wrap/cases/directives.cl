@@ -1,6 +1,7 @@
 //@ refused: defines read twice
 //@ refused: once read twice
 //@ refused: counted read twice
+//@ refused: counted_by_macro code with __COUNTER__
 //@ run: chosen 64 16 buf:256
 //@ run: unpasted 64 16 buf:256
 // directives in bodies that a wrapper would repeat: what they leave behind would make another body of it
@@ -46,4 +47,12 @@ __kernel void unpasted(__global int *p)
 	p[get_global_id(0)] += F(3);
 #undef F
 #define F(x) (x)
+}
+#define NEXT COUNTER_OF(3)
+#define COUNTER_OF(x) (__COUNTER__ + x)
+__kernel void counted_by_macro(__global int *p)
+{
+	__local int t[64];
+	t[get_local_id(0)] = NEXT;
+	p[get_global_id(0)] = t[get_local_id(0)];
 }
