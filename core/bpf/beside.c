@@ -65,14 +65,29 @@ static bool is_taken(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
+/* Queues that are carried already change their direction. */
+static void turn_queues(struct gpubpf_session *s, uint32_t was)
+{
+	for (uint32_t i = 0; i < s->bpf->n; i++) {
+		const struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind == GPUBPF_BPF_MAP && o->map.was == was && o->map.joined)
+			gpubpf_linux_queue_turn(s, o->map.index);
+	}
+}
+
 int sys_takes(struct sys_call *c)
 {
 	uint32_t map = gpubpf_get_u32(c->r);
 	int err = c->r->failed ? -EPROTO : sys_open(c->s);
 
-	if (!err && !is_taken(c->s, map) && c->s->bpf->ntaken < GPUBPF_MAX_MAPS)
-		c->s->bpf->taken[c->s->bpf->ntaken++] = map;
-	return err;
+	if (err < 0 || is_taken(c->s, map))
+		return err;
+	if (c->s->bpf->ntaken == GPUBPF_MAX_MAPS)
+		return -ENOSPC;
+	c->s->bpf->taken[c->s->bpf->ntaken++] = map;
+	turn_queues(c->s, map);
+	return 0;
 }
 
 /* -- made -- */
@@ -170,6 +185,7 @@ static void carry(struct gpubpf_session *s, struct sys_object *map)
 	if (!is_ready(map))
 		return;
 	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, is_taken(s, map->map.was));
+	map->map.apart = why;
 	if (why && !map->map.rests)
 		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, why);
 	if (why)
@@ -186,14 +202,19 @@ void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
 	carry(s, map);
 }
 
+/* A program of the kernel's has the map. One that is not the session's yet has no index there: it is carried when it joins. */
 static void wake(struct gpubpf_session *s, struct sys_object *map)
 {
 	bool rested = map->map.rests;
 
 	map->map.rests = false;
-	if (rested && map->map.stream)
+	if (!rested || !map->map.joined)
+		return;
+	if (map->map.stream)
 		carry(s, map);
-	gpubpf_linux_maps_rest(s, map->map.index, map->map.joined && !map->map.rests ? false : rested);
+	else if (map->map.apart)
+		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, map->map.apart);
+	gpubpf_linux_maps_rest(s, map->map.index, false);
 }
 
 int sys_kernel(struct sys_call *c)

@@ -85,6 +85,7 @@ struct sys_object {
 			int pages;             /* the file of its values, which may be fd or an array of the kernel's; 0: none */
 			int beside;            /* the kernel's, in which all values are until this is the session's; 0: none */
 			bool rests;            /* none of the kernel's programs has that */
+			const char *apart;     /* why the two are not kept alike; NULL: they are */
 		} map;
 		struct {
 			uint32_t type;

@@ -56,8 +56,8 @@ static const char *not_carried(const struct gpubpf_session *s, uint32_t index, b
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 
-	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && takes && s->map_use[index] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ))
-		return "programs of both take values out";
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, takes))
+		return GPUBPF_LINUX_BOTH_TAKE;
 	return gpubpf_linux_maps_never(map);
 }
 
@@ -230,9 +230,17 @@ int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool t
 {
 	const struct gpubpf_linux_carried *c = find(s, map);
 
-	if (!c || !c->takes)
+	if (!c || !c->takes || c->split)
 		return -EOPNOTSUPP;
 	return take ? gpubpf_linux_map_take(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
+}
+
+void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map)
+{
+	struct gpubpf_linux_carried *c = find(s, map);
+
+	if (c && c->kind == &gpubpf_linux_queue)
+		c->takes = true;
 }
 
 static const struct gpubpf_linux_carried *with_cpus(const struct gpubpf_session *s, uint32_t map)

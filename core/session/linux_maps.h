@@ -17,6 +17,7 @@
 #define GPUBPF_LINUX_RECORD_NS 50000000u /* that a record waits for earlier ones */
 
 #define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and those for a GPU have one each: %s"
+#define GPUBPF_LINUX_BOTH_TAKE "programs of both take values out"
 #define GPUBPF_LINUX_BACKEND "linux"   /* of its records, where others name a runtime */
 
 struct perf_buffer;
@@ -51,6 +52,9 @@ bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map);
 /* The next value of a queue or stack that the kernel's programs take from, or take it out: bpf(2)'s errors, -EOPNOTSUPP of
  * others, whose values are in the session's arenas. */
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
+
+/* A program of the kernel's that was loaded since takes values out: they go there from now on. */
+void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map);
 
 /* Of a ring that both have: a record is to wait for its turn. False: the ring is the session's alone. */
 bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
@@ -110,6 +114,7 @@ struct gpubpf_linux_carried {
 	void *arg;
 	uint8_t *zeros;                    /* of a value a multiprocessor, or CPU: as many as there are */
 	bool takes;                        /* the kernel's programs take values out, and so they go there */
+	bool split;                        /* programs of both do: each side keeps what is put in there */
 	uint8_t *hand;                     /* [in_hand] values that are on their way, the oldest first; max_entries at most */
 	uint32_t in_hand;
 	struct ring_buffer *ring;          /* one of the two, */
@@ -135,6 +140,8 @@ static inline const struct gpubpf_map *gpubpf_linux_carried_map(const struct gpu
 /* The kernel's side of merge.c: `each` tells of an element by c->found, */
 int gpubpf_linux_kernel_each(struct gpubpf_linux_carried *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
 int gpubpf_linux_kernel_erase(void *side, const void *key);
+/* Do programs of both sides take values out of the queue? */
+bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes);
 /* One pass of c->merge, and a line where there was no room. */
 int gpubpf_linux_merge(struct gpubpf_linux_carried *c);
 

@@ -83,10 +83,22 @@ static void tell_apart(struct gpubpf_linux_carried *c)
 					    gpubpf_linux_carried_map(c)->name, c->s->arenas[i].name);
 }
 
+bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes)
+{
+	return takes && s->map_use[map] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ);
+}
+
 static int pass_queue(struct gpubpf_linux_carried *c)
 {
-	int err = take_all(c), put = put_all(c);
+	int err, put;
 
+	c->split = gpubpf_linux_queue_is_split(c->s, c->map, c->takes);
+	if (c->split) {
+		gpubpf_session_note(c->s, GPUBPF_LINUX_APART, gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_BOTH_TAKE);
+		return 0;
+	}
+	err = take_all(c);
+	put = put_all(c);
 	tell_apart(c);
 	if (c->in_hand)
 		gpubpf_session_note(c->s, "map %s: it is full where programs take values out: what the other side puts in waits",
