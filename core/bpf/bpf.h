@@ -137,6 +137,7 @@ struct gpubpf_bpf {
 	struct sys_inner *inners;      /* [ninners] */
 	uint32_t ninners;
 	uint32_t taken[GPUBPF_MAX_MAPS], ntaken; /* queues of the kernel's, by number, from which its programs take values */
+	uint32_t read[GPUBPF_MAX_MAPS], nread; /* ring buffers of the kernel's, by number, that loaders have mapped */
 };
 
 /* The question of a peer, answered. -EPROTO or -errno of the connection. */
@@ -215,6 +216,7 @@ int sys_uprobe_open(struct sys_call *c);
 int sys_output(struct sys_call *c);
 int sys_kernel(struct sys_call *c);
 int sys_takes(struct sys_call *c);
+int sys_read(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
@@ -282,15 +284,16 @@ int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map);
 
 /* ring.c */
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
-int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int array); /* of the kernel's that has the buffers */
+int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel); /* the kernel's map that loaders read */
 void sys_stream_destroy(struct sys_stream *stream);
 void sys_ring_finish(struct sys_ring *ring);
 uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and of a value */
 /* A command of bpf(2) for an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
-/* bridge.c. 0 or -errno; a record that found no room has gone over, and is the kernel's to count. */
-int sys_bridge_create(int array, struct sys_bridge **bridge);
+/* bridge.c: to a PERF_EVENT_ARRAY of the kernel's, or to a ring buffer of so many bytes. 0 or -errno; of a record that found no
+ * room -EAGAIN, but of a perf event 0: the kernel counts it. */
+int sys_bridge_create(int map, uint64_t ring_bytes, struct sys_bridge **bridge);
 void sys_bridge_destroy(struct sys_bridge *bridge);
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records for a PERF_EVENT_ARRAY of the Linux kernel's, whose buffers a loader has opened there: a program of two dozen
- * instructions, run by BPF_PROG_TEST_RUN, puts them where those of the kernel's own programs come, so that a loader reads
- * both as they came, in its own way.
+ * Records for a map that loaders read as the Linux kernel's: a PERF_EVENT_ARRAY whose buffers were opened there, or a ring buffer
+ * that was mapped there. A program of two dozen instructions, run by BPF_PROG_TEST_RUN, puts them where those of the kernel's own
+ * programs come, so that a loader reads both as they came, in its own way.
  */
 #include "bpf.h"
 
@@ -15,17 +15,17 @@
 #include "core/load/linux_map.h"
 
 #define RECORD_MAX 32768u          /* bytes */
-#define HELPER_LOOKUP 1
-#define HELPER_PERF_OUTPUT 25
+#define RECORD_HEAD 8u             /* bytes in front of one in a ring buffer */
 
 struct sys_bridge {
 	int record;                    /* an array of one value: what goes over */
 	int prog;
 	void *value;                   /* of that */
+	uint64_t ring_bytes;           /* 0: it is a PERF_EVENT_ARRAY */
 };
 
-/* r6 = context; the value of `record`; as many bytes of it as the context's first word says */
-static int load(int record, int array)
+/* r6 = context; r8 = the value of `record`; r9 = the context's first word, the bytes of it that go over */
+static size_t put_begin(struct bpf_insn *insn, int record)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1 },
@@ -33,27 +33,68 @@ static int load(int record, int array)
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4 },
 		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = record }, { 0 },
-		{ .code = BPF_JMP | BPF_CALL, .imm = HELPER_LOOKUP },
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 9, .imm = 0 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 4, .src_reg = 0 },
-		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 5, .src_reg = 6 },
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 5, .off = 6, .imm = 0 },
-		{ .code = BPF_JMP | BPF_JGT | BPF_K, .dst_reg = 5, .off = 5, .imm = RECORD_MAX },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 1, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 8, .src_reg = 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = -EINVAL },
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 9, .src_reg = 6 },
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 9, .off = 1, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_JMP | BPF_JLE | BPF_K, .dst_reg = 9, .off = 1, .imm = RECORD_MAX },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	memcpy(insn, insns, sizeof(insns));
+	return sizeof(insns) / sizeof(insns[0]);
+}
+
+static size_t put_sample(struct bpf_insn *insn, int array)
+{
+	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6 },
 		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = array }, { 0 },
 		{ .code = BPF_ALU | BPF_MOV | BPF_K, .dst_reg = 3, .imm = -1 }, /* BPF_F_CURRENT_CPU */
-		{ .code = BPF_JMP | BPF_CALL, .imm = HELPER_PERF_OUTPUT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 4, .src_reg = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 5, .src_reg = 9 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_perf_event_output },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uintptr_t)insns, .insn_cnt = sizeof(insns) / sizeof(insns[0]),
-		.license = (uintptr_t)"GPL", .prog_name = "gpubpf_bridge",
+
+	memcpy(insn, insns, sizeof(insns));
+	return sizeof(insns) / sizeof(insns[0]);
+}
+
+static size_t put_record(struct bpf_insn *insn, int ring)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = ring }, { 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 9 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = 0 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ringbuf_output },
+		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
+	memcpy(insn, insns, sizeof(insns));
+	return sizeof(insns) / sizeof(insns[0]);
+}
+
+static int load(const struct sys_bridge *b, int map)
+{
+	struct bpf_insn insns[40];
+	size_t n = put_begin(insns, b->record);
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uintptr_t)insns, .license = (uintptr_t)"GPL",
+		.prog_name = "gpubpf_bridge",
+	};
+
+	n += b->ring_bytes ? put_record(&insns[n], map) : put_sample(&insns[n], map);
+	attr.insn_cnt = (uint32_t)n;
 	return (int)gpubpf_linux_bpf(BPF_PROG_LOAD, &attr);
 }
 
-static int open_bridge(struct sys_bridge *b, int array)
+static int open_bridge(struct sys_bridge *b, int map)
 {
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = sizeof(uint32_t), .value_size = RECORD_MAX, .max_entries = 1,
@@ -62,18 +103,19 @@ static int open_bridge(struct sys_bridge *b, int array)
 
 	b->value = calloc(1, RECORD_MAX);
 	b->record = b->value ? (int)gpubpf_linux_bpf(BPF_MAP_CREATE, &attr) : -ENOMEM;
-	b->prog = b->record < 0 ? b->record : load(b->record, array);
+	b->prog = b->record < 0 ? b->record : load(b, map);
 	return b->prog < 0 ? b->prog : 0;
 }
 
-int sys_bridge_create(int array, struct sys_bridge **bridge)
+int sys_bridge_create(int map, uint64_t ring_bytes, struct sys_bridge **bridge)
 {
 	struct sys_bridge *b = calloc(1, sizeof(*b));
 	int err = b ? 0 : -ENOMEM;
 
 	if (b) {
 		b->record = b->prog = -1;
-		err = open_bridge(b, array);
+		b->ring_bytes = ring_bytes;
+		err = open_bridge(b, map);
 	}
 	if (err < 0)
 		sys_bridge_destroy(b);
@@ -94,8 +136,8 @@ void sys_bridge_destroy(struct sys_bridge *bridge)
 	free(bridge);
 }
 
-/* What the program gives back is the helper's result: -ENOSPC of a full buffer, which the kernel counts for its reader, and
- * -ENOENT or -EOPNOTSUPP where the CPU has none. */
+/* The program returns the helper's result: of a perf event -ENOSPC of a full buffer, which the kernel counts for its reader, and
+ * -ENOENT or -EOPNOTSUPP where the CPU has none; of a ring buffer -EAGAIN where it has no room now. */
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;
@@ -104,9 +146,11 @@ int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 	union bpf_attr run = { .test = { .prog_fd = (uint32_t)bridge->prog, .ctx_in = (uintptr_t)words, .ctx_size_in = sizeof(words) } };
 	int err;
 
-	if (size > RECORD_MAX)
+	if (size > RECORD_MAX || (bridge->ring_bytes && size + RECORD_HEAD > bridge->ring_bytes))
 		return -E2BIG;
 	memcpy(bridge->value, data, size);
 	err = (int)gpubpf_linux_bpf(BPF_MAP_UPDATE_ELEM, &put);
-	return err < 0 ? err : (int)gpubpf_linux_bpf(BPF_PROG_TEST_RUN, &run);
+	if (!err)
+		err = (int)gpubpf_linux_bpf(BPF_PROG_TEST_RUN, &run);
+	return err || !bridge->ring_bytes ? err : (int)run.test.retval;
 }

@@ -313,6 +313,7 @@ int sys_was(struct sys_call *c)
 
 		if (o->kind != GPUBPF_BPF_MAP || o->map.was != was)
 			continue;
+		gpubpf_put_u32(c->out, o->map.stream && o->map.stream->bridge);
 		c->fd = sys_object_handle(o);
 		return c->fd < 0 ? c->fd : 0;
 	}

@@ -92,14 +92,38 @@ void sys_ring_finish(struct sys_ring *ring)
 		close(ring->fd);
 }
 
-int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int array)
+int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel)
 {
-	int err = is_perf(map) ? sys_bridge_create(array, &map->map.stream->bridge) : -EINVAL;
+	int err = sys_bridge_create(kernel, is_perf(map) ? 0 : map->map.def.max_entries, &map->map.stream->bridge);
 
 	if (err < 0)
-		gpubpf_session_note(s, "map %s: its buffers were opened as the Linux kernel's, and records of a GPU cannot be put there: %s; "
+		gpubpf_session_note(s, "map %s: a loader reads it as the Linux kernel's, and records of a GPU cannot be put there: %s; "
 				    "the session needs CAP_BPF and CAP_PERFMON", map->map.def.name, strerror(-err));
 	return err;
+}
+
+static bool is_read(const struct gpubpf_bpf *bpf, uint32_t map)
+{
+	for (uint32_t i = 0; i < bpf->nread; i++)
+		if (bpf->read[i] == map)
+			return true;
+	return false;
+}
+
+int sys_read(struct sys_call *c)
+{
+	uint32_t map = gpubpf_get_u32(c->r), mapped = gpubpf_get_u32(c->r);
+	int err = c->r->failed ? -EPROTO : sys_open(c->s);
+
+	if (err < 0)
+		return err;
+	if (mapped && !is_read(c->s->bpf, map)) {
+		if (c->s->bpf->nread == GPUBPF_MAX_MAPS)
+			return -ENOSPC;
+		c->s->bpf->read[c->s->bpf->nread++] = map;
+	}
+	gpubpf_put_u32(c->out, is_read(c->s->bpf, map));
+	return 0;
 }
 
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)

@@ -35,6 +35,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_OUTPUT] = sys_output,
 	[GPUBPF_BPF_KERNEL] = sys_kernel,
 	[GPUBPF_BPF_TAKES] = sys_takes,
+	[GPUBPF_BPF_READ] = sys_read,
 };
 
 static int run(struct sys_call *c)

@@ -60,7 +60,8 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 is it off -> fd */
 	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */
 	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
-	GPUBPF_BPF_WAS = 18,           /* u32 number of a map as the kernel's -> fd of what it has become */
+	/* u32 number of a map as the kernel's -> u32 is it the kernel's to loaders, where all records come; fd of what it has become */
+	GPUBPF_BPF_WAS = 18,
 	/* u32 number of a map of maps of the kernel's; u32 type, key_size, value_size, max_entries, flags; u64 extra; str name, of
 	 * its elements */
 	GPUBPF_BPF_INNER = 19,
@@ -70,6 +71,8 @@ enum gpubpf_bpf_op {
 	/* u32 map -> fd of the kernel's for its programs: the one whose values it has, or which is kept like it from now on */
 	GPUBPF_BPF_KERNEL = 22,
 	GPUBPF_BPF_TAKES = 23,         /* u32 number of a queue of the kernel's: its programs take values out */
+	/* u32 number of a ring buffer of the kernel's, u32 has the loader just mapped it -> u32 has any */
+	GPUBPF_BPF_READ = 24,
 	GPUBPF_BPF_OPS,
 };
 

@@ -89,10 +89,14 @@ static uint32_t given_by_session(int fd)
 bool own_mmap(const long arg[6], long *result)
 {
 	int flags = (int)arg[3], fd = (int)arg[4];
-	uint32_t id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? given_by_session(fd) : 0;
+	bool shares = fd >= 0 && !(flags & MAP_ANONYMOUS) && (flags & MAP_TYPE) != MAP_PRIVATE;
 	struct gpubpf_writer w = {0};
 	struct answer a;
+	uint32_t id;
 
+	if (shares)
+		ring_is_mapped(fd);
+	id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? given_by_session(fd) : 0;
 	if (!id)
 		return false;
 	gpubpf_put_u32(&w, id);

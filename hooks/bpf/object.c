@@ -81,9 +81,12 @@ long link_detach(struct call *c)
 long fd_by_id(struct call *c)
 {
 	struct gpubpf_writer w = {0};
+	int ours;
 
-	if (c->attr.start_id < GPUBPF_BPF_FIRST_ID)
-		return pass(c);
+	if (c->attr.start_id < GPUBPF_BPF_FIRST_ID) {
+		ours = kind_of(c->cmd) == GPUBPF_BPF_MAP ? map_instead(c->attr.map_id) : -ENOENT;
+		return ours < 0 ? pass(c) : ours;
+	}
 	gpubpf_put_u32(&w, kind_of(c->cmd));
 	gpubpf_put_u32(&w, c->attr.start_id);
 	return ask_handle(GPUBPF_BPF_FD_BY_ID, &w, -1);
@@ -148,24 +151,25 @@ static int read_info(struct call *c, struct gpubpf_reader *r)
 	return err ? err : GIVE_BACK(c, info.info_len, len);
 }
 
-static uint32_t kernel_map_type(int fd)
+bool kernel_map(int fd, struct bpf_map_info *info)
 {
-	struct bpf_map_info info = { 0 };
-	union bpf_attr attr = { .info = { .info_len = sizeof(info), .info = (uintptr_t)&info } };
+	union bpf_attr attr = { .info = { .info_len = sizeof(*info), .info = (uintptr_t)info } };
 	char path[PROC_SIZE], is[32];
 	int borrowed;
 	ssize_t n;
+	long err;
 
 	caller_link(fd, path);
 	n = readlink(path, is, sizeof(is) - 1);
 	is[n < 0 ? 0 : n] = 0;
 	borrowed = strcmp(is, "anon_inode:bpf-map") ? -1 : caller_borrow(fd);
 	if (borrowed < 0)
-		return 0;
+		return false;
+	memset(info, 0, sizeof(*info));
 	attr.info.bpf_fd = (uint32_t)borrowed;
-	kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
+	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
 	caller_give_back(borrowed);
-	return info.type;
+	return !err;
 }
 
 /* Whoever is about to open buffers for one, as libbpf, asks what it is first. */
@@ -177,6 +181,7 @@ static void perf_array_named(bool ours)
 long object_info(struct call *c)
 {
 	struct gpubpf_writer w = {0};
+	struct bpf_map_info info;
 	struct handle h = {0};
 	struct answer a;
 	int err;
@@ -185,7 +190,7 @@ long object_info(struct call *c)
 		h = handle_of((int)c->attr.info.bpf_fd, kind);
 	if (!h.id) {
 		if (atomic_load(&caller_state()->array_is_ours) &&
-		    kernel_map_type((int)c->attr.info.bpf_fd) == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+		    kernel_map((int)c->attr.info.bpf_fd, &info) && info.type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
 			perf_array_named(false);
 		return pass(c);
 	}

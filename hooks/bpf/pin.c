@@ -93,15 +93,40 @@ long obj_pin(struct call *c)
 	return err;
 }
 
+/* By the name of a map of the kernel's that became ours: ours, or -errno. */
+static int pinned_instead(const char *path)
+{
+	union bpf_attr attr = { 0 };
+	struct bpf_map_info info;
+	char here[PATH_MAX];
+	int ours = -ENOENT;
+	long theirs;
+
+	if (!have_session() || caller_path(path, here) < 0)
+		return -ENOENT;
+	attr.pathname = (uintptr_t)here;
+	theirs = kernel_bpf(BPF_OBJ_GET, &attr, FIELD_END(bpf_fd));
+	if (theirs < 0)
+		return (int)theirs;
+	if (!map_info((int)theirs, &info))
+		ours = map_instead(info.id);
+	close((int)theirs);
+	return ours;
+}
+
 long obj_get(struct call *c)
 {
 	struct gpubpf_writer w = {0};
 	char path[PATH_MAX], is[PATH_MAX];
 	struct stat st;
+	int ours;
 
-	if (c->attr.file_flags & PATH_FD || caller_text(path, c->attr.pathname, sizeof(path)) < 0 || !is_within(path, is) ||
-	    stat(is, &st) < 0)
+	if (c->attr.file_flags & PATH_FD || caller_text(path, c->attr.pathname, sizeof(path)) < 0)
 		return pass(c);
+	if (!is_within(path, is) || stat(is, &st) < 0) {
+		ours = pinned_instead(path);
+		return ours < 0 ? pass(c) : ours;
+	}
 	gpubpf_put_u64(&w, st.st_dev);
 	gpubpf_put_u64(&w, st.st_ino);
 	return ask_handle(GPUBPF_BPF_PINNED, &w, -1);

@@ -104,9 +104,25 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 	return btf > 0 ? (uint32_t)btf : 0;
 }
 
+/* Has a loader mapped the ring buffer of the kernel's? mapped: this one just has. */
+static bool is_read(uint32_t id, bool mapped)
+{
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	bool read;
+
+	gpubpf_put_u32(&w, id);
+	gpubpf_put_u32(&w, mapped);
+	read = !ask(GPUBPF_BPF_READ, &w, &a) && gpubpf_get_u32(&a.payload.r);
+	answer_close(&a);
+	return read;
+}
+
 /* Its records are to come where the kernel's own programs' do: it stays the kernel's, and ours is beside it. */
 static bool stays(const struct bpf_map_info *info)
 {
+	if (info->type == BPF_MAP_TYPE_RINGBUF)
+		return is_read(info->id, false);
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
@@ -193,12 +209,39 @@ static int replace_all(uint32_t id, int ours)
 }
 
 /* What the map of the kernel's has become before, in whatever process. */
-static int known(uint32_t was)
+static int known_as(uint32_t was, bool *stays_theirs)
 {
 	struct gpubpf_writer w = {0};
+	struct answer a;
+	int fd;
 
 	gpubpf_put_u32(&w, was);
-	return ask_handle(GPUBPF_BPF_WAS, &w, -1);
+	fd = ask(GPUBPF_BPF_WAS, &w, &a);
+	*stays_theirs = gpubpf_get_u32(&a.payload.r);
+	if (!fd) {
+		fd = a.payload.fd < 0 ? -EMFILE : a.payload.fd;
+		a.payload.fd = -1;
+	}
+	answer_close(&a);
+	return fd;
+}
+
+static int known(uint32_t was)
+{
+	bool stays_theirs;
+
+	return known_as(was, &stays_theirs);
+}
+
+int map_instead(uint32_t was)
+{
+	bool stays_theirs;
+	int fd = known_as(was, &stays_theirs);
+
+	if (fd < 0 || !stays_theirs)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 bool map_became_ours(uint32_t was)
@@ -233,6 +276,22 @@ int map_info(int fd, struct bpf_map_info *info)
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
 	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+}
+
+void ring_is_mapped(int fd)
+{
+	struct bpf_map_info info;
+	int ours;
+
+	if (!kernel_map(fd, &info) || info.type != BPF_MAP_TYPE_RINGBUF)
+		return;
+	ours = map_instead(info.id);
+	if (ours < 0) {
+		is_read(info.id, true);
+		return;
+	}
+	caller_replace(fd, ours);
+	close(ours);
 }
 
 int map_of_kernel(int fd)

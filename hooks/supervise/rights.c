@@ -21,7 +21,7 @@
 
 static bool takes_rights(int cmd)
 {
-	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_BTF_GET_FD_BY_ID || cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID ||
+	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_OBJ_GET || cmd == BPF_BTF_GET_FD_BY_ID || cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID ||
 	       cmd == BPF_MAP_GET_NEXT_ID || cmd == BPF_BTF_GET_NEXT_ID || cmd == BPF_LINK_GET_NEXT_ID;
 }
 
