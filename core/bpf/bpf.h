@@ -31,6 +31,9 @@
 #define GPUBPF_BPF_LOG 4096       /* bytes of what is said of a program */
 #define GPUBPF_BPF_CHAIN 256      /* programs that may go on in each other */
 
+/* where a program stands in a kernel */
+enum sys_place { SYS_AT_ENTRY, SYS_AT_EXIT, SYS_AT_ACCESS, SYS_PLACES };
+
 struct sys_attached {
 	uint32_t links[GPUBPF_BPF_PLACES], n; /* of the session */
 };
@@ -95,7 +98,7 @@ struct sys_object {
 			uint32_t *use;         /* what it does to each, */
 			uint32_t *inner_use;   /* and, where that is a map of maps, to elements */
 			uint32_t number;       /* by which maps of programs have it, 0: none yet */
-			int object[2];         /* of the session, as entry's and as exit's program; -1: not yet */
+			int object[SYS_PLACES]; /* of the session, as that place's program; -1: not yet */
 			uint64_t loaded_ns;    /* since boot */
 		} prog;
 		struct {
@@ -107,8 +110,8 @@ struct sys_object {
 			size_t size;
 		} btf_data;
 		struct {
-			char function[GPUBPF_NAME_SIZE];
-			bool returns;
+			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_keep() keeps it */
+			enum sys_place place;
 			uint32_t prog;         /* 0: none */
 			struct sys_attached at;
 		} perf;

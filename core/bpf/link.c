@@ -2,41 +2,68 @@
 /* Programs on kernels: what perf_event_open(2) names, and what is attached there. */
 #include "bpf.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/wire/kprobe.h"
+#include "core/wire/match.h"
 
-/* A kernel's name as a kprobe has it: cuda__NAME is NAME, and cuda__Z3foov, a mangled one, whose underscore is one of the
- * two, _Z3foov. */
-static void kernel_of(const char *function, char out[GPUBPF_NAME_SIZE])
+static const enum gpubpf_site sites[SYS_PLACES] = {
+	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY, [SYS_AT_EXIT] = GPUBPF_SITE_EXIT, [SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
+};
+
+/* Why no program can stand there; NULL: it can. */
+static const char *not_a_place(const char *function, bool returns, uint64_t offset)
 {
-	const char *name = function + (gpubpf_kprobe_is_gpu(function) ? strlen(GPUBPF_KPROBE_GPU) : 0);
-	bool mangled = name != function && name[0] == 'Z' && (isdigit((unsigned char)name[1]) || name[1] == 'N');
+	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
 
-	snprintf(out, GPUBPF_NAME_SIZE, "%s%.250s", mangled ? "_" : "", name);
+	if (!strcmp(function, GPUBPF_KPROBE_RUN))
+		return GPUBPF_KPROBE_NOT_RUN;
+	if (offset)
+		return "a kernel of a GPU has no places by bytes; leave the offset out, or use gpubpf run -o and gpu/insn/";
+	return capture && returns ? "an access of memory has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
 }
+
+static int name_place(struct sys_object *o, const char *function, bool returns)
+{
+	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
+
+	o->perf.place = capture ? SYS_AT_ACCESS : returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
+	return gpubpf_pattern_keep(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
+}
+
+/* Longer than any name that is kept */
+#define FUNCTION_SIZE (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) + 1)
 
 int sys_perf_open(struct sys_call *c)
 {
-	char function[GPUBPF_NAME_SIZE];
-	bool returns;
+	char function[FUNCTION_SIZE];
 	struct sys_object *o;
+	uint64_t offset;
+	const char *why;
+	bool returns;
 	int err;
 
 	gpubpf_get_str(c->r, function, sizeof(function));
 	returns = gpubpf_get_u32(c->r);
+	offset = gpubpf_get_u64(c->r);
 	if (c->r->failed)
 		return -EPROTO;
+	why = not_a_place(function, returns, offset);
+	if (why) {
+		gpubpf_session_note(c->s, "a %sprobe of %s is refused: %s", returns ? "kret" : "k", function, why);
+		return -EOPNOTSUPP;
+	}
 	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
 	if (!o)
 		return err;
-	kernel_of(function, o->perf.function);
-	o->perf.returns = returns;
-	return sys_object_give(c, o, 0);
+	err = name_place(o, function, returns);
+	if (err < 0)
+		gpubpf_session_note(c->s, "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
+				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
+	return sys_object_give(c, o, err);
 }
 
 /* What a program does to a map, and to those that are like it, as far as they may be elements. */
@@ -135,21 +162,20 @@ static int tell_of(struct gpubpf_session *s, const char *what, const char *name,
 	return err;
 }
 
-static int attach_one(struct gpubpf_session *s, struct sys_object *prog, bool returns, const char *pattern,
+static int attach_one(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place, const char *pattern,
 		      struct sys_attached *at)
 {
-	enum gpubpf_site site = returns ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY;
 	struct gpubpf_diag diag;
 	int err = 0;
 
 	gpubpf_diag_init(&diag);
 	s->error[0] = 0;
-	if (prog->prog.object[returns] < 0) {
-		err = join_program(s, prog, site, pattern, &diag);
-		prog->prog.object[returns] = err;
+	if (prog->prog.object[place] < 0) {
+		err = join_program(s, prog, sites[place], pattern, &diag);
+		prog->prog.object[place] = err;
 	}
 	if (err >= 0)
-		err = gpubpf_links_attach(s, prog->prog.object[returns], prog->prog.name, pattern, &at->links[at->n]);
+		err = gpubpf_links_attach(s, prog->prog.object[place], prog->prog.name, pattern, &at->links[at->n]);
 	if (err < 0)
 		return tell_of(s, "program", prog->prog.name, "not attached", err, &diag);
 	at->n++;
@@ -163,9 +189,9 @@ static int attach(struct gpubpf_session *s, struct sys_object *prog, const struc
 
 	at->n = 0;
 	if (!pattern)
-		return attach_one(s, prog, perf->perf.returns, perf->perf.function, at);
+		return attach_one(s, prog, perf->perf.place, perf->perf.function, at);
 	for (uint32_t i = 0; i < GPUBPF_BPF_PLACES && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
-		err = attach_one(s, prog, perf->perf.returns, pattern, at);
+		err = attach_one(s, prog, perf->perf.place, pattern, at);
 	if (err < 0)
 		sys_detach(s, at);
 	return err;
@@ -249,23 +275,23 @@ static int replace_all(struct gpubpf_session *s, const struct sys_object *prog, 
 	return err;
 }
 
-static int renew(struct gpubpf_session *s, struct sys_object *prog, int returns)
+static int renew(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place)
 {
 	struct gpubpf_diag diag;
-	int from = prog->prog.object[returns], to;
+	int from = prog->prog.object[place], to;
 
 	if (from < 0)
 		return 0;
 	if (!is_attached(s, prog, from)) {
-		prog->prog.object[returns] = -1;
+		prog->prog.object[place] = -1;
 		return 0;
 	}
 	gpubpf_diag_init(&diag);
 	s->error[0] = 0;
-	to = join_program(s, prog, returns ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, "*", &diag);
+	to = join_program(s, prog, sites[place], "*", &diag);
 	if (to < 0)
 		return tell_of(s, "program", prog->prog.name, "what it was", to, &diag);
-	prog->prog.object[returns] = to;
+	prog->prog.object[place] = to;
 	return replace_all(s, prog, from, to);
 }
 
@@ -278,8 +304,8 @@ int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
 
 		if (o->kind != GPUBPF_BPF_PROG || !sys_given_names(s, o, map))
 			continue;
-		for (int returns = 0; returns < 2 && !err; returns++)
-			err = renew(s, o, returns);
+		for (int place = 0; place < SYS_PLACES && !err; place++)
+			err = renew(s, o, (enum sys_place)place);
 	}
 	return err;
 }

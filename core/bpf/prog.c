@@ -122,7 +122,8 @@ static int get_program(struct sys_call *c, struct sys_object *o)
 	struct timespec now;
 	int err;
 
-	o->prog.object[0] = o->prog.object[1] = -1;
+	for (int place = 0; place < SYS_PLACES; place++)
+		o->prog.object[place] = -1;
 	o->prog.type = gpubpf_get_u32(c->r);
 	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
 	err = get_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);

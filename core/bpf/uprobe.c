@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/session/symbols.h"
+#include "core/wire/match.h"
 
 #define STUB "__device_stub_"
 
@@ -38,19 +39,23 @@ static void kernel_of(const char *symbol, char *out, size_t size)
 		snprintf(out, size, "%s", symbol);
 }
 
-static int name_kernel(struct sys_call *c, uint64_t offset, char *out, size_t size)
+static int name_kernel(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME_SIZE])
 {
 	struct gpubpf_symbols *symbols = c->given < 0 ? NULL : gpubpf_symbols_read(c->given);
+	char whole[GPUBPF_WHOLE_NAME_SIZE] = "";
 	uint64_t from = 1;
 	const char *symbol = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;
+	bool named = symbol && !from;
 
-	if (symbol && !from)
-		kernel_of(symbol, out, size);
-	else
+	if (named)
+		kernel_of(symbol, whole, sizeof(whole));
+	if (!gpubpf_pattern_keep(whole, out))
+		named = false;
+	if (!named)
 		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: no function begins there that its symbols name, and of a program "
 				    "for a GPU it is the host stub that names the kernel", (unsigned long long)offset);
 	gpubpf_symbols_free(symbols);
-	return symbol && !from ? 0 : -EINVAL;
+	return named ? 0 : -EINVAL;
 }
 
 int sys_uprobe_open(struct sys_call *c)
@@ -65,6 +70,6 @@ int sys_uprobe_open(struct sys_call *c)
 	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
 	if (!o)
 		return err;
-	o->perf.returns = returns;
-	return sys_object_give(c, o, name_kernel(c, offset, o->perf.function, sizeof(o->perf.function)));
+	o->perf.place = returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
+	return sys_object_give(c, o, name_kernel(c, offset, o->perf.function));
 }

@@ -103,8 +103,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return keep_host(l, prog);
 	if (!attach && !section.pattern[0] && !gpubpf_has_prog_array(l->obj))
 		return refuse_section(l, prog, "the section names no kernel");
-	if (!strcmp(section.pattern, "__directly_run"))
-		return refuse_section(l, prog, "bpftime's programs that run by themselves are not provided");
+	if (!strcmp(section.pattern, GPUBPF_KPROBE_RUN))
+		return refuse_section(l, prog, GPUBPF_KPROBE_NOT_RUN);
 	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))

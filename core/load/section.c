@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/places.h"
+#include "core/wire/kprobe.h"
 
 static const struct {
 	const char *prefix;
@@ -40,6 +41,10 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 		section->pattern = name + (bare ? len - 1 : len);
 		if (bare && gpubpf_place_kind(section->site)->operands & GPUBPF_GIVES_CAPTURE)
 			section->pattern = "*"; /* bpftime's has no name */
+		if (section->of == GPUBPF_SECTION_MAYBE && gpubpf_kprobe_is_gpu(section->pattern)) {
+			section->of = GPUBPF_SECTION_GPU;
+			section->pattern = gpubpf_kprobe_kernel(section->pattern);
+		}
 		return true;
 	}
 	return false;

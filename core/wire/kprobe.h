@@ -3,14 +3,29 @@
 #ifndef GPUBPF_CORE_WIRE_KPROBE_H
 #define GPUBPF_CORE_WIRE_KPROBE_H
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define GPUBPF_KPROBE_GPU "cuda__"
+#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each access of memory */
+#define GPUBPF_KPROBE_RUN "__directly_run"       /* one that runs by itself, which is not provided */
+#define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run by themselves are not provided"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)
 {
 	return !strncmp(function, GPUBPF_KPROBE_GPU, strlen(GPUBPF_KPROBE_GPU));
+}
+
+/* A kernel's name as a kprobe has it: cuda__NAME is NAME, and cuda__Z3foov, a mangled one, whose underscore is one of the two,
+ * _Z3foov. */
+static inline const char *gpubpf_kprobe_kernel(const char *function)
+{
+	const char *name = function + strlen(GPUBPF_KPROBE_GPU);
+
+	if (!gpubpf_kprobe_is_gpu(function))
+		return function;
+	return name[0] == 'Z' && (isdigit((unsigned char)name[1]) || name[1] == 'N') ? name - 1 : name;
 }
 
 #endif

@@ -51,7 +51,7 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_INFO = 8,           /* u32 number -> u32 kind, bytes struct bpf_..._info, bytes: BTF, instructions; bytes u32 ids of maps */
 	GPUBPF_BPF_NEXT_ID = 9,        /* u32 kind, u32 number -> u32 the next number */
 	GPUBPF_BPF_FD_BY_ID = 10,      /* u32 kind, u32 number -> fd */
-	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return -> fd */
+	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return, u64 bytes behind its beginning -> fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
 	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached as long as perf is open */
 	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd of what

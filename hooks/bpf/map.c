@@ -98,7 +98,8 @@ long map_create(struct call *c)
 	if (ret != -EPERM)
 		return ret;
 	ours = map_make_asked(&c->attr, 0);
-	return ours == -EOPNOTSUPP ? ret : ours;
+	/* no session; of a type of our own it is the session's answer too, as of one that loaders cannot read */
+	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
 }
 
 /* -- elements -- */

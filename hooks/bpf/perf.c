@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "core/wire/kprobe.h"
+#include "core/wire/name.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
-#define FUNCTION_MAX 255
-#define KERNEL_NAME 511            /* what the Linux kernel reads of a function's name (KSYM_NAME_LEN) */
+/* What a GPU's kernel may be called with the prefix that a kprobe has, and one byte more, which the session refuses */
+#define FUNCTION_MAX (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) - 1)
 
 uint32_t kernel_pmu(const char *type, uint32_t *known)
 {
@@ -35,14 +36,13 @@ static uint32_t kprobe_type(void)
 	return known;
 }
 
-static int open_ours(const char *function, bool returns)
+static int open_ours(const char *function, const struct perf_event_attr *attr)
 {
 	struct gpubpf_writer w = {0};
 
-	if (strlen(function) > FUNCTION_MAX)
-		return -EINVAL;
 	gpubpf_put_str(&w, function);
-	gpubpf_put_u32(&w, returns);
+	gpubpf_put_u32(&w, attr->config & 1);
+	gpubpf_put_u64(&w, attr->probe_offset);
 	return ask_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
@@ -80,20 +80,21 @@ static long pass_call(const long arg[6])
 /* What the kernel does not know, or may not be asked, is a kernel of a GPU's once there is a program for one. */
 static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 {
-	char function[KERNEL_NAME + 1];
+	char function[FUNCTION_MAX + 1];
 	int err = caller_text(function, attr->kprobe_func, sizeof(function));
-	bool returns = attr->config & 1;
 	long ret;
 
-	if (err == -ENAMETOOLONG)
-		return attr->type == PMU_TYPE ? -EINVAL : pass_call(arg);
+	if (err == -ENAMETOOLONG) {
+		function[FUNCTION_MAX] = 0;
+		err = 0;
+	}
 	if (!err && gpubpf_kprobe_is_gpu(function))
-		return open_ours(function, returns);
+		return open_ours(function, attr);
 	if (attr->type == PMU_TYPE)
 		ret = -ENOENT;
 	else
 		ret = err || !atomic_load(&caller_state()->loaded) ? pass_call(arg) : pass_perf(arg, attr, function);
-	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, returns) : ret;
+	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, attr) : ret;
 }
 
 static long open_buffer(const long arg[6], bool off)
