@@ -8,6 +8,7 @@
 #include "core/session/called_functions.h"
 #include "core/session/named_places.h"
 #include "core/session/report.h"
+#include "core/wire/match.h"
 
 #define LISTED 8
 #define MOST_SEEN 1024
@@ -188,4 +189,64 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 		else
 			explain_program(s, &who);
 	}
+}
+
+/* -- loaders' programs -- */
+
+/* Of a loader one program may be several links, as it is made anew. */
+static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		const struct gpubpf_prog *other = &unit->progs[i];
+
+		if (other->site == prog->site && !strcmp(other->name, prog->name) && !strcmp(other->pattern, prog->pattern) &&
+		    gpubpf_link__launches(&s->links[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A kernel that the program names, and that was refused; NULL: none was. */
+static const struct gpubpf_kernel_stats *refused_kernel(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < s->nstats; i++)
+		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name) && s->stats[i].outcome == GPUBPF_OUTCOME_REFUSED)
+			return &s->stats[i];
+	return NULL;
+}
+
+static void explain_never_run(struct gpubpf_session *s, const struct subject *who)
+{
+	const struct gpubpf_kernel_stats *refused = refused_kernel(s, who->prog);
+
+	if (!s->nstats)
+		gpubpf_session_note(s, "%s never ran: it is attached to %s, and no launch of a kernel was seen in the session", who->is,
+				    who->prog->pattern);
+	else if (refused)
+		gpubpf_session_note(s, "%s never ran: %s is refused: %s", who->is, refused->name, gpubpf_report_reason(s, refused));
+	else if (!gpubpf_report_matched(s, who->prog))
+		explain_program(s, who);
+	else if (!gpubpf_report_placed(s, who->prog))
+		explain_none(s, who);
+}
+
+void cli_explain_loaders(struct gpubpf_session *s)
+{
+	uint32_t told = 0, n = s->loaded ? s->loaded->unit.nprogs : 0;
+
+	if (!n || gpubpf_kernel_table_collect(s) < 0)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gpubpf_prog *prog = &s->loaded->unit.progs[i];
+		struct subject who = subject(s, prog, NULL);
+
+		if (!s->links[i].was_attached || !prog->pattern[0] || has_run(s, prog))
+			continue;
+		if (told++ < LISTED)
+			explain_never_run(s, &who);
+	}
+	if (told > LISTED)
+		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", told - LISTED);
 }

@@ -463,6 +463,8 @@ static void report(struct child *c)
 		write_report(c);
 	if (!c->json && !c->trace->loaders)
 		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
+	if (c->trace->loaders)
+		cli_explain_loaders(c->s);
 }
 
 static void serve(struct child *c)

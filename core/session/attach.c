@@ -168,7 +168,7 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 		return refuse(s, -EEXIST, prog, "it is attached to these kernels already");
 	if (!link && !(link = add_link(s, prog, pattern)))
 		return NULL;
-	link->attached = true;
+	link->attached = link->was_attached = true;
 	gpubpf_arenas_give(s);
 	gpubpf_links_publish(s);
 	return link;

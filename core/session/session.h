@@ -150,6 +150,7 @@ struct gpubpf_link {
 	struct gpubpf_session *session;
 	uint32_t id;               /* of its program in the unit, too */
 	bool attached;
+	bool was_attached;         /* at any time */
 	bool borrowed;             /* what its program holds is another link's */
 };
 
