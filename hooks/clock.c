@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of helper 502: the arena's header says how cycles become nanoseconds of CLOCK_MONOTONIC. Two
+ * The clock of helpers 5 and 502: the arena's header says how cycles become nanoseconds of CLOCK_MONOTONIC. Two
  * readings of both clocks give the rate; the first is taken when the agent joins its session, the second
  * when the first twin is ready, so that the time in which twins compile makes the rate exact. A clock that counts
  * nanoseconds by itself, as NVIDIA's, is taken at its word: to read it takes a kernel's time, some microseconds, and
@@ -14,11 +14,13 @@
 #include <time.h>
 
 #include "core/wire/checks.h"
+#include "core/wire/unix_time.h"
 #include "maps/layout.h"
 
 #define BASELINE_NS 10000000ull /* shorter ones are stretched: 50 ns of error are then 5 ppm */
 #define TRIES 8
 #define AGAIN_NS 1000000000ull
+#define UNIX_ERROR_NS 10000ull /* of two readings of the host's clocks, one after the other */
 
 struct reading {
 	uint64_t cycles, ns, error_ns;
@@ -147,6 +149,20 @@ static void correct(struct gpubpf_hook_device *d, int64_t by)
 		gpubpf_arena_wait(ops, d->device);
 }
 
+/* Where the host's time since 1970 was set meanwhile */
+static void correct_unix(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = d->ops->device;
+	struct gpubpf_arena_hdr *hdr = d->host;
+	uint64_t now = gpubpf_unix_offset_ns(), was = __atomic_load_n(&hdr->unix_ns, __ATOMIC_RELAXED);
+
+	if (now - was + UNIX_ERROR_NS < 2 * UNIX_ERROR_NS)
+		return;
+	__atomic_store_n(&hdr->unix_ns, now, __ATOMIC_RELAXED);
+	if (!d->shared && !ops->arena_push(d->device, offsetof(struct gpubpf_arena_hdr, unix_ns), &hdr->unix_ns, sizeof(hdr->unix_ns)))
+		gpubpf_arena_wait(ops, d->device);
+}
+
 void gpubpf_clock_again(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
@@ -159,6 +175,7 @@ void gpubpf_clock_again(struct gpubpf_hook_device *d)
 	if (!__atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE) || started < d->next_clock_ns)
 		return;
 	d->next_clock_ns = started + AGAIN_NS;
+	correct_unix(d);
 	if (read_clock(clock == GPUBPF_CLOCK_TSC ? NULL : d, &now) < 0)
 		return;
 	by = ahead(hdr, &now);

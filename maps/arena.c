@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "core/wire/unix_time.h"
 #include "gpubpf/allocation.h"
 
 _Static_assert(sizeof(struct gpubpf_arena_hdr) == GPUBPF_ARENA_RNG, "the header ends where the counters begin");
@@ -16,6 +17,7 @@ _Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_T
 _Static_assert(offsetof(struct gpubpf_arena_hdr, allocations) == GPUBPF_ARENA_ALLOCATIONS, "likewise");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, allocation_tables) == GPUBPF_ARENA_ALLOCATION_TABLES, "likewise");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, granules) == GPUBPF_ARENA_GRANULES, "likewise");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, unix_ns) == GPUBPF_ARENA_UNIX, "likewise");
 _Static_assert(offsetof(struct gpubpf_allocation_head, version) == GPUBPF_ALLOCATION_VERSION, "likewise");
 _Static_assert(offsetof(struct gpubpf_allocation_head, rows) == GPUBPF_ALLOCATION_COUNTS, "likewise");
 _Static_assert(sizeof(struct gpubpf_allocation_head) == GPUBPF_ALLOCATION_ROWS, "rows begin behind the head");
@@ -82,6 +84,7 @@ void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct
 		.base = (uintptr_t)arena,
 		.replicas = layout->replicas,
 		.threads = layout->threads,
+		.unix_ns = gpubpf_unix_offset_ns(),
 	};
 	seed_counters(arena);
 	gpubpf_arena_extend(arena, unit, layout, 0);

@@ -42,7 +42,7 @@ GPUBPF_FN u64 gpubpf_helper_ktime_get_ns(GPUBPF_ENV)
 
 GPUBPF_FN u64 gpubpf_helper_get_globaltimer(GPUBPF_ENV)
 {
-	return gpubpf_helper_ktime_get_ns(env);
+	return gpubpf_helper_ktime_get_ns(env) + gpubpf_header_word(env, GPUBPF_ARENA_UNIX);
 }
 
 /* A counter's next value, mixed (splitmix64): no two calls of a session draw from the same one. */

@@ -52,7 +52,8 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 own;                 /* bytes of it that lie in the device's memory: maps behind them have memory of their own */
 	u64 given;               /* rows of maps that devices may take, by the tool */
 	u64 granules;            /* offset of the table of granules; 0: nobody asks for allocations */
-	u64 pad[12];
+	u64 unix_ns;             /* what the time since 1970 is ahead of CLOCK_MONOTONIC */
+	u64 pad[11];
 };
 
 #define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
@@ -62,6 +63,7 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 #define GPUBPF_ARENA_ALLOCATIONS 120
 #define GPUBPF_ARENA_ALLOCATION_TABLES 128
 #define GPUBPF_ARENA_GRANULES 152
+#define GPUBPF_ARENA_UNIX 160
 
 /* After the header: counters that helper 7 draws numbers from, one a line, a multiprocessor takes the
  * line of its id modulo their number. */

@@ -78,7 +78,7 @@ static int make_room(struct batch *b, bool gives)
 	if (!gives)
 		return is_whole(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries;
+		b->count = b->map->max_entries + 1; /* one that is not there: it ends with -ENOENT, as bpf(2) has it */
 	if (b->count > most / (key + value))
 		b->count = (uint32_t)(most / (key + value));
 	if (!b->count)
@@ -135,7 +135,7 @@ int sys_map_batch(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (o->map.frozen && sys_map_writes(b.cmd))
+	if (!sys_map_may(o, b.cmd))
 		return -EPERM;
 	if (o->map.slots)
 		return -524; /* ENOTSUPP, the kernel's alone */

@@ -231,6 +231,11 @@ int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
 int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* as ours; -EINVAL */
 
 bool sys_map_writes(uint32_t cmd);
+/* May loaders do that to it? Not what its flags forbid (BPF_F_RDONLY, BPF_F_WRONLY), nor change what is frozen. */
+bool sys_map_may(const struct sys_object *map, uint32_t cmd);
+uint64_t sys_map_pages(const struct sys_object *map); /* bytes that can be mapped of an array's values, 0: none */
+/* A name that bpf(2) takes: letters, digits, '_' and '.' */
+bool sys_name_is_good(const char *name);
 
 /* beside.c. The one that was given is beside the map from now on: 0 or -errno. */
 int sys_beside_open(struct sys_call *c, struct sys_object *map);

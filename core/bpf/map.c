@@ -2,6 +2,7 @@
 /* Maps that loaders make, and the elements of all maps of the session. */
 #include "bpf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -283,6 +284,23 @@ static const struct gpubpf_map *inner_of(const struct sys_call *c, const struct 
 	return NULL;
 }
 
+bool sys_name_is_good(const char *name)
+{
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_' && *name != '.')
+			return false;
+	return true;
+}
+
+/* linux: bpf_obj_name_cpy(), bpf_get_file_flag(), array_map_alloc_check() */
+static bool are_good(const struct gpubpf_sys_map *sys)
+{
+	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
+	bool array = sys->type == BPF_MAP_TYPE_ARRAY || sys->type == BPF_MAP_TYPE_PERCPU_ARRAY;
+
+	return sys_name_is_good(sys->name) && (sys->flags & both) != both && !(array && sys->flags & BPF_F_NO_PREALLOC);
+}
+
 int sys_map_create(struct sys_call *c)
 {
 	const struct gpubpf_map *inner = NULL;
@@ -301,6 +319,8 @@ int sys_map_create(struct sys_call *c)
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = inner_of(c, &with, sys.name)))
 		return -EINVAL;
 	flags = sys.flags;
+	if (!with.was && !are_good(&sys))
+		return -EINVAL;
 	sys.inner = inner != NULL;
 	err = sys_map_defined(&sys, &def);
 	if (err < 0)
@@ -325,8 +345,8 @@ int sys_map_freeze(struct sys_call *c)
 
 	if (!o)
 		return -EBADF;
-	if (o->map.frozen)
-		return -EBUSY;
+	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
+		return -EPERM; /* linux: map_freeze() takes the right to write, which a frozen map gives nobody */
 	o->map.frozen = true;
 	return 0;
 }
@@ -400,6 +420,20 @@ bool sys_map_writes(uint32_t cmd)
 	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
 }
 
+bool sys_map_may(const struct sys_object *map, uint32_t cmd)
+{
+	bool puts = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH || cmd == BPF_MAP_DELETE_BATCH;
+
+	if (sys_map_writes(cmd) && (map->map.frozen || map->map.flags & BPF_F_RDONLY))
+		return false;
+	return puts || !(map->map.flags & BPF_F_WRONLY);
+}
+
+uint64_t sys_map_pages(const struct sys_object *map)
+{
+	return map->map.pages > 0 ? pages_of(&map->map.def) : 0;
+}
+
 static uint32_t word(const void *data, size_t size)
 {
 	uint32_t w = 0;
@@ -436,7 +470,7 @@ int sys_map_elem(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (o->map.frozen && sys_map_writes(e.cmd))
+	if (!sys_map_may(o, e.cmd))
 		return -EPERM;
 	if (o->map.stream)
 		return sys_stream_elem(c->s, o, e.cmd, word(e.key, e.key_size), word(e.value, e.value_size));
@@ -445,6 +479,8 @@ int sys_map_elem(struct sys_call *c)
 	e.map = sys_map_of(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
+	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)
+		memcpy(e.back, e.value, e.size); /* whether it is there is what is looked up */
 	err = e.back ? run_either(c->s, o, &e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);

@@ -126,7 +126,9 @@ static int get_program(struct sys_call *c, struct sys_object *o)
 		o->prog.object[place] = -1;
 	o->prog.type = gpubpf_get_u32(c->r);
 	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
-	err = get_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
+	err = sys_name_is_good(o->prog.name) ? 0 : -EINVAL;
+	if (!err)
+		err = get_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
 	if (!err)
 		err = get_records(c, o, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
 	if (!err)

@@ -8,7 +8,9 @@
 #include "bpf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -196,18 +198,44 @@ static int give_memory(struct sys_call *c, int fd, uint64_t twice)
 	return c->fd < 0 ? -EINVAL : 0;
 }
 
+/* What is mapped of it cannot be made writable (mprotect(2)), as of the kernel's. */
+static int give_readable(struct sys_call *c, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	c->fd = open(path, O_RDONLY | O_CLOEXEC);
+	gpubpf_put_u64(c->out, 0);
+	return c->fd < 0 ? -errno : 0;
+}
+
+/* linux: bpf_map_mmap(), array_map_mmap() */
+static int give_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
+{
+	uint64_t pages = sys_map_pages(o);
+
+	if (writes && (o->map.frozen || o->map.flags & BPF_F_RDONLY))
+		return -EPERM;
+	if (o->map.flags & BPF_F_WRONLY)
+		return -EPERM;
+	if (first > pages || bytes > pages - first)
+		return -EINVAL;
+	return !writes && o->map.pages == o->fd ? give_readable(c, o->map.pages) : give_memory(c, o->map.pages, 0);
+}
+
 int sys_memory(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_find(c->s, gpubpf_get_u32(c->r));
-	uint64_t bytes = gpubpf_get_u64(c->r);
+	uint64_t bytes = gpubpf_get_u64(c->r), first = gpubpf_get_u64(c->r);
+	bool writes = gpubpf_get_u32(c->r);
 	int err = 0;
 
 	if (c->r->failed)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (o->kind == GPUBPF_BPF_MAP && o->map.pages > 0 && o->map.pages != o->fd)
-		return give_memory(c, o->map.pages, 0);
+	if (o->kind == GPUBPF_BPF_MAP && o->map.pages > 0)
+		return give_array(c, o, bytes, first, writes);
 	if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
 		return give_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
 	if (o->kind != GPUBPF_BPF_BUFFER)

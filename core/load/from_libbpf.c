@@ -15,6 +15,9 @@
 #include "core/wire/match.h"
 #include "hist.h"
 
+#define HELPER_KTIME 5
+#define HELPER_GLOBALTIMER 502
+
 static int no_memory(struct gpubpf_loading *l, const char *what)
 {
 	gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the %s", what);
@@ -274,6 +277,14 @@ static int take_maps(struct gpubpf_loading *l)
 	return err < 0 ? err : take_maps_of_progs(l);
 }
 
+/* Helper 502 has the base of helper 5 in sections of ours; bpftime's expect the time since 1970 of it. */
+static void take_own_clock(struct gpubpf_prog *prog)
+{
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		if (prog->insns[pc].kind == GPUBPF_INSN_CALL && prog->insns[pc].imm == HELPER_GLOBALTIMER)
+			prog->insns[pc].imm = HELPER_KTIME;
+}
+
 /* One program at one pattern: several --attach of a program make several of it. */
 static int take_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
 {
@@ -298,6 +309,8 @@ static int take_program(struct gpubpf_loading *l, const struct bpf_program *from
 	err = gpubpf_program_take(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);
+	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")))
+		take_own_clock(prog);
 	return err;
 }
 

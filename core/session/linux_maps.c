@@ -133,12 +133,38 @@ static void tell_failed(struct gpubpf_linux_carried *c, int err)
 				    gpubpf_linux_carried_map(c)->name, strerror(-err));
 }
 
+static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
+{
+	for (uint32_t i = 0; i < s->loaded->unit.nprogs; i++) {
+		const struct gpubpf_facts *facts = s->loaded->unit.progs[i].facts;
+
+		if (facts && facts->clock && facts->map_use[map])
+			return true;
+	}
+	return false;
+}
+
+/* Programs for a GPU that compare the clock with a time which the kernel's programs wrote see that of an earlier pass. */
+static void tell_late(struct gpubpf_linux_carried *c)
+{
+	uint32_t use = c->s->map_use[c->map];
+
+	if (c->told_late || c->kind != &gpubpf_linux_sides || !(use & GPUBPF_USE_READ))
+		return;
+	c->told_late = true;
+	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
+		gpubpf_session_note(c->s, "map %s: what the Linux kernel's programs write reaches a GPU's some %u ms later, and times there are "
+				    "of that age; an array with BPF_F_MMAPABLE is one memory for both",
+				    gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
+}
+
 static void pass(struct gpubpf_linux_carried *c)
 {
 	uint64_t began = gpubpf_now_ns();
 
 	if (c->rests)
 		return;
+	tell_late(c);
 	tell_failed(c, c->kind->pass(c));
 	c->ended_ns = gpubpf_now_ns();
 	c->took_ns = c->ended_ns - began;

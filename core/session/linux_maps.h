@@ -110,6 +110,7 @@ struct gpubpf_linux_carried {
 	struct gpubpf_merge *merge;        /* NULL: keys neither come nor go */
 	uint32_t word;                     /* bytes; 0: values change as a whole */
 	bool told;                         /* that there was no room */
+	bool told_late;                    /* that times are those of an earlier pass, or that they are not */
 	gpubpf_merge_found_fn found;       /* of the walk in hand */
 	void *arg;
 	uint8_t *zeros;                    /* of a value a multiprocessor, or CPU: as many as there are */

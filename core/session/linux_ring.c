@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/bpf/bpf.h"
+#include "core/wire/unix_time.h"
 #include "entries.h"
 #include "linux_maps.h"
 
@@ -64,7 +65,7 @@ static void know(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
 
 static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32_t *size, bool padded)
 {
-	uint64_t now = gpubpf_now_ns(), time;
+	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
 	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_carried_map(c)->object)
 		know(c, *size, padded);
@@ -72,6 +73,8 @@ static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32
 	if (c->known.time < 0)
 		return now;
 	memcpy(&time, (const char *)data + c->known.time, sizeof(time));
+	if (time >= c->opened_ns + offset && time < now + offset + AHEAD_NS)
+		time -= offset;
 	return time >= c->opened_ns && time < now + AHEAD_NS ? time : now;
 }
 

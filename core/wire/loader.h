@@ -54,8 +54,8 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return, u64 bytes behind its beginning -> fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
 	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached as long as perf is open */
-	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd of what
-	 * is mapped: an array of the kernel's where it has the values */
+	/* u32 map or buffer; u64 bytes, which a buffer is to have; u64 first of them, u32 is it to be written -> u64 bytes at its end
+	 * that are mapped twice in a row, fd of what is mapped: an array of the kernel's where it has the values */
 	GPUBPF_BPF_MEMORY = 14,
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 is it off -> fd */
 	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */

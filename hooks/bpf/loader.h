@@ -128,6 +128,7 @@ int uprobe_taken(int event);
 
 /* memory.c */
 bool own_mmap(const long arg[6], long *result);
+bool map_is_written(uint32_t map); /* has a caller a map of ours mapped to write it? */
 bool own_bell(int fd);             /* a pipe of ours, waited for by its edges */
 
 /* pin.c: what statfs(2) says of a name that may be ours. */

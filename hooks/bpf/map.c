@@ -109,6 +109,12 @@ static bool gives(uint32_t cmd)
 	return cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM;
 }
 
+/* A value is put in, or looked for where there are no keys (a bloom filter) */
+static bool has_value(struct handle map, uint32_t cmd)
+{
+	return cmd == BPF_MAP_UPDATE_ELEM || (cmd == BPF_MAP_LOOKUP_ELEM && !map.key);
+}
+
 int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags)
 {
 	struct gpubpf_writer w = {0};
@@ -120,7 +126,7 @@ int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value,
 	gpubpf_put_u32(&w, map.id);
 	gpubpf_put_u32(&w, cmd);
 	gpubpf_put_bytes(&w, key, key ? map.key : 0);
-	gpubpf_put_bytes(&w, cmd == BPF_MAP_UPDATE_ELEM ? value : NULL, cmd == BPF_MAP_UPDATE_ELEM ? map.value : 0);
+	gpubpf_put_bytes(&w, has_value(map, cmd) ? value : NULL, has_value(map, cmd) ? map.value : 0);
 	gpubpf_put_u64(&w, flags);
 	err = ask(GPUBPF_BPF_MAP_ELEM, &w, &a);
 	data = err || !gives(cmd) ? NULL : gpubpf_get_bytes(&a.payload.r, &size);
@@ -137,15 +143,18 @@ int map_put(struct handle map, const void *key, const void *value)
 	return map_elem_ours(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
-/* A descriptor in a value becomes the number of what it is. */
-static void name_value(struct handle map, uint8_t *value)
+/* A descriptor in a value becomes the number of what it is. 0 or -EBADF. */
+static int name_value(struct handle map, uint8_t *value)
 {
 	uint32_t number;
 	int fd;
 
 	memcpy(&fd, value, sizeof(fd));
+	if (!is_open(fd))
+		return -EBADF;
 	number = number_in(map, fd);
 	memcpy(value, &number, sizeof(number));
+	return 0;
 }
 
 static int elem(struct call *c, struct handle map, uint8_t *key, uint8_t *value)
@@ -158,8 +167,10 @@ static int elem(struct call *c, struct handle map, uint8_t *key, uint8_t *value)
 		err = caller_read(key, c->attr.key, map.key);
 	if (!err && puts)
 		err = c->attr.value ? caller_read(value, c->attr.value, map.value) : -EFAULT;
+	if (!err && c->cmd == BPF_MAP_LOOKUP_ELEM && !map.key)
+		caller_read(value, c->attr.value, map.value);
 	if (!err && puts && map.of && map.value == sizeof(uint32_t))
-		name_value(map, value);
+		err = name_value(map, value);
 	if (!err)
 		err = map_elem_ours(map, (uint32_t)c->cmd, c->attr.key ? key : NULL, value, c->attr.flags);
 	return err || !gives((uint32_t)c->cmd) ? err : caller_write(c->attr.value, value, size);
@@ -199,7 +210,9 @@ long map_freeze(struct call *c)
 {
 	struct handle map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
 
-	return map.id ? map_freeze_ours(map.id) : pass(c);
+	if (!map.id)
+		return pass(c);
+	return map_is_written(map.id) ? -EBUSY : map_freeze_ours(map.id);
 }
 
 /* -- batches -- */

@@ -4,6 +4,9 @@
 #include "loader.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -72,18 +75,66 @@ static long map_given(struct answer *a, const long arg[6])
 	return ret;
 }
 
-/* Has it memory of its own that is no part of the handle? What has neither is the kernel's error: it would be mapped, and
- * end whoever looks. */
+/* The session gives all memory that is mapped, and knows what may be: of what has none it is the kernel's error. */
 static uint32_t given_by_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
-	struct stat st;
-	char path[PROC_SIZE];
 
-	if (!h.id)
-		return handle_of(fd, GPUBPF_BPF_BUFFER).id;
-	caller_link(fd, path);
-	return stat(path, &st) || st.st_size ? 0 : h.id;
+	return h.id ? h.id : handle_of(fd, GPUBPF_BPF_BUFFER).id;
+}
+
+/* -- what callers have mapped to write: a map cannot be frozen meanwhile -- */
+
+#define WRITTEN_MOST 256u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct written {
+	uint32_t map;                  /* 0: none */
+	long at;
+	char process[PROC_SIZE];       /* its list of mappings */
+} written[WRITTEN_MOST];
+static uint32_t next_written;
+
+static void keep_written(uint32_t map, long at)
+{
+	pthread_mutex_lock(&lock);
+	written[next_written] = (struct written){ .map = map, .at = at };
+	caller_proc("maps", written[next_written].process);
+	next_written = (next_written + 1) % WRITTEN_MOST;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Is a map still mapped there, to be written? */
+static bool is_there(const struct written *w)
+{
+	FILE *f = fopen(w->process, "re");
+	char line[512], rights[8];
+	bool there = false;
+	unsigned long at;
+
+	while (f && !there && fgets(line, sizeof(line), f))
+		there = sscanf(line, "%lx-%*x %7s", &at, rights) == 2 && at == (unsigned long)w->at && rights[1] == 'w' &&
+			rights[3] == 's' && (strstr(line, "bpf-map") || strstr(line, "/memfd:gpubpf-map"));
+	if (f)
+		fclose(f);
+	return there;
+}
+
+bool map_is_written(uint32_t map)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < WRITTEN_MOST; i++) {
+		if (written[i].map != map)
+			continue;
+		if (is_there(&written[i]))
+			any = true;
+		else
+			written[i].map = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return any;
 }
 
 bool own_mmap(const long arg[6], long *result)
@@ -101,10 +152,14 @@ bool own_mmap(const long arg[6], long *result)
 		return false;
 	gpubpf_put_u32(&w, id);
 	gpubpf_put_u64(&w, (uint64_t)arg[1]);
+	gpubpf_put_u64(&w, (uint64_t)arg[5]);
+	gpubpf_put_u32(&w, shares && arg[2] & PROT_WRITE);
 	*result = ask(GPUBPF_BPF_MEMORY, &w, &a);
 	if (!*result)
 		*result = map_given(&a, arg);
 	answer_close(&a);
+	if (!is_error(*result) && shares && arg[2] & PROT_WRITE)
+		keep_written(id, *result);
 	return true;
 }
 

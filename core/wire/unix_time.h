@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the two bases of time that helpers have: 5's, and of bpftime's objects 502's, which is NVIDIA's globaltimer's. */
+#ifndef GPUBPF_CORE_WIRE_UNIX_TIME_H
+#define GPUBPF_CORE_WIRE_UNIX_TIME_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC now, in ns */
+static inline uint64_t gpubpf_unix_offset_ns(void)
+{
+	struct timespec unix_time, monotonic;
+
+	clock_gettime(CLOCK_REALTIME, &unix_time);
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	return (uint64_t)(unix_time.tv_sec - monotonic.tv_sec) * 1000000000ull + (uint64_t)(unix_time.tv_nsec - monotonic.tv_nsec);
+}
+
+#endif
