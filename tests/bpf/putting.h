@@ -90,7 +90,7 @@ static void add_count(struct code *c, int map, bool inserts)
 	add(c, BPF_STX | BPF_ATOMIC | BPF_DW, 0, 1, 0, BPF_ADD);
 }
 
-static void add_put(struct code *c, enum bpf_map_type type, int map)
+static inline void add_put(struct code *c, enum bpf_map_type type, int map)
 {
 	switch (type) {
 	case BPF_MAP_TYPE_RINGBUF:
@@ -153,7 +153,7 @@ static uint32_t type_of(const char *pmu)
 }
 
 /* A function of this process alone, since another may run the same test, or NULL: a GPU's kernel step_one. The event, or -errno. */
-static int attach_at(void (*function)(void), int prog)
+static inline int attach_at(void (*function)(void), int prog)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type_of(function ? "uprobe" : "kprobe") };
 	int event;

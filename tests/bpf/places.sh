@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Where loaders' kprobes stand: accesses of memory, kernels with long names, and what no kernel has, which a line tells. places.sh GPUBPF
+# OBJECTS LOOP [CLANG TYPES CC --supervise]
+. "$(dirname "$0")/../cli/lib.sh"
+use_device pocl
+way=$7
+places() { run "$GPUBPF" bpf $way -- "$OBJ/places" "$@"; }
+places __memcapture "$LOOP 3 0"; is 0 "a kprobe of __memcapture"; prints '^counted 6144$' "runs at each access of each thread"
+prints '^GPU_RINGBUF: Operation not supported$' "a map that loaders cannot read is refused as documented"
+places __memcapture "$LOOP 1 0" ret; prints '^Operation not supported$' "its return is refused"; says 'an access of memory has no return' "with a line"
+places __directly_run "$LOOP 1 0"; prints '^Operation not supported$' "a program that runs by itself is refused"
+says 'kprobe of __directly_run is refused: .*are not provided' "with a line"
+places cuda__step_one+4 "$LOOP 1 0"; prints '^Operation not supported$' "an offset is refused"; says 'no places by bytes' "with a line"
+for size in 255 256 1456 4095; do places "k/$size" true; prints '^attached$' "a name of $size bytes"; done
+places k/4096 true; prints '^Invalid argument$' "a longer one is refused"; says 'whole name has 1 to 4095 bytes' "with the limit"
+name=$(printf 'k%.0s' $(seq 1456)) # PoCL makes a file of it
+if [ -e "${GPUBPF_TEST_INTEL:-}" ]; then
+	run env OCL_ICD_VENDORS="$GPUBPF_TEST_INTEL" LOOP_NAME="$name" "$GPUBPF" bpf $way -- "$OBJ/places" k/1456 "$LOOP 1 0"
+	prints '^counted 1024$' "a kernel with a name of 1,456 bytes counts"
+else skip "a kernel with a name of 1,456 bytes counts" "no Intel runtime"; fi
+places cuda__step_two "$LOOP 1 0"; says 'program cuda__count: no kernel is called step_two; launched were: step_one' "no kernel of the name: a line"
+places cuda__step_two true; says 'cuda__count never ran: .*no launch of a kernel was seen' "no launch at all: a line"
+places cuda__step_one "$LOOP 1 0"; prints '^counted 1024$' "one that runs"; [ "$(grep -c 'never ran\|no kernel is' "$T/err")" = 0 ]; ok $? "has none"
+places cuda__step_one "$LOOP 1 0" clock; prints '^clock since 1970$' "helper 502 of loaders' programs has the base of NVIDIA's globaltimer"
+finish
