@@ -269,7 +269,7 @@ void cli_note_survivors(struct gpubpf_session *s);
 
 /* explain.c: one clear line each for what went otherwise than the user meant; ended: the command has */
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
-/* The same of loaders' programs, which loaders report themselves: those that were attached and never ran. */
+/* The same for loaders' programs: one line for each that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \

@@ -193,7 +193,7 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 
 /* -- loaders' programs -- */
 
-/* Of a loader one program may be several links, as it is made anew. */
+/* One program of a loader may have several links: each new version of it is a link. */
 static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;

@@ -52,7 +52,7 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 own;                 /* bytes of it that lie in the device's memory: maps behind them have memory of their own */
 	u64 given;               /* rows of maps that devices may take, by the tool */
 	u64 granules;            /* offset of the table of granules; 0: nobody asks for allocations */
-	u64 unix_ns;             /* what the time since 1970 is ahead of CLOCK_MONOTONIC */
+	u64 unix_ns;             /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	u64 pad[11];
 };
 

@@ -231,7 +231,7 @@ int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
 int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* as ours; -EINVAL */
 
 bool sys_map_writes(uint32_t cmd);
-/* May loaders do that to it? Not what its flags forbid (BPF_F_RDONLY, BPF_F_WRONLY), nor change what is frozen. */
+/* May loaders run that command? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot be changed. */
 bool sys_map_may(const struct sys_object *map, uint32_t cmd);
 uint64_t sys_map_pages(const struct sys_object *map); /* bytes that can be mapped of an array's values, 0: none */
 /* A name that bpf(2) takes: letters, digits, '_' and '.' */
@@ -299,8 +299,8 @@ uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and 
 /* A command of bpf(2) for an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
-/* bridge.c: to a PERF_EVENT_ARRAY of the kernel's, or to a ring buffer of so many bytes. 0 or -errno; of a record that found no
- * room -EAGAIN, but of a perf event 0: the kernel counts it. */
+/* bridge.c: to a PERF_EVENT_ARRAY of the kernel's, or to a ring buffer of ring_bytes. 0 or -errno. A record without room is -EAGAIN;
+ * a perf event without room is 0, since the kernel counts it. */
 int sys_bridge_create(int map, uint64_t ring_bytes, struct sys_bridge **bridge);
 void sys_bridge_destroy(struct sys_bridge *bridge);
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);

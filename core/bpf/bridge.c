@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records for a map that loaders read as the Linux kernel's: a PERF_EVENT_ARRAY whose buffers were opened there, or a ring buffer
- * that was mapped there. A program of two dozen instructions, run by BPF_PROG_TEST_RUN, puts them where those of the kernel's own
- * programs come, so that a loader reads both as they came, in its own way.
+ * that was mapped there. BPF_PROG_TEST_RUN runs a program of two dozen instructions, which puts a record beside the records of the
+ * kernel's own programs. The loader reads both in its own way.
  */
 #include "bpf.h"
 
@@ -136,8 +136,8 @@ void sys_bridge_destroy(struct sys_bridge *bridge)
 	free(bridge);
 }
 
-/* The program returns the helper's result: of a perf event -ENOSPC of a full buffer, which the kernel counts for its reader, and
- * -ENOENT or -EOPNOTSUPP where the CPU has none; of a ring buffer -EAGAIN where it has no room now. */
+/* The program returns the helper's result. A perf event may give -ENOSPC (the buffer is full, and the kernel counts the event),
+ * -ENOENT or -EOPNOTSUPP (the CPU has no buffer). A ring buffer without room gives -EAGAIN. */
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;

@@ -346,7 +346,7 @@ int sys_map_freeze(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
-		return -EPERM; /* linux: map_freeze() takes the right to write, which a frozen map gives nobody */
+		return -EPERM; /* linux: map_freeze() takes the right to write, which a frozen map does not give */
 	o->map.frozen = true;
 	return 0;
 }
@@ -480,7 +480,7 @@ int sys_map_elem(struct sys_call *c)
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
 	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)
-		memcpy(e.back, e.value, e.size); /* whether it is there is what is looked up */
+		memcpy(e.back, e.value, e.size); /* the look-up tests whether the filter has this value */
 	err = e.back ? run_either(c->s, o, &e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);

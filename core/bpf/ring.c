@@ -198,7 +198,7 @@ static int give_memory(struct sys_call *c, int fd, uint64_t twice)
 	return c->fd < 0 ? -EINVAL : 0;
 }
 
-/* What is mapped of it cannot be made writable (mprotect(2)), as of the kernel's. */
+/* mprotect(2) cannot make such a mapping writable, as with the kernel's maps. */
 static int give_readable(struct sys_call *c, int fd)
 {
 	char path[64];

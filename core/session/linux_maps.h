@@ -110,12 +110,12 @@ struct gpubpf_linux_carried {
 	struct gpubpf_merge *merge;        /* NULL: keys neither come nor go */
 	uint32_t word;                     /* bytes; 0: values change as a whole */
 	bool told;                         /* that there was no room */
-	bool told_late;                    /* that times are those of an earlier pass, or that they are not */
+	bool told_late;                    /* the line about late times was considered */
 	gpubpf_merge_found_fn found;       /* of the walk in hand */
 	void *arg;
 	uint8_t *zeros;                    /* of a value a multiprocessor, or CPU: as many as there are */
 	bool takes;                        /* the kernel's programs take values out, and so they go there */
-	bool split;                        /* programs of both do: each side keeps what is put in there */
+	bool split;                        /* programs of both do: each side keeps its own values */
 	uint8_t *hand;                     /* [in_hand] values that are on their way, the oldest first; max_entries at most */
 	uint32_t in_hand;
 	struct ring_buffer *ring;          /* one of the two, */

@@ -9,7 +9,7 @@
 
 #define GPUBPF_KPROBE_GPU "cuda__"
 #define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each access of memory */
-#define GPUBPF_KPROBE_RUN "__directly_run"       /* one that runs by itself, which is not provided */
+#define GPUBPF_KPROBE_RUN "__directly_run"       /* a program that no kernel triggers, which is not provided */
 #define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run by themselves are not provided"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)

@@ -54,13 +54,13 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return, u64 bytes behind its beginning -> fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
 	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached as long as perf is open */
-	/* u32 map or buffer; u64 bytes, which a buffer is to have; u64 first of them, u32 is it to be written -> u64 bytes at its end
-	 * that are mapped twice in a row, fd of what is mapped: an array of the kernel's where it has the values */
+	/* u32 map or buffer, u64 bytes to map, u64 first byte, u32 writable -> u64 bytes at the end that are mapped twice in a row, fd
+	 * of the memory: the kernel's array where that has the values. A buffer gets the number of bytes. */
 	GPUBPF_BPF_MEMORY = 14,
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 is it off -> fd */
 	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */
 	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
-	/* u32 number of a map as the kernel's -> u32 is it the kernel's to loaders, where all records come; fd of what it has become */
+	/* u32 number of a map as the kernel's -> u32 do loaders keep the kernel's, which has all records; fd of the session's map */
 	GPUBPF_BPF_WAS = 18,
 	/* u32 number of a map of maps of the kernel's; u32 type, key_size, value_size, max_entries, flags; u64 extra; str name, of
 	 * its elements */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC now, in ns */
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns */
 static inline uint64_t gpubpf_unix_offset_ns(void)
 {
 	struct timespec unix_time, monotonic;

@@ -77,7 +77,7 @@ int64_t map_taken(int fd);
 /* One of the kernel's, this process's descriptor, as ours: such a one or -errno; all of the caller's that are it are replaced. */
 int map_ours(int fd, const struct bpf_map_info *info);
 bool map_became_ours(uint32_t was);      /* is the map that has this number of the kernel's one of ours since, in whatever process? */
-/* What a loader gets instead of a map of the kernel's that has this number: ours, or -errno, where the kernel's is right. */
+/* The map that a loader gets instead of the kernel's with this number: ours, or -errno where the kernel's is right. */
 int map_instead(uint32_t was);
 /* The caller is about to map it: a ring buffer of the kernel's becomes ours if it has been replaced; else its records stay there. */
 void ring_is_mapped(int fd);
@@ -111,7 +111,7 @@ int named_copy(int from, int to, const struct bpf_map_info *info);
 /* object.c: the number of the BTF that the caller's descriptor is, or -errno. One of the kernel's is copied for the session,
  * which has it as long as *own (-1: none), to be closed by who called, or what names it is open. And one of this process's. */
 int64_t btf_taken(int fd, int *own);
-bool kernel_map(int fd, struct bpf_map_info *info); /* Is the caller's descriptor a map of the kernel's? Then what it is. */
+bool kernel_map(int fd, struct bpf_map_info *info); /* is the caller's descriptor a map of the kernel's? fills info then */
 int64_t btf_copied(int fd, int *own);
 
 /* perf.c. The Linux kernel's number of a kind of probes, by the file that tells it; 0: it has none. */

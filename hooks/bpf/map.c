@@ -143,7 +143,7 @@ int map_put(struct handle map, const void *key, const void *value)
 	return map_elem_ours(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
-/* A descriptor in a value becomes the number of what it is. 0 or -EBADF. */
+/* A descriptor in a value becomes its object's number. 0 or -EBADF. */
 static int name_value(struct handle map, uint8_t *value)
 {
 	uint32_t number;

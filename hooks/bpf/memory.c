@@ -75,7 +75,7 @@ static long map_given(struct answer *a, const long arg[6])
 	return ret;
 }
 
-/* The session gives all memory that is mapped, and knows what may be: of what has none it is the kernel's error. */
+/* The session gives all memory that loaders map. A map without such memory gets the kernel's error. */
 static uint32_t given_by_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);

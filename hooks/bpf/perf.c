@@ -11,7 +11,7 @@
 #include "core/wire/name.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
-/* What a GPU's kernel may be called with the prefix that a kprobe has, and one byte more, which the session refuses */
+/* Bytes of the longest name with a kprobe's prefix, and one more, which the session refuses */
 #define FUNCTION_MAX (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) - 1)
 
 uint32_t kernel_pmu(const char *type, uint32_t *known)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order FIRST LAST, order cases: a loader that is its own application, in one case after another: four maps that a program for a GPU and two
- * uprobes of the Linux kernel name, in each order of loading, naming and attaching. A case is right if all maps have what each of
- * the programs put in. Prints what is wrong, and how many cases ran and were exact.
+ * order FIRST LAST, order cases: a loader that is its own application, in one case after another. A program for a GPU and two uprobes of
+ * the Linux kernel name four maps, in each order of loading, naming and attaching. A case is exact if all maps have what each program
+ * put in. Prints maps that are not, and the number of cases.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pinned DIR COMMAND: maps that are pinned in a BPF file system before a program for a GPU names them, as other processes of the
- * session find them there: by the pin, by its new name, by the kernel's number, and as a second loader that counts on. Of ring buffers
- * one is mapped by another process before that program is loaded, one after.
+ * pinned DIR COMMAND: pins maps in a BPF file system before a program for a GPU names them. Other processes of the session open the
+ * pin, its new name and the kernel's number; a second loader counts on. Another process maps one ring buffer before that program is
+ * loaded, and a third process maps one after.
  */
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock]: a program for a GPU at that kprobe, of a name as it is, or repeated to so many
- * bytes: what it counts while the command runs, or why it is not attached; with `clock`, whether helper 502 has the time since 1970.
+ * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock]: attaches a program for a GPU to that kprobe. The name's first byte is repeated LENGTH
+ * times. Prints what the program counts while the command runs, or why it is not attached; with `clock`, the base of helper 502.
  */
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that put what stands at fp - 8 into maps, made of instructions, and the events that they stand at. */
+/* Programs, made of instructions, that put the word at fp - 8 into maps, and their events. */
 #ifndef GPUBPF_TESTS_BPF_PUTTING_H
 #define GPUBPF_TESTS_BPF_PUTTING_H
 
@@ -47,7 +47,7 @@ static void add_call(struct code *c, int helper)
 	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
-/* fp - 8: who it is; fp - 16: that as a key; fp - 24: zeros */
+/* fp - 8: the program's number; fp - 16: the same as a key; fp - 24: zeros */
 static void add_record(struct code *c, int map)
 {
 	add_map(c, map);
