@@ -90,6 +90,7 @@ struct gpubpf_target_info {
 	bool code_beside;          /* behind the text of its twins, after a NUL, may stand what GPUBPF_WORKER_PTXAS makes of it, by
 				    * the piece's options, "" not to */
 	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it has live */
+	bool queries;              /* a vendor's compiler reads its images in its own way: it has query */
 	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
 };
 
@@ -105,6 +106,10 @@ struct gpubpf_target {
 	 * info.images. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
+	/* Which text GPUBPF_WORKER_BUILD is to answer, so that inspect and inject read the image as the device's compiler does;
+	 * *out stays empty: none. Where info.queries. */
+	int (*query)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,
+		     struct gpubpf_diag *diag);
 	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
 	 * say. The twin's kernel is called GPUBPF_TWIN_PREFIX <name>. Kernels that cannot be taken get `reason` in refused[].
 	 * The job has no kind of place that gpubpf_target_places() has not. Where info.images. */

@@ -13,7 +13,7 @@
  *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
  *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
  *   twin_make.c         how one twin is made                 twin_sites.c       which programs stand where in it
- *   twin_code.c         machine code behind its text
+ *   twin_code.c         machine code behind its text     twin_query.c       answers of the device's compiler
  *   twin_ahead.c        twins before they are asked for      makers.c           threads that make them, their cache
  *   named_places.c      programs at places with names        called_functions.c  what a kernel calls
  *   reader.c, event.c   rings: prints and records            rescue.c           maps of processes that were killed

@@ -259,7 +259,9 @@ static int make_steps(struct gpubpf_making *m)
 	int err;
 
 	enter(m, "reading");
-	err = inspect(m);
+	err = gpubpf_making_query(m);
+	if (!err)
+		err = inspect(m);
 	if (!err)
 		err = gpubpf_making_choose(m);
 	enter(m, "lowering");
@@ -309,6 +311,7 @@ static void finish(struct gpubpf_making *m)
 {
 	gpubpf_twin_image_finish(&m->pieces);
 	gpubpf_twin_image_finish(&m->built);
+	free(m->answer);
 	free(m->infos);
 	free(m->sites);
 	free(m->site_kernel);
@@ -405,7 +408,10 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 
 	while (err == -ENOENT && (m.target = next_target(&m, m.target))) {
 		gpubpf_diag_init(&m.diag);
-		err = gpubpf_worker_inspect(gpubpf_making_reader(&m), m.target->name, image, &req->caps, &m.infos, &m.ninfos, &m.diag);
+		err = gpubpf_making_query(&m);
+		if (!err)
+			err = gpubpf_worker_inspect(gpubpf_making_reader(&m), m.target->name, m.image, &req->caps, &m.infos, &m.ninfos,
+						    &m.diag);
 	}
 	for (uint32_t i = 0; !err && i < m.ninfos; i++)
 		size += strlen(m.infos[i].name) + 1;
@@ -415,7 +421,7 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 			to = stpcpy(to, m.infos[i].name) + 1;
 	if (names)
 		*to = 0;
-	free(m.infos);
+	finish(&m);
 	return names;
 }
 

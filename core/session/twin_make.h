@@ -26,11 +26,17 @@ struct gpubpf_making {
 	uint32_t nsites, nprogs;
 	struct gpubpf_insertions puts;
 
+	char *answer;                        /* of the device's compiler to the target's query, owned; */
+	struct gpubpf_image answered;        /* the image with it: gpubpf_making_query() */
+
 	struct gpubpf_twin_image pieces, built;
 };
 
 /* twin_sites.c: the sites of each kernel of the twin and where they stand; for kernels that have none, why. 0, -ENOMEM. */
 int gpubpf_making_choose(struct gpubpf_making *m);
+/* twin_query.c: from now on m->image has the answer of the device's compiler to the target's query. 0, or -errno and a
+ * diagnostic. */
+int gpubpf_making_query(struct gpubpf_making *m);
 /* The worker that reads the image. */
 struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
 /* twin_probes.c: the job's probes as machine code, of what the target emits. */

@@ -21,6 +21,7 @@ enum gpubpf_image_kind {
 	GPUBPF_IMAGE_AMDGPU,       /* ELF code object */
 	GPUBPF_IMAGE_OFFLOAD_BUNDLE, /* __CLANG_OFFLOAD_BUNDLE__, or CCOB: the same compressed */
 	GPUBPF_IMAGE_LLVM_IR,
+	GPUBPF_IMAGE_OPENCL_QUERY, /* OpenCL C that a compiler refuses with the answer (backends/spirv/wrap/query.h), or the answers */
 	GPUBPF_NIMAGES,
 };
 

@@ -35,6 +35,8 @@ struct gpubpf_image {
 				    * "" all */
 	uint32_t places;           /* of the places of blocks and of single instructions, the kinds that inspect() is to
 				    * list: a set of GPUBPF_TAKES (core/places.h) */
+	const char *answer;        /* of the device's compiler to the target's query; NULL: none. One that begins with '!' says why
+				    * the compiler gave none */
 	const uint8_t *digest;     /* SHA-256 of the data, so that jobs of one image know it again; NULL: not reckoned */
 };
 

@@ -112,6 +112,9 @@ static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
 	gpubpf_codec_text(c, &image->kernel);
 	gpubpf_codec_u32(c, &image->places);
 	gpubpf_codec_u64(c, &image->built_ns);
+	gpubpf_codec_text(c, &image->answer);
+	if (!c->w && !image->answer[0])
+		image->answer = NULL;
 	codec_image_data(c, image);
 	headers = gpubpf_codec_array(c, image->headers, &image->nheaders, sizeof(*headers), 8);
 	image->headers = headers;
@@ -211,7 +214,7 @@ static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req
 
 	gpubpf_codec_u32(c, &version);
 	gpubpf_codec_check(c, version == GPUBPF_JOB_VERSION);
-	GPUBPF_CODEC_ENUM(c, req->kind, GPUBPF_JOB_BUILD + 1);
+	GPUBPF_CODEC_ENUM(c, req->kind, GPUBPF_JOB_QUERY + 1);
 	gpubpf_codec_str(c, req->target, sizeof(req->target));
 	switch (req->kind) {
 	case GPUBPF_JOB_EMIT:
@@ -219,6 +222,7 @@ static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req
 		gpubpf_codec_job(c, &req->job);
 		return;
 	case GPUBPF_JOB_INSPECT:
+	case GPUBPF_JOB_QUERY:
 		codec_image(c, &req->image);
 		gpubpf_codec_caps(c, &req->caps);
 		return;
@@ -237,7 +241,7 @@ static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req
 
 static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 {
-	GPUBPF_CODEC_ENUM(c, res->kind, GPUBPF_JOB_BUILD + 1);
+	GPUBPF_CODEC_ENUM(c, res->kind, GPUBPF_JOB_QUERY + 1);
 	gpubpf_codec_s32(c, &res->status);
 	gpubpf_codec_check(c, res->status <= 0 && res->status > -4096);
 	gpubpf_codec_text(c, &res->log);
@@ -254,6 +258,7 @@ static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 		return;
 	case GPUBPF_JOB_INJECT:
 	case GPUBPF_JOB_BUILD:
+	case GPUBPF_JOB_QUERY:
 		codec_twin(c, &res->twin);
 		return;
 	}

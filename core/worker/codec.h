@@ -11,16 +11,16 @@
 #include "job.h"
 
 /* Raised with every change of the encoding; part of the cache's key. */
-#define GPUBPF_JOB_VERSION 13
+#define GPUBPF_JOB_VERSION 14
 
 /* what a worker is asked; the members that the kind does not use are zero */
 struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
-	struct gpubpf_image image;             /* INSPECT, INJECT; one with a digest travels without its data, which a packet of
+	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY; one with a digest travels without its data, which a packet of
 						* GPUBPF_JOB_IMAGE before it has brought */
-	struct gpubpf_device_caps caps;        /* INSPECT, BUILD */
+	struct gpubpf_device_caps caps;        /* INSPECT, BUILD, QUERY */
 	struct gpubpf_lower_job job;           /* EMIT, INJECT */
 	struct gpubpf_twin_image pieces;       /* BUILD */
 };
@@ -32,7 +32,7 @@ struct gpubpf_result {
 	struct gpubpf_blob blob;               /* EMIT */
 	struct gpubpf_kernel_info *kernels;    /* INSPECT */
 	uint32_t nkernels;
-	struct gpubpf_twin_image twin;         /* INJECT, BUILD */
+	struct gpubpf_twin_image twin;         /* INJECT, BUILD, QUERY */
 	const char *log;                       /* BUILD; never NULL after reading */
 };
 

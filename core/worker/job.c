@@ -551,6 +551,21 @@ static int copy_twin(const struct gpubpf_twin_image *from, uint32_t nsites, stru
 	return err;
 }
 
+int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_QUERY, .image = *image, .caps = *caps };
+	struct answer a = {0};
+	int err;
+
+	snprintf(req.target, sizeof(req.target), "%s", target);
+	err = ask(worker, &req, &a, diag);
+	if (!err)
+		err = copy_twin(&a.res.twin, 0, out, diag);
+	answer_finish(&a);
+	return err;
+}
+
 int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag)

@@ -22,6 +22,7 @@ enum gpubpf_job_kind {
 	GPUBPF_JOB_INSPECT = 2,  /* target, image -> kernels */
 	GPUBPF_JOB_INJECT = 3,   /* target, image, lower job -> twin pieces */
 	GPUBPF_JOB_BUILD = 4,    /* a vendor's compiler or assembler: device name, pieces, options -> vendor binary */
+	GPUBPF_JOB_QUERY = 5,    /* target, image -> a piece that BUILD answers before the image is read, or none */
 };
 
 struct gpubpf_worker;        /* a worker or builder process, started lazily */
@@ -54,6 +55,9 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 			  uint32_t *nkernels, struct gpubpf_diag *diag);
+/* *out is a query that GPUBPF_WORKER_BUILD answers for image->answer; without pieces there is none. Where info.queries. */
+int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag);

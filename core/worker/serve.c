@@ -158,6 +158,13 @@ static int inject(const struct gpubpf_target_info *target, const struct gpubpf_j
 	return err;
 }
 
+static int query(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req, struct gpubpf_result *res)
+{
+	if (!target->queries)
+		return lacks(&res->diag, target->name, "query");
+	return target->ops->query(&req->image, &req->caps, &res->twin, &res->diag);
+}
+
 static int run_target(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		      struct gpubpf_result *res)
 {
@@ -169,6 +176,8 @@ static int run_target(const struct gpubpf_target_info *target, const struct gpub
 		return lacks(diag, target->name, "take images of this kind");
 	if (req->kind == GPUBPF_JOB_INSPECT)
 		return inspect(target, req, res);
+	if (req->kind == GPUBPF_JOB_QUERY)
+		return query(target, req, res);
 	assert(req->kind == GPUBPF_JOB_INJECT);
 	return inject(target, req, res);
 }

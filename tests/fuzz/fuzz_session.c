@@ -99,6 +99,12 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 	return -EINVAL;
 }
 
+int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	return -EINVAL;
+}
+
 int gpubpf_worker_build(struct gpubpf_worker *worker, const struct gpubpf_device_caps *caps,
 			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out, char *log,
 			size_t log_size, struct gpubpf_diag *diag)

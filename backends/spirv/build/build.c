@@ -20,6 +20,7 @@
 #include "backends/spirv/wrap/write.h"
 
 #define MAX_DEVICES 64
+#define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
 #define TRIES 3 /* to get a binary with its code */
 
 /* a device that was built for, with its context */
@@ -435,6 +436,11 @@ static bool wants_clock(const struct gpubpf_cl_parts *parts)
 	return false;
 }
 
+static bool is_container(const struct gpubpf_twin_piece *piece)
+{
+	return piece->kind == GPUBPF_IMAGE_OPENCL_PARTS || piece->kind == GPUBPF_IMAGE_OPENCL_QUERY;
+}
+
 /* Take the pieces apart into job->parts, and the clock if one wants it. */
 static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
@@ -445,7 +451,7 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 	for (uint32_t i = 0; i < pieces->npieces; i++) {
 		int err = 0;
 
-		if (pieces->piece[i].kind == GPUBPF_IMAGE_OPENCL_PARTS)
+		if (is_container(&pieces->piece[i]))
 			err = gpubpf_cl_parts_read(pieces->piece[i].blob.data, pieces->piece[i].blob.size,
 						   &job->read[i]);
 		if (err < 0)
@@ -460,7 +466,7 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 	for (uint32_t i = 0; i < pieces->npieces; i++) {
 		const struct gpubpf_twin_piece *piece = &pieces->piece[i];
 
-		if (piece->kind != GPUBPF_IMAGE_OPENCL_PARTS)
+		if (!is_container(piece))
 			job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
 				piece->kind, piece->blob.data, piece->blob.size, piece->options };
 		for (uint32_t k = 0; k < job->read[i].nparts; k++)
@@ -523,18 +529,63 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	return err;
 }
 
+/* The compiler refuses each part of a query with its answer (backends/spirv/wrap/query.h): a line each. */
+static int answer(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	char *text = NULL, *line;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	int kept[2];
+
+	if (!file)
+		return -ENOMEM;
+	keep_silent(kept);
+	for (uint32_t i = 0; i < job->parts.nparts; i++) {
+		cl_program program = NULL;
+
+		job->log[0] = 0;
+		compile_part(job, &job->parts.part[i], &program);
+		if (program)
+			job->builder->cl->clReleaseProgram(program);
+		line = strstr(job->log, "gpubpf:@");
+		fprintf(file, "%.*s\n", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+	}
+	speak_again(kept);
+	if (fclose(file)) {
+		free(text);
+		return -ENOMEM;
+	}
+	out->piece[0] = (struct gpubpf_twin_piece){ GPUBPF_IMAGE_OPENCL_QUERY, { text, size }, "" };
+	out->npieces = 1;
+	return 0;
+}
+
+static int run_query(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	int err;
+
+	job->log_size = MAX_ANSWER;
+	job->log = malloc(job->log_size);
+	if (!job->log)
+		return -ENOMEM;
+	err = answer(job, out, diag);
+	free(job->log);
+	return err;
+}
+
 int gpubpf_cl_build(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
 		    struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	struct job job = { .pieces = pieces, .log = log, .log_size = log_size };
 	struct gpubpf_twin_image made = { 0 };
+	bool query = pieces->npieces == 1 && pieces->piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY;
 	int err;
 
 	err = builder_get(caps, &job.builder, diag);
 	if (err == 0)
 		err = open_pieces(&job, caps, diag);
 	if (err == 0)
-		err = run_job(&job, &made, diag);
+		err = query ? run_query(&job, &made, diag) : run_job(&job, &made, diag);
 	for (size_t i = 0; i < sizeof(job.read) / sizeof(job.read[0]); i++)
 		gpubpf_cl_parts_finish(&job.read[i]);
 	gpubpf_pool_finish(&job.pool);

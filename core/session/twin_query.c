@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device's own compiler answers a target's query of an image before the target reads it. */
+#include "twin_make.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/worker/job.h"
+
+/* A compiler that does not answer is no error: the target decides whether it can read the image without. */
+static int answer_without(struct gpubpf_making *m)
+{
+	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
+
+	m->answer = malloc(strlen(why) + 2);
+	if (!m->answer)
+		return -ENOMEM;
+	sprintf(m->answer, "!%s", why);
+	gpubpf_diag_init(&m->diag);
+	return 0;
+}
+
+static int build_answer(struct gpubpf_making *m, const struct gpubpf_twin_image *query)
+{
+	struct gpubpf_twin_image made = { 0 };
+	char log[256] = "";
+	int err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, query, &made, log, sizeof(log), &m->diag);
+
+	if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
+		return err;
+	if (err < 0)
+		return answer_without(m);
+	if (made.npieces == 1 && made.piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY) {
+		m->answer = made.piece[0].blob.data; /* a NUL follows: core/worker/job.c */
+		made.piece[0].blob.data = NULL;
+	}
+	gpubpf_twin_image_finish(&made);
+	return 0;
+}
+
+int gpubpf_making_query(struct gpubpf_making *m)
+{
+	struct gpubpf_twin_image query = { 0 };
+	int err = 0;
+
+	if (m->target->queries && !m->answer)
+		err = gpubpf_worker_query(gpubpf_making_reader(m), m->target->name, m->image, &m->req->caps, &query, &m->diag);
+	if (!err && query.npieces)
+		err = build_answer(m, &query);
+	gpubpf_twin_image_finish(&query);
+	if (!err && m->answer) {
+		m->answered = *m->image;
+		m->answered.answer = m->answer;
+		m->image = &m->answered;
+	}
+	return err;
+}
