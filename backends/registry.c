@@ -36,7 +36,7 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(MEM_CAPTURE) },
 	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
 	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true, .env_args = true,
-	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
+	  .queries = true, .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END),
 	  .where = { GPUBPF_CAP_X86,
 		     GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
@@ -145,6 +145,7 @@ void gpubpf_targets_check(void)
 		assert(!ops || ops->validate);
 		assert(!ops || !ops->emit == !targets[t].emits);
 		assert(!ops || !ops->live == !targets[t].machine);
+		assert(!ops || !ops->query == !targets[t].queries);
 		assert(!ops || (!ops->inspect == !targets[t].images && !ops->inject == !targets[t].images));
 	}
 }

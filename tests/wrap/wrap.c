@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backends/spirv/wire/parts.h"
+#include "ask.h"
 #include "case.h"
 #include "core/diag.h"
 #include "core/prog.h"
@@ -37,6 +38,7 @@ struct run {
 	struct gpubpf_insertions at;
 	struct gpubpf_twin_image twin, binary;
 	struct gpubpf_blob module;     /* the program, if it is SPIR-V */
+	char *answer;                  /* of the device's compiler */
 };
 
 static const uint32_t site_progs[] = { 0 };
@@ -257,6 +259,9 @@ static bool read_and_wrap(struct run *r)
 	struct gpubpf_diag diag;
 	int err;
 
+	if (!program_il && !r->answer)
+		r->answer = ask_compiler(clread, build, &image, &dev.caps);
+	image.answer = r->answer;
 	gpubpf_diag_init(&diag);
 	if (program_il)
 		err = il_inspect(&r->module, &r->pool, &r->kernels, &r->nkernels, &diag);
@@ -437,6 +442,7 @@ static void run_case(const char *folder, const char *name)
 	if (original)
 		clReleaseProgram(original);
 	gpubpf_pool_finish(&r->pool);
+	free(r->answer);
 	free(r->at.list);
 	free(r->kernels);
 	free(r);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line with which clang reads a program as the device's own compiler would: the same
- * language, extensions and macros, as far as they choose between branches of #if. What only changes
- * code generation is dropped.
+ * The command line with which clang reads a program as the device's own compiler does: the same language, features and macros.
+ * Options that only change code generation are dropped.
  */
-#include "read.h"
+#include "dialect.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,6 +58,9 @@ static const char *standard(const struct gpubpf_cl_words *words, const struct gp
 			if (strncmp(words->word[i].text, "-cl-std=", 8) == 0 &&
 			    strcmp(words->word[i].text + 8, known[k]) == 0)
 				std = words->word[i].text;
+	for (uint32_t i = 0; i < words->n; i++)
+		if (strncmp(words->word[i].text, "-cl-std=CL3.", 12) == 0) /* the nearest that clang 22 has */
+			std = "-cl-std=CL3.0";
 	return std;
 }
 
@@ -86,19 +88,15 @@ static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_word
 	}
 }
 
-/* The device's extensions: all others off, and their macros. OpenCL C 3.0 ties extensions to features that
- * the caps do not list; there clang's own choice for the triple stays. */
-static int add_extensions(struct gpubpf_cl_args *args, const char *std, const char *extensions,
-			  struct gpubpf_pool *pool)
+/* The macros of the device's extensions. clang enables each extension that it knows for the triple: a source that the device's
+ * compiler accepts uses no others. */
+static int add_extensions(struct gpubpf_cl_args *args, const char *extensions, struct gpubpf_pool *pool)
 {
-	size_t len = strlen(extensions);
-	char *list = gpubpf_pool_alloc(pool, 2 * len + 32, 1);
-	char *names = gpubpf_pool_strndup(pool, extensions, len);
+	char *names = gpubpf_pool_strndup(pool, extensions, strlen(extensions));
 	char *save = NULL;
 
-	if (!list || !names)
+	if (!names)
 		return -ENOMEM;
-	strcpy(list, "-cl-ext=-all");
 	for (char *e = strtok_r(names, " ", &save); e; e = strtok_r(NULL, " ", &save)) {
 		char *define = gpubpf_pool_alloc(pool, strlen(e) + 8, 1);
 
@@ -106,11 +104,20 @@ static int add_extensions(struct gpubpf_cl_args *args, const char *std, const ch
 			return -ENOMEM;
 		sprintf(define, "-D%s=1", e);
 		add(args, define);
-		strcat(strcat(list, ",+"), e);
 	}
-	if (len && strcmp(std, "-cl-std=CL3.0") != 0 && strncmp(std, "-cl-std=CLC++", 13) != 0)
-		add(args, list);
 	return 0;
+}
+
+static void add_dialect(struct gpubpf_cl_args *args, const struct cl_dialect *dialect)
+{
+	if (dialect->features[0]) {
+		add(args, "-Xclang");
+		add(args, dialect->features);
+	}
+	if (dialect->macros[0]) {
+		add(args, "-include");
+		add(args, GPUBPF_CL_MACROS);
+	}
 }
 
 /* Clang's own headers: beside this program where it brings them, else where clang was when it was built. */
@@ -147,7 +154,7 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 	if (err < 0)
 		return err;
 	args->n = 0;
-	args->arg = gpubpf_pool_alloc(pool, words.n + strlen(caps->extensions) + 34, sizeof(*args->arg));
+	args->arg = gpubpf_pool_alloc(pool, words.n + strlen(caps->extensions) + 40, sizeof(*args->arg));
 	if (!args->arg)
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
@@ -157,10 +164,12 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 	add(args, vendor->triple);
 	for (size_t i = 0; i < sizeof(vendor->define) / sizeof(vendor->define[0]); i++)
 		add(args, vendor->define[i]);
-	std = standard(&words, caps);
+	std = source->dialect && source->dialect->standard ? source->dialect->standard : standard(&words, caps);
 	add(args, std);
-	err = add_extensions(args, std, caps->extensions, pool);
+	err = add_extensions(args, caps->extensions, pool);
 	add_options(args, &words);
+	if (source->dialect)
+		add_dialect(args, source->dialect);
 	if (source->cwd && source->cwd[0]) { /* for relative -I */
 		add(args, "-working-directory");
 		add(args, source->cwd);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/spirv/common/options.h"
+#include "dialect.h"
 #include "core/diag.h"
 
 void wrap_image_finish(struct wrap_image *p)
@@ -35,20 +36,55 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	return err;
 }
 
+/* The answer to the query of source n of the image; each is a line. */
+static const char *answer_of(const char *answer, uint32_t n)
+{
+	while (answer[0] != '!' && n--)
+		answer += strcspn(answer, "\n") + (strchr(answer, '\n') != NULL);
+	return answer;
+}
+
+/* How the device's compiler reads the part; with no answer, as it seems. */
+static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, const struct gpubpf_device_caps *caps,
+			struct gpubpf_diag *diag)
+{
+	uint32_t before = 0;
+	int err;
+
+	for (uint32_t k = 0; k < i; k++)
+		before += p->parts.part[k].kind == GPUBPF_IMAGE_OPENCL_C;
+	if (p->known)
+		p->source[i].dialect = p->known[i];
+	if (p->known || !answer)
+		return 0;
+	p->dialect[i] = gpubpf_pool_alloc(&p->pool, 1, sizeof(*p->dialect[i]));
+	if (!p->dialect[i])
+		return -ENOMEM;
+	err = gpubpf_cl_dialect(&p->source[i], answer_of(answer, before), caps, &p->pool, p->dialect[i], diag);
+	p->source[i].dialect = p->dialect[i];
+	return err;
+}
+
 /* NUL bytes end a source for OpenCL's compilers; so they do here. */
 static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image, uint32_t places,
 		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
 	const char *text = gpubpf_pool_strndup(&p->pool, part->data, strnlen(part->data, part->size));
+	int err;
 
 	if (!text)
 		return -ENOMEM;
 	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, image->cwd,
 						  part->headers, part->nheaders,
 						  places & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)),
-						  image->built_ns };
-	return gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
+						  NULL, image->built_ns };
+	err = find_dialect(p, i, image->answer, caps, diag);
+	if (!err)
+		err = gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
+	if (!err && p->dialect[i])
+		p->unit[i].differs = p->dialect[i]->differs;
+	return err;
 }
 
 int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
@@ -60,7 +96,8 @@ int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint
 		return err;
 	p->source = gpubpf_pool_alloc(&p->pool, p->parts.nparts, sizeof(*p->source));
 	p->unit = gpubpf_pool_alloc(&p->pool, p->parts.nparts, sizeof(*p->unit));
-	if (!p->source || !p->unit)
+	p->dialect = gpubpf_pool_alloc(&p->pool, p->parts.nparts, sizeof(*p->dialect));
+	if (!p->source || !p->unit || !p->dialect)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->parts.nparts && err == 0; i++) {
 		if (p->parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
@@ -76,6 +113,9 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 {
 	const struct gpubpf_kernel_info *info = &kernel->info;
 
+	for (uint32_t i = 0; i < p->parts.nparts; i++)
+		if (p->unit[i].differs)
+			return p->unit[i].differs;
 	if (info->reason[0])
 		return info->reason;
 	if (p->globals)
@@ -91,6 +131,43 @@ bool wrap_loose_math(const struct wrap_image *p)
 		if (gpubpf_cl_loose_math(p->parts.part[i].options))
 			return true;
 	return gpubpf_cl_loose_math(p->parts.link_options);
+}
+
+/* A part of the query: the source's directives, as query.h says. */
+static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_cl_part *from,
+		     struct gpubpf_cl_parts *to)
+{
+	struct gpubpf_cl_source source = { from->data, strnlen(from->data, from->size), from->options, image->cwd, from->headers,
+					   from->nheaders };
+	struct cl_query q;
+	int err = gpubpf_cl_query(&source, &p->pool, &q);
+
+	if (!err)
+		to->part[to->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, q.text, strlen(q.text), q.options, q.header,
+								  q.nheaders };
+	return err;
+}
+
+int wrap_query(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,
+	       struct gpubpf_diag *diag)
+{
+	struct wrap_image p = { 0 };
+	struct gpubpf_cl_parts queries = { .link_options = "" };
+	int err = open_parts(&p, image, diag);
+
+	if (!err && !(queries.part = gpubpf_pool_alloc(&p.pool, p.parts.nparts, sizeof(*queries.part))))
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
+		if (p.parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
+			err = add_query(&p, image, &p.parts.part[i], &queries);
+	if (!err && queries.nparts)
+		err = gpubpf_cl_parts_write(&queries, &out->piece[0].blob);
+	if (!err && queries.nparts) {
+		out->piece[0].kind = GPUBPF_IMAGE_OPENCL_QUERY;
+		out->npieces = 1;
+	}
+	wrap_image_finish(&p);
+	return err;
 }
 
 static const struct gpubpf_cl_kernel *find_kernel(const struct gpubpf_cl_unit *unit, const char *name)

@@ -14,6 +14,8 @@ struct wrap_image {
 	bool owned;                     /* parts came from a container */
 	struct gpubpf_cl_source *source;
 	struct gpubpf_cl_unit *unit;
+	struct cl_dialect **dialect;    /* of each part, NULL: not known */
+	struct cl_dialect *const *known; /* of the same parts before they had wrappers; NULL: by the image's answer */
 	bool globals;                   /* in any part */
 };
 
@@ -33,6 +35,8 @@ bool wrap_loose_math(const struct wrap_image *p);
 const char *wrap_wrong(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin);
 
 /* struct gpubpf_target's */
+int wrap_query(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,
+	       struct gpubpf_diag *diag);
 int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,

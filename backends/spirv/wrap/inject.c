@@ -366,7 +366,7 @@ static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_piece *piece = &draft->out->piece[0];
 	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind, .options = "" };
-	struct wrap_image p = { 0 };
+	struct wrap_image p = { .known = draft->p->dialect };
 	int err = wrap_image_read(&p, &image, 0, draft->job->caps, diag), found = 0;
 
 	for (uint32_t i = 0; err >= 0 && i < p.parts.nparts; i++) {

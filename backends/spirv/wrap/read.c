@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "dialect.h"
 #include "reader.h"
 #include "core/diag.h"
 #include "core/wire/name.h"
@@ -369,6 +370,24 @@ static const char *any_error(struct reader *r)
 	return NULL;
 }
 
+/* A file that clang does not find and the program's build found; NULL: there is none. */
+static const char *find_missing(struct reader *r)
+{
+	static const char says[] = " file not found";
+
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		char *text = clread_text(r, clang_getDiagnosticSpelling(d)), *end = strstr(text, says);
+
+		clang_disposeDiagnostic(d);
+		if (end && !end[sizeof(says) - 1]) {
+			*end = 0;
+			return text;
+		}
+	}
+	return NULL;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -376,6 +395,8 @@ static int compare_names(const void *a, const void *b)
 
 static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag *diag)
 {
+	const char *missing;
+
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
 	r->unit->error = any_error(r);
 	clang_getInclusions(r->tu, list_header, r);
@@ -391,6 +412,10 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
 		return -ENOMEM;
 	}
+	missing = find_missing(r);
+	if (missing)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s, which the program includes, is gone since it was built: what "
+				       "was compiled is not known; keep headers until the program ends", missing);
 	if (r->newer)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%s, which the program includes, was changed "
@@ -404,11 +429,13 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path,
 					   struct gpubpf_pool *pool)
 {
-	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 1, sizeof(*files));
+	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 2, sizeof(*files));
+	const char *macros = source->dialect ? source->dialect->macros : "";
 
 	if (!files)
 		return NULL;
 	files[0] = (struct CXUnsavedFile){ path, source->text, source->size };
+	files[1] = (struct CXUnsavedFile){ GPUBPF_CL_MACROS, macros, strlen(macros) };
 	for (uint32_t i = 0; i < source->nheaders; i++) {
 		const struct gpubpf_header *h = &source->headers[i];
 		char *name = gpubpf_pool_alloc(pool, strlen(h->name) + sizeof(GPUBPF_CL_FOLDER) + 2, 1);
@@ -416,7 +443,7 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 		if (!name)
 			return NULL;
 		sprintf(name, "%s/%s", GPUBPF_CL_FOLDER, h->name);
-		files[i + 1] = (struct CXUnsavedFile){ name, h->data, h->size };
+		files[i + 2] = (struct CXUnsavedFile){ name, h->data, h->size };
 	}
 	return files;
 }
@@ -442,7 +469,7 @@ static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_
 	if (!files)
 		return -ENOMEM;
 	index = clang_createIndex(0, 0);
-	err = clang_parseTranslationUnit2(index, path, args.arg, args.n, files, source->nheaders + 1,
+	err = clang_parseTranslationUnit2(index, path, args.arg, args.n, files, source->nheaders + 2,
 					  CXTranslationUnit_DetailedPreprocessingRecord |
 						  CXTranslationUnit_KeepGoing,
 					  &r.tu);

@@ -37,8 +37,11 @@ struct gpubpf_cl_unit {
 	struct gpubpf_cl_function *function; /* where places are asked for: event.h */
 	uint32_t nfunctions;
 	const char *error;               /* the first that clang found, with its line; NULL: it has understood all of it */
+	const char *differs;             /* why the device's compiler may read another text; NULL: it does not */
 	uint64_t includes;               /* hash of the content of all files that were included */
 };
+
+struct cl_dialect;
 
 /* one source, as clCompileProgram gets it */
 struct gpubpf_cl_source {
@@ -48,6 +51,7 @@ struct gpubpf_cl_source {
 	const struct gpubpf_header *headers;
 	uint32_t nheaders;
 	uint32_t places;                 /* GPUBPF_TAKES: the places of instructions and functions that are asked for */
+	const struct cl_dialect *dialect; /* of the device's compiler, dialect.h; NULL: not known */
 	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
 };
 

@@ -25,6 +25,7 @@ static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpu
 }
 
 const struct gpubpf_target gpubpf_target_wrap = {
+	.query = wrap_query,
 	.inspect = wrap_inspect,
 	.inject = wrap_inject,
 	.validate = wrap_validate,

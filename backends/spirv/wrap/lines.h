@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source text after translation phases 2 and 3 (C11, 5.1.1.2): lines without splices and comments, and their tokens. */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_LINES_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/wire/pool.h"
+
+struct cl_line {
+	const char *text;      /* without its newline; a comment is one blank */
+	uint32_t number;       /* in the file, of its first character */
+};
+
+struct cl_lines {
+	struct cl_line *line;
+	uint32_t n;
+	bool trigraphs;        /* it has some, which are not replaced */
+};
+
+/* 0 or -ENOMEM. All of it lies in the pool. */
+int clread_split_lines(const char *text, size_t size, struct gpubpf_pool *pool, struct cl_lines *lines);
+
+/* The directive's name and what follows it, "" of the null directive. NULL: the line is code. */
+const char *clread_directive(const char *line, char name[16]);
+
+/* The next identifier at or after `at`, outside of literals and numbers; *size is its length. NULL: there is none. */
+const char *clread_identifier(const char *at, size_t *size);
+
+#endif

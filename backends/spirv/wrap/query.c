@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/spirv/common/options.h"
+#include "lines.h"
+
+enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000 };
+
+/* a file of the source: index 0 is the main one */
+struct file {
+	const char *path;        /* on disk, or of a header of clCompileProgram its name */
+	const char *folder;      /* of quoted includes: "" or with its '/' */
+	bool embedded;
+	const char *text;
+	size_t size;
+};
+
+/* a macro and an identifier in its replacement, as indices */
+struct use {
+	const char *macro, *name;
+};
+
+struct builder {
+	const struct gpubpf_cl_source *source;
+	struct gpubpf_pool *pool;
+	struct cl_query *query;
+	const char **folder;     /* of -I */
+	uint32_t nfolders;
+	struct file file[MAX_FILES];
+	uint32_t nfiles;
+	const char **tested, **mentioned, **defined; /* names, with repetitions; defined: by -D */
+	uint32_t ntested, nmentioned, ndefined;
+	struct use *use;
+	uint32_t nuses;
+	FILE *out;
+};
+
+/* Every query has these: which language it is, and what clang can switch. */
+static const char *const always[] = {
+#define CL_MACRO(name) #name,
+#include "macros.def"
+};
+
+/* -- lists in the pool -- */
+
+static void *grow(struct builder *b, void *array, uint32_t n, size_t size)
+{
+	void *bigger;
+
+	if (n & (n - 1) || (n && n < 16))
+		return array;
+	bigger = gpubpf_pool_alloc(b->pool, n ? 2 * n : 16, size);
+	if (bigger && n)
+		memcpy(bigger, array, n * size);
+	return bigger;
+}
+
+static void add_name(struct builder *b, const char ***list, uint32_t *n, const char *at, size_t size)
+{
+	*list = grow(b, *list, *n, sizeof(**list));
+	if (*list)
+		(*list)[(*n)++] = gpubpf_pool_strndup(b->pool, at, size);
+}
+
+static void add_use(struct builder *b, const char *macro, size_t macro_size, const char *at, size_t size)
+{
+	b->use = grow(b, b->use, b->nuses, sizeof(*b->use));
+	if (b->use)
+		b->use[b->nuses++] = (struct use){ gpubpf_pool_strndup(b->pool, macro, macro_size),
+						   gpubpf_pool_strndup(b->pool, at, size) };
+}
+
+static void mention_all(struct builder *b, const char *line)
+{
+	size_t size;
+
+	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
+		add_name(b, &b->mentioned, &b->nmentioned, at, size);
+}
+
+static void test_all(struct builder *b, const char *line)
+{
+	size_t size;
+
+	mention_all(b, line);
+	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
+		add_name(b, &b->tested, &b->ntested, at, size);
+}
+
+/* A macro's name and what its replacement mentions. */
+static void add_macro(struct builder *b, const char *text)
+{
+	size_t macro_size, size;
+	const char *macro = clread_identifier(text, &macro_size);
+
+	mention_all(b, text);
+	for (const char *at = macro ? macro + macro_size : NULL; at && (at = clread_identifier(at, &size)); at += size)
+		add_use(b, macro, macro_size, at, size);
+}
+
+/* -- files -- */
+
+static const char *join(struct builder *b, const char *folder, const char *name)
+{
+	char *path = gpubpf_pool_alloc(b->pool, strlen(folder) + strlen(name) + 2, 1);
+
+	if (path)
+		sprintf(path, "%s%s%s", folder, folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", name);
+	return path;
+}
+
+static const char *folder_of(struct builder *b, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? gpubpf_pool_strndup(b->pool, path, slash + 1 - path) : "";
+}
+
+static bool load(struct builder *b, struct file *f)
+{
+	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char *text = NULL;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < MAX_FILE_BYTES)
+		text = gpubpf_pool_alloc(b->pool, st.st_size + 1, 1);
+	if (text)
+		n = read(fd, text, st.st_size);
+	close(fd);
+	f->text = text;
+	f->size = n < 0 ? 0 : strnlen(text, n);
+	return n >= 0;
+}
+
+static uint32_t find_file(const struct builder *b, const char *path, bool embedded)
+{
+	for (uint32_t i = 1; i < b->nfiles; i++)
+		if (b->file[i].embedded == embedded && !strcmp(b->file[i].path, path))
+			return i;
+	return 0;
+}
+
+static uint32_t add_file(struct builder *b, struct file f)
+{
+	if (b->nfiles == MAX_FILES) {
+		b->query->unsure = "it includes too many files";
+		return 0;
+	}
+	f.folder = folder_of(b, f.path);
+	b->file[b->nfiles] = f;
+	return b->nfiles++;
+}
+
+static uint32_t find_on_disk(struct builder *b, const char *path)
+{
+	struct file f = { .path = path };
+	uint32_t known = path ? find_file(b, path, false) : 0;
+
+	if (known || !path)
+		return known;
+	return load(b, &f) ? add_file(b, f) : 0;
+}
+
+static uint32_t find_embedded(struct builder *b, const char *name)
+{
+	const struct gpubpf_header *h = b->source->headers;
+	uint32_t known = name ? find_file(b, name, true) : 0;
+
+	for (uint32_t i = 0; name && !known && i < b->source->nheaders; i++)
+		if (!strcmp(h[i].name, name))
+			known = add_file(b, (struct file){ .path = h[i].name, .embedded = true, .text = h[i].data,
+							   .size = strnlen(h[i].data, h[i].size) });
+	return known;
+}
+
+/* In the order of clang's command line (args.c). 0: there is none. */
+static uint32_t find_included(struct builder *b, const struct file *from, const char *name, bool quoted)
+{
+	uint32_t found = 0;
+
+	if (name[0] == '/')
+		return find_on_disk(b, name);
+	if (quoted && from->embedded)
+		found = find_embedded(b, join(b, from->folder, name));
+	else if (quoted && from->folder[0])
+		found = find_on_disk(b, join(b, from->folder, name));
+	for (uint32_t i = 0; !found && i < b->nfolders; i++)
+		found = find_on_disk(b, join(b, b->folder[i], name));
+	return found ? found : find_embedded(b, name);
+}
+
+/* -- the text -- */
+
+static void write_include(struct builder *b, const struct file *from, const char *operand)
+{
+	const char *open = operand + strspn(operand, " \t"), *close = open[0] ? strchr(open + 1, *open == '<' ? '>' : '"') : NULL;
+	uint32_t found = 0;
+
+	if ((*open == '<' || *open == '"') && close)
+		found = find_included(b, from, gpubpf_pool_strndup(b->pool, open + 1, close - open - 1), *open == '"');
+	else
+		mention_all(b, operand);
+	if (found)
+		fprintf(b->out, "#include \"gpubpf-file-%u.h\"\n", found);
+	else
+		fprintf(b->out, "#include%s\n", operand);
+}
+
+static void write_branch(struct builder *b, const struct cl_line *line)
+{
+	struct cl_query *q = b->query;
+
+	q->line = grow(b, q->line, q->nbranches, sizeof(*q->line));
+	if (q->line)
+		q->line[q->nbranches] = line->number;
+	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
+}
+
+static bool is_any(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+#define IS_ANY(name, list) is_any(name, list, sizeof(list) / sizeof(*(list)))
+
+static void write_directive(struct builder *b, const struct file *from, const struct cl_line *line, const char *name,
+			    const char *rest)
+{
+	static const char *const conditions[] = { "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef" };
+	static const char *const others[] = { "else", "endif", "define", "undef" };
+	static const char *const once[] = { "once", "push_macro", "pop_macro" };
+	const char *word = rest + strspn(rest, " \t");
+
+	if (IS_ANY(name, conditions))
+		test_all(b, rest);
+	if (!strcmp(name, "define"))
+		add_macro(b, rest);
+	if (!strcmp(name, "include"))
+		write_include(b, from, rest);
+	else if (IS_ANY(name, conditions) || IS_ANY(name, others))
+		fprintf(b->out, "#%s%s\n", name, rest);
+	for (size_t i = 0; !strcmp(name, "pragma") && i < sizeof(once) / sizeof(*once); i++)
+		if (!strncmp(word, once[i], strlen(once[i])))
+			fprintf(b->out, "#pragma %s\n", word);
+	if (IS_ANY(name, conditions) || !strcmp(name, "else"))
+		write_branch(b, line);
+}
+
+/* Does it look like a macro that a compiler predefines? */
+static bool looks_predefined(const char *at, size_t size)
+{
+	if (size < 3 || (at[0] == '_' && (at[1] == '_' || isupper((unsigned char)at[1]))))
+		return size >= 3;
+	for (size_t i = 0; i < size; i++)
+		if (islower((unsigned char)at[i]))
+			return false;
+	return true;
+}
+
+static void read_code(struct builder *b, const char *line)
+{
+	size_t size;
+
+	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
+		if (looks_predefined(at, size))
+			add_name(b, &b->mentioned, &b->nmentioned, at, size);
+	if (strstr(line, "_Pragma") && strstr(line, "_macro"))
+		b->query->unsure = "it changes macros by _Pragma";
+}
+
+static int write_file(struct builder *b, const struct file *f)
+{
+	struct cl_lines lines;
+	char name[16];
+
+	if (clread_split_lines(f->text, f->size, b->pool, &lines) < 0)
+		return -ENOMEM;
+	if (lines.trigraphs)
+		b->query->unsure = "it has trigraphs";
+	for (uint32_t i = 0; i < lines.n; i++) {
+		const char *rest = clread_directive(lines.line[i].text, name);
+
+		if (rest)
+			write_directive(b, f, &lines.line[i], name, rest);
+		else
+			read_code(b, lines.line[i].text);
+	}
+	return 0;
+}
+
+/* -- names -- */
+
+/* Such names have no replacement that both compilers could write. */
+static bool is_left_out(const char *name)
+{
+	static const char *const exact[] = { "defined", "__FILE__", "__LINE__", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__",
+					     "__BASE_FILE__", "__INCLUDE_LEVEL__", "__FILE_NAME__", "_Pragma", "__pragma" };
+	static const char *const begin[] = { "__has_", "__is_", "__VA_", "__building_module", "gpubpf_" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return true;
+	return IS_ANY(name, exact);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort_texts(const char **list, uint32_t n)
+{
+	if (n)
+		qsort(list, n, sizeof(*list), compare_texts);
+}
+
+static bool has_text(const char *const *sorted, uint32_t n, const char *text)
+{
+	return n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
+}
+
+static void add_query_name(struct builder *b, const char *text, bool own)
+{
+	struct cl_query *q = b->query;
+
+	if (is_left_out(text) || has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
+		return;
+	if (q->nnames && !strcmp(q->name[q->nnames - 1].text, text)) {
+		q->name[q->nnames - 1].own |= own;
+		return;
+	}
+	q->name[q->nnames++] = (struct cl_name){ text, false, own };
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct cl_name *)a)->text, ((const struct cl_name *)b)->text);
+}
+
+static struct cl_name *find_name(const struct cl_query *q, const char *text)
+{
+	struct cl_name key = { text };
+
+	return q->nnames ? bsearch(&key, q->name, q->nnames, sizeof(key), compare_names) : NULL;
+}
+
+/* Some names have other values in a query than in the source. */
+static void check_tested(struct builder *b, const char *name)
+{
+	static const char *const moved[] = { "__COUNTER__", "__LINE__", "__has_include", "__has_include_next", "__has_embed" };
+
+	if (IS_ANY(name, moved))
+		b->query->unsure = "it tests __LINE__, __COUNTER__ or which files there are";
+}
+
+/* A tested macro tests each name in its replacement. Macros of -D are no names of the query; they count as tested. */
+static void spread_tests(struct builder *b)
+{
+	bool changed = true;
+
+	for (uint32_t i = 0; i < b->ntested; i++) {
+		struct cl_name *name = find_name(b->query, b->tested[i]);
+
+		if (name)
+			name->tested = true;
+	}
+	for (uint32_t i = 0; i < b->ntested; i++)
+		check_tested(b, b->tested[i]);
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < b->nuses; i++) {
+			struct cl_name *macro = find_name(b->query, b->use[i].macro), *name = find_name(b->query, b->use[i].name);
+
+			if (macro && !macro->tested)
+				continue;
+			check_tested(b, b->use[i].name);
+			if (!name || name->tested)
+				continue;
+			name->tested = changed = true;
+		}
+	}
+}
+
+static int list_names(struct builder *b)
+{
+	size_t n = sizeof(always) / sizeof(*always), k = 0, m = 0;
+
+	sort_texts(b->mentioned, b->nmentioned);
+	sort_texts(b->defined, b->ndefined);
+	b->query->name = gpubpf_pool_alloc(b->pool, b->nmentioned + n, sizeof(*b->query->name));
+	if (!b->query->name)
+		return -ENOMEM;
+	while (k < n || m < b->nmentioned) /* both are sorted */
+		if (k == n || (m < b->nmentioned && strcmp(b->mentioned[m], always[k]) <= 0))
+			add_query_name(b, b->mentioned[m++], true);
+		else
+			add_query_name(b, always[k++], false);
+	spread_tests(b);
+	return 0;
+}
+
+/* -- options -- */
+
+static void read_define(struct builder *b, const char *word)
+{
+	size_t size;
+	const char *name = clread_identifier(word, &size);
+
+	if (name)
+		add_name(b, &b->defined, &b->ndefined, name, size);
+	add_macro(b, word);
+}
+
+static void add_folder(struct builder *b, const char *folder)
+{
+	const char *cwd = b->source->cwd && folder[0] != '/' ? b->source->cwd : "";
+
+	b->folder[b->nfolders++] = join(b, cwd, folder);
+}
+
+/* The query drops folders, as it brings all files. */
+static int read_options(struct builder *b)
+{
+	const char *options = b->source->options ? b->source->options : "";
+	struct gpubpf_cl_words words;
+	char *kept, *to;
+
+	if (gpubpf_cl_split(options, b->pool, &words) < 0)
+		return -ENOMEM;
+	kept = to = gpubpf_pool_alloc(b->pool, strlen(options) + 2, 1);
+	b->folder = gpubpf_pool_alloc(b->pool, words.n + 1, sizeof(*b->folder));
+	if (!kept || !b->folder)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < words.n; i++) {
+		const char *w = words.word[i].text, *before = i ? words.word[i - 1].text : "";
+
+		if (!strcmp(before, "-I"))
+			add_folder(b, w);
+		else if (!strncmp(w, "-I", 2) && w[2])
+			add_folder(b, w + 2);
+		else if (strcmp(w, "-I"))
+			to += sprintf(to, "%.*s ", (int)(words.word[i].end - words.word[i].start), options + words.word[i].start);
+		if (!strcmp(before, "-D"))
+			read_define(b, w);
+		else if (!strncmp(w, "-D", 2) && w[2])
+			read_define(b, w + 2);
+	}
+	b->query->options = kept;
+	return 0;
+}
+
+/* -- the whole -- */
+
+static void write_names(const struct builder *b, FILE *out)
+{
+	for (uint32_t i = 0; i < b->query->nnames; i++) {
+		const char *name = b->query->name[i].text;
+
+		fprintf(out, "#ifdef %s\n\"@%u=\" gpubpf_x(%s)\n#else\n\"@%u-\"\n#endif\n", name, i, name, i);
+	}
+}
+
+/* The output of `write`, in the pool. */
+static char *written(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
+{
+	char *text = NULL, *kept = NULL;
+	size_t size;
+
+	b->out = open_memstream(&text, &size);
+	if (!b->out)
+		return NULL;
+	if ((!write(b, arg)) & !fclose(b->out))
+		kept = gpubpf_pool_strndup(b->pool, text, size);
+	free(text);
+	return kept;
+}
+
+static int write_a_file(struct builder *b, const void *arg)
+{
+	return write_file(b, arg);
+}
+
+/* Older compilers have variadic macros in OpenCL C 2.0 and later only (NVIDIA's 580, clang 7). */
+static const char write_down[] = "#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
+				 "#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"
+				 "#define gpubpf_s(a) #a\n#define gpubpf_x(a) gpubpf_s(a)\n#endif\n";
+
+static int write_main(struct builder *b, const void *text)
+{
+	fprintf(b->out, "%s_Static_assert(0, \"gpubpf:\"\n", write_down);
+	write_names(b, b->out);
+	fprintf(b->out, "\"@@\"\n%s\"@@\");\n", (const char *)text);
+	return 0;
+}
+
+static int write_headers(struct builder *b)
+{
+	for (uint32_t i = 1; i < b->nfiles; i++) {
+		struct gpubpf_header *h = &b->query->header[b->query->nheaders];
+		char *name = gpubpf_pool_alloc(b->pool, 32, 1), *text = written(b, write_a_file, &b->file[i]);
+
+		if (!name || !text)
+			return -ENOMEM;
+		sprintf(name, "gpubpf-file-%u.h", i);
+		*h = (struct gpubpf_header){ name, text, strlen(text) };
+		b->query->nheaders++;
+	}
+	return 0;
+}
+
+int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query)
+{
+	struct builder *b = gpubpf_pool_alloc(pool, 1, sizeof(*b));
+	char *text;
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	*query = (struct cl_query){ .header = gpubpf_pool_alloc(pool, MAX_FILES, sizeof(*query->header)) };
+	*b = (struct builder){ .source = source, .pool = pool, .query = query, .nfiles = 1 };
+	b->file[0] = (struct file){ "", source->cwd && source->cwd[0] ? join(b, source->cwd, "/") : "", false, source->text, source->size };
+	err = read_options(b);
+	text = err ? NULL : written(b, write_a_file, &b->file[0]);
+	if (text)
+		err = write_headers(b);
+	if (text && !err)
+		err = list_names(b);
+	query->text = text && !err ? written(b, write_main, text) : NULL;
+	return pool->failed || !query->text ? -ENOMEM : err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the device's own compiler preprocesses a source. The query is the source's directives without its code, in the message of
+ * a _Static_assert that fails. The compiler's log then says how each macro is defined and which branches of #if it takes.
+ * The compiler makes no code, and nothing runs. clang 22 answers the same query. Where the two differ, clang takes over the
+ * device's macros (dialect.h). Where the branches still differ, the reader refuses the source.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_QUERY_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_QUERY_H
+
+#include "read.h"
+
+struct cl_name {
+	const char *text;
+	bool tested;                 /* it may decide a branch of #if, itself or in another macro */
+	bool own;                    /* of the source's text, else of the list that every query has */
+};
+
+struct cl_query {
+	const char *text;            /* the main file, for both compilers */
+	const char *options;         /* the source's, without folders */
+	struct gpubpf_header *header; /* all other files, under flat names */
+	uint32_t nheaders;
+	struct cl_name *name;        /* sorted; the answer has them in this order */
+	uint32_t nnames;
+	uint32_t *line;              /* of each branch, in its file */
+	uint32_t nbranches;
+	const char *unsure;          /* why no answer decides how the source is read; NULL: an answer does */
+};
+
+/* The query of a source, for both compilers. All of it lies in the pool. 0 or -ENOMEM. */
+int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query);
+
+#endif
