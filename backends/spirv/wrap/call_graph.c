@@ -112,11 +112,24 @@ static CXType element_type(CXCursor c)
 	return type;
 }
 
+/* Does the variable keep its value from launch to launch? */
+static bool is_kept(CXCursor c)
+{
+	CXCursor parent = clang_getCursorSemanticParent(c);
+
+	return clang_getCursorKind(parent) == CXCursor_TranslationUnit || clang_Cursor_getStorageClass(c) == CX_SC_Static;
+}
+
+/* The kernels of a program share such a variable unless it is constant or a sampler. clang assigns no address space to one
+ * that it rejects; the device's compiler has accepted it. */
 void clread_variable(struct reader *r, CXCursor c)
 {
 	CXType type = element_type(c);
+	unsigned space = clang_getAddressSpace(type);
 
-	if (clang_getAddressSpace(type) == CLANG_AS_GLOBAL && !clang_isConstQualifiedType(type))
+	if (clang_isConstQualifiedType(type) || clang_getCanonicalType(type).kind == CXType_OCLSampler)
+		return;
+	if (space == CLANG_AS_GLOBAL || (space != CLANG_AS_CONSTANT && space != CLANG_AS_LOCAL && is_kept(c)))
 		r->globals = true;
 }
 
