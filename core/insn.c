@@ -13,6 +13,8 @@ enum { MODE_IMM = 0x00, MODE_MEM = 0x60, MODE_MEMSX = 0x80, MODE_ATOMIC = 0xc0 }
 enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 }; /* immediates of atomics: Linux 6.15, not in RFC 9669 */
 
 #define SRC_REG 0x08
+#define CALL_REGISTER 0x8d /* of clang, and of no standard */
+#define MAY_GOTO 0xe5      /* of the Linux kernel */
 
 static const struct {
 	uint16_t code;
@@ -35,9 +37,14 @@ struct decoder {
 	struct gpubpf_diag *diag;
 };
 
+static int refuse(struct decoder *d, enum gpubpf_error code, size_t pc, const char *why)
+{
+	return gpubpf_diag_set(d->diag, code, pc, "opcode 0x%02x: %s", d->raw[pc].code, why);
+}
+
 static int bad(struct decoder *d, size_t pc, const char *why)
 {
-	return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_INSN, pc, "opcode 0x%02x: %s", d->raw[pc].code, why);
+	return refuse(d, GPUBPF_E_BAD_INSN, pc, why);
 }
 
 static int decode_target(struct decoder *d, size_t pc, int64_t delta, uint32_t *target)
@@ -108,6 +115,8 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		;
 	switch (insn->op) {
 	case GPUBPF_NJMP:
+		if (raw->code == MAY_GOTO)
+			return refuse(d, GPUBPF_E_MAY_GOTO, pc, "may_goto, which does not exist on a GPU");
 		return bad(d, pc, "unknown jump");
 	case GPUBPF_JA:
 		if (raw->regs || insn->reg || (narrow ? raw->off : raw->imm) != 0)
@@ -115,9 +124,12 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		insn->kind = GPUBPF_INSN_JUMP;
 		return decode_target(d, pc, narrow ? raw->imm : raw->off, &insn->target);
 	case GPUBPF_CALL:
+		if (raw->code == CALL_REGISTER)
+			return refuse(d, GPUBPF_E_CALL_REGISTER, pc, "a call through a register (callx)");
+		if (!narrow && src == 2)
+			return refuse(d, GPUBPF_E_KFUNC, pc, "calls of kernel functions do not exist on a GPU");
 		if (narrow || insn->reg || raw->off || (raw->regs & 0xf) || src > 1)
-			return bad(d, pc, src == 2 ? "calls of kernel functions do not exist on a GPU" :
-					  "reserved fields of call must be zero");
+			return bad(d, pc, "reserved fields of call must be zero");
 		insn->kind = src == 1 ? GPUBPF_INSN_CALL_LOCAL : GPUBPF_INSN_CALL;
 		return src == 1 ? decode_target(d, pc, raw->imm, &insn->target) : 0;
 	case GPUBPF_EXIT:

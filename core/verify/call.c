@@ -469,6 +469,20 @@ static bool surely_there(struct verifier *v, const struct call *c)
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 
+/* The path is at a constant index that the array does not have: the call fails for sure. */
+static void note_outside(struct verifier *v, const struct call *c)
+{
+	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
+	bool by_index = c->map && c->map->type->flags & GPUBPF_MAP_U32KEY && c->map->key_size == 4 && !v->opts.any_ctx;
+	bool takes_key = c->h->op == GPUBPF_OP_LOOKUP || c->h->op == GPUBPF_OP_UPDATE;
+	uint64_t index;
+
+	if (by_index && takes_key && stack_known(v, key, 4, &index) && index >= c->map->max_entries) {
+		v->aux[v->pc].outside = true;
+		v->aux[v->pc].index = (uint32_t)index;
+	}
+}
+
 static int set_return(struct verifier *v, const struct call *c, bool there)
 {
 	struct reg *r0 = &cur_regs(v)[GPUBPF_R0];
@@ -518,6 +532,7 @@ int do_call(struct verifier *v, const struct gpubpf_insn *insn)
 	if (c.callback || c.h->arg[1] == GPUBPF_ARG_CALLBACK)
 		return callback_enter(v, c.h, c.map_index, c.callback);
 	there = c.map && surely_there(v, &c);
+	note_outside(v, &c);
 	if (c.ref) {
 		err = ref_release(v, c.ref->ref);
 		if (err < 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/places.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7) /* BPF_F_RDONLY_PROG, BPF_F_WRONLY_PROG: uapi/linux/bpf.h */
@@ -104,17 +105,18 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 
 struct ctx_field {
 	uint16_t off, count, size;
-	bool arg;
+	bool of_place;
+	const char *name;
 };
 
 static const struct ctx_field ctx_fields[] = {
-#define ARG 1
+#define ARG 0
 #define ENV 0
 #define CONST 0
 #define DEVICE 0
-#define PLACE 0
-#define LANES 0
-#define GPUBPF_CTX_FIELD(field, count, size, source) { offsetof(struct gpubpf_ctx, field), count, size, source },
+#define PLACE 1
+#define LANES 1
+#define GPUBPF_CTX_FIELD(field, count, size, source) { offsetof(struct gpubpf_ctx, field), count, size, source, #field },
 #include "core/ctx_fields.def"
 #undef ARG
 #undef ENV
@@ -145,6 +147,30 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 			v->facts->ctx_args |= 1ull << i;
 }
 
+/* A field that the place does not give would read as 0, which is no answer to a question. */
+static int check_given(struct verifier *v, const struct ctx_field *f)
+{
+	enum gpubpf_site site = v->prog->site;
+	const struct gpubpf_place_kind *place = gpubpf_place_kind(site);
+
+	if (site == GPUBPF_SITE_NONE)
+		return 0;
+	if (f->off == offsetof(struct gpubpf_ctx, function_name) && place->where != GPUBPF_WHERE_FUNCTION)
+		return refuse(v, GPUBPF_E_CTX_PLACE, "reads function_name of the context, which gpu/%s/ does not give", place->name);
+	if (f->of_place && !(place->operands >> gpubpf_operand_of(f->name) & 1))
+		return refuse(v, GPUBPF_E_CTX_PLACE, "reads %s of the context, which gpu/%s/ does not give", f->name, place->name);
+	return 0;
+}
+
+/* The program is at one kind of place: code for others, which a function of several programs may have, is not walked. */
+static void know_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
+{
+	if (f->off == offsetof(struct gpubpf_ctx, site) && v->prog->site != GPUBPF_SITE_NONE)
+		reg_const(dst, v->prog->site);
+	else
+		reg_unknown(dst);
+}
+
 /* A field in its own size, or the low bytes of a u64; bytes that no field has read as 0. */
 static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, struct reg *dst)
 {
@@ -164,8 +190,8 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 				      "%u bytes of the context",
 				      size, off, f->size);
 		note_ctx(v, f, off);
-		reg_unknown(dst);
-		return 0;
+		know_field(v, f, dst);
+		return check_given(v, f);
 	}
 	reg_const(dst, 0);
 	return 0;

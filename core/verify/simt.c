@@ -127,13 +127,24 @@ static int check_delete(struct simt *s, uint32_t pc)
 	return map && map->scratch ? harmless(s->v, err) : err;
 }
 
+static int warn_outside(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
+
+	if (!map)
+		return 0; /* another one on each path */
+	return warn(s->v, pc, "index %u is outside of map %s, whose last one is %u: the call fails, and nothing is counted; use an "
+		    "index below %u, or raise max_entries", s->v->aux[pc].index, name_of(map), map->max_entries - 1,
+		    map->max_entries);
+}
+
 static int check_call(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
 
 	if (h->op == GPUBPF_OP_DELETE)
 		return check_delete(s, pc);
-	return 0;
+	return s->v->aux[pc].outside ? warn_outside(s, pc) : 0;
 }
 
 static bool is_warp_size(int32_t imm)

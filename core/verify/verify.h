@@ -152,6 +152,8 @@ struct insn_aux {
 	uint8_t loop;                /* back edge: its number from 1; 0 none, or too many */
 	uint16_t func;
 	uint32_t walked;
+	bool outside;                /* a call with a constant index that its array does not have, */
+	uint32_t index;              /* this one */
 	struct checkpoint *saved;
 };
 

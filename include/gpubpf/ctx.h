@@ -148,7 +148,7 @@ struct gpubpf_ctx {
 	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, cut if longer; 8-byte aligned */
 	char function_name[GPUBPF_CTX_NAME]; /* CALL, CALL_EXIT: the function's, likewise; elsewhere "" */
 
-	/* What the place gives, by its kind (gpubpf-prog(8)); at other places all of it reads as 0. */
+	/* Each kind of place gives some of these (gpubpf-prog(8)); the verifier refuses reads of the others. */
 	gpubpf_u64 result;         /* CALL_EXIT: the first 8 bytes of what is returned, as arg has arguments; void: 0 */
 	gpubpf_u32 place;          /* number of the place in its function, from 0 */
 	gpubpf_u32 line;           /* of the source; 0 unknown */

@@ -55,7 +55,8 @@ static __always_inline int operands(struct gpubpf_ctx *ctx, __u32 kind, __u64 fi
 	__atomic_fetch_add(&t->operands, first, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->olds, second, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->values, third, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	if (ctx->site != GPUBPF_SITE_CALL && ctx->site != GPUBPF_SITE_CALL_EXIT)
+		__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -182,8 +183,10 @@ static __always_inline int wait_at(struct gpubpf_ctx *ctx, __u32 kind)
 	if (!t)
 		return 0;
 	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->barriers, ctx->barrier.kind + ctx->barrier.id, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	if (ctx->site == GPUBPF_SITE_BARRIER || ctx->site == GPUBPF_SITE_BARRIER_EXIT)
+		__atomic_fetch_add(&t->barriers, ctx->barrier.kind + ctx->barrier.id, __ATOMIC_RELAXED);
+	if (ctx->site != GPUBPF_SITE_BLOCK_BEGIN && ctx->site != GPUBPF_SITE_BLOCK_END)
+		__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
 	return 0;
 }
 

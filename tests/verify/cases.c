@@ -6,7 +6,7 @@
  *   map NAME TYPE KEY VALUE MAX [FLAGS]   TYPE: a number or a name of map_types.def
  *   rodata NAME "text" | HEX        a read-only map of one value with this content
  *   opts WORD...                    kernel (verdicts on kernel programs), leaks, exit, block (it stands at gpu/block_begin/),
- *                                   cost=N, states=N, target=NAME (limits.def), stack=N, frames=N (of a target that has so much)
+ *                                   place=NAME, cost=N, states=N, target=NAME (limits.def), stack=N, frames=N (of a target that has so much)
  *   accept | reject CODE text       the verdict; of a refusal its code and a piece of what it says
  *   remedy text                     a piece of what it says to do
  *   warn text | nowarn              a piece of a warning; no warning at all
@@ -24,6 +24,7 @@
 #include "asm.h"
 #include "core/diag.h"
 #include "core/facts.h"
+#include "core/places.h"
 #include "tests/tap.h"
 
 #define MAX_MAPS 8
@@ -34,7 +35,8 @@ struct test_case {
 	uint32_t nmaps;
 	struct gpubpf_verify_opts opts;
 	struct gpubpf_limits limits;
-	bool accept, verdict, nowarn, block;
+	bool accept, verdict, nowarn;
+	enum gpubpf_site site;
 	char code[32], text[200], remedy[200];
 	char checks[MAX_CHECKS][200];
 	uint32_t nchecks;
@@ -116,6 +118,13 @@ static void read_limit(struct test_case *c, const char *word)
 		c->limits.frames = (uint32_t)strtoul(word + 7, NULL, 0);
 }
 
+static void read_place(struct test_case *c, const char *name)
+{
+	for (uint32_t site = 1; site < GPUBPF_NSITES; site++)
+		if (!strcmp(gpubpf_place_kind(site)->name, name))
+			c->site = site;
+}
+
 static void read_opts(struct test_case *c, char *line)
 {
 	for (char *w = strtok(line + 4, " \n"); w; w = strtok(NULL, " \n")) {
@@ -123,7 +132,10 @@ static void read_opts(struct test_case *c, char *line)
 		c->opts.allow_kernel_helpers |= !strcmp(w, "kernel");
 		c->opts.allow_ptr_leaks |= !strcmp(w, "leaks");
 		c->opts.allow_exit_thread |= !strcmp(w, "exit");
-		c->block |= !strcmp(w, "block");
+		if (!strcmp(w, "block"))
+			c->site = GPUBPF_SITE_BLOCK_BEGIN;
+		if (!strncmp(w, "place=", 6))
+			read_place(c, w + 6);
 		if (!strncmp(w, "cost=", 5))
 			c->opts.max_cost = strtoull(w + 5, NULL, 0);
 		if (!strncmp(w, "states=", 7))
@@ -293,7 +305,7 @@ static bool run_case(struct test_case *c, const char *path)
 		return false;
 	prog.insns = c->insns;
 	prog.ninsns = c->program.n;
-	prog.site = c->block ? GPUBPF_SITE_BLOCK_BEGIN : GPUBPF_SITE_NONE;
+	prog.site = c->site;
 	unit.nmaps = c->nmaps;
 	gpubpf_diag_init(&diag);
 	err = gpubpf_insn_decode(c->program.insns, c->program.n, c->insns, &diag);
