@@ -254,9 +254,20 @@ uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t
 	return count;
 }
 
+static uint32_t last_slot(const struct gpubpf_hist_shape *shape, const uint64_t *slot)
+{
+	uint32_t i = shape->n;
+
+	while (i && !slot[i - 1])
+		i--;
+	return i ? i - 1 : 0;
+}
+
+/* Values are taken to lie evenly in a slot, but in the last one that has any: the largest of them is not known. */
 uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent)
 {
 	long double rank = gpubpf_hist_count(shape, slot) * (percent / 100.0L), within;
+	uint32_t last = last_slot(shape, slot);
 	uint64_t low, high;
 
 	for (uint32_t i = 0; i < shape->n; i++) {
@@ -265,10 +276,34 @@ uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uin
 			continue;
 		}
 		gpubpf_hist_bounds(shape, i, &low, &high);
-		if (high == UINT64_MAX)
+		if (i == last || high == UINT64_MAX)
 			return low;
 		within = (high - low) * (rank / slot[i]);
 		return low + (uint64_t)within;
 	}
 	return 0;
+}
+
+/* A lower bound of the mean in the last slot: the sum less the largest values that the other slots may hold. */
+static uint64_t least_mean(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, uint32_t last)
+{
+	long double left = sum;
+	uint64_t low, high;
+
+	for (uint32_t i = 0; i < last; i++) {
+		gpubpf_hist_bounds(shape, i, &low, &high);
+		left -= (long double)slot[i] * high;
+	}
+	gpubpf_hist_bounds(shape, last, &low, &high);
+	left /= slot[last] ? slot[last] : 1;
+	return left < low ? low : left > high ? high : (uint64_t)left;
+}
+
+uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, unsigned int percent)
+{
+	uint64_t value = gpubpf_hist_percentile(shape, slot, percent), low, high;
+	uint32_t last = last_slot(shape, slot);
+
+	gpubpf_hist_bounds(shape, last, &low, &high);
+	return value == low && slot[last] ? least_mean(shape, slot, sum, last) : value;
 }

@@ -51,9 +51,11 @@ void gpubpf_hist_add(const struct gpubpf_hist_shape *shape, const void *data, ui
 /* What slot i counts: low <= value <= high. */
 void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high);
 uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t *slot);
-/* The value that `percent` of all values reach at most, as if those of a slot lay evenly within it; of a last slot
- * without an end, where it begins. 0 without values. */
+/* The value that `percent` of all values reach at most, as if those of a slot lay evenly within it. In the last slot that
+ * has any, where the slot begins: that is never above the largest value. 0 without values. */
 uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent);
+/* The same where the sum of the values is known too: of the last slot, what that leaves for the mean of its values at least. */
+uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, unsigned int percent);
 
 /* The same as JSON: [{min, max, count}] of slots that are not empty, {p50, p90, p99} where there are values. */
 struct json_object;

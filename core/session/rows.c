@@ -126,6 +126,14 @@ bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const str
 	return true;
 }
 
+bool gpubpf_rows_timed(const struct gpubpf_rows *rows)
+{
+	for (uint32_t i = rows->nkeys; i < rows->ncolumns; i++)
+		if (rows->column[i].amounts && rows->column[i].ns)
+			return true;
+	return false;
+}
+
 /* -- the entries -- */
 
 const uint8_t *gpubpf_row_data(const struct gpubpf_rows *rows, const struct gpubpf_row *row,
@@ -231,8 +239,8 @@ void gpubpf_rows_amounts(const struct gpubpf_rows *rows, const struct gpubpf_row
 	gpubpf_table_cell(t, "%llu", (unsigned long long)count);
 	put(column, sum, t);
 	put(column, count ? sum / count : 0, t);
-	put(column, gpubpf_hist_percentile(&column->shape, slot, 50), t);
-	put(column, gpubpf_hist_percentile(&column->shape, slot, 99), t);
+	put(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 50), t);
+	put(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 99), t);
 	if (column == &rows->column[rows->order] && rows->sum)
 		gpubpf_table_cell(t, "%.1f %%", 100.0 * sum / rows->sum);
 	else

@@ -30,6 +30,8 @@ struct gpubpf_rows {
 /* Is the map of that kind, and has room in a table? Then *rows is ready for its entries; else it is empty. */
 bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const struct gpubpf_map *map);
 void gpubpf_rows_finish(struct gpubpf_rows *rows);
+/* Has it times of launches, blocks or threads? A probed kernel takes longer. */
+bool gpubpf_rows_timed(const struct gpubpf_rows *rows);
 /* Keep an entry. 0, -ENOMEM. */
 int gpubpf_rows_add(struct gpubpf_rows *rows, const struct gpubpf_entry *entry);
 /* The largest first. */

@@ -125,6 +125,44 @@ static int hist_type(const char *name, int min, int step, int slots)
 	return id;
 }
 
+/* No percentile is above the largest value, and of one value each is that value. */
+static void within_largest(void)
+{
+	static const struct gpubpf_hist_shape shapes[] = {
+		{ .n = 64, .width = 8, .zeros = true }, { .n = 40, .width = 8, .bits = 3 }, { .n = 12, .width = 8, .min = 10, .step = 7 },
+	};
+	uint32_t wrong = 0, n = 0;
+
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		for (uint64_t largest = 1; largest < 4000; largest += 1 + largest / 9, n++) {
+			uint64_t slot[64] = {0}, sum = largest, low, high;
+
+			for (uint64_t v = largest; sum < 50 * largest; v = v > 3 ? v - v / 3 : largest, sum += v)
+				for (uint32_t i = 0; i < shapes[s].n; i++) {
+					gpubpf_hist_bounds(&shapes[s], i, &low, &high);
+					slot[i] += low <= v && v <= high;
+				}
+			for (unsigned int percent = 50; percent <= 100; percent++)
+				wrong += gpubpf_hist_percentile(&shapes[s], slot, percent) > largest;
+		}
+	}
+	ok(!wrong && n > 100, "of %u histograms no percentile is above the largest value", n);
+}
+
+static void one_amount(void)
+{
+	static const struct gpubpf_hist_shape fine = { .n = 320, .width = 8, .bits = 3 };
+	uint64_t slot[320] = {0}, low, high;
+
+	for (uint32_t i = 0; i < 320; i++) {
+		gpubpf_hist_bounds(&fine, i, &low, &high);
+		slot[i] = low <= 274800 && 274800 <= high;
+	}
+	ok(gpubpf_amounts_percentile(&fine, slot, 274800, 50) == 274800 && gpubpf_amounts_percentile(&fine, slot, 274800, 99) == 274800,
+	   "of one amount, whose sum is known, each percentile is that amount");
+	ok(gpubpf_amounts_percentile(&fine, slot, 1, 99) <= 274800, "a sum that a reader saw too early does no harm");
+}
+
 /* Eight slots to a power of two: the first eight values have one each, those of [48, 52) and [52, 56) the 29th and 30th. */
 static void fine(void)
 {
@@ -205,13 +243,15 @@ static void meanings(void)
 	is("an address", address, &(uint64_t){ 0xdeadbeef }, 8, "0xdeadbeef", "\"0xdeadbeef\"");
 	slots[13] = 90;
 	slots[14] = 10;
-	is("a log2 histogram", log2, slots, sizeof(slots), "<100 values, p50 6371, p90 8191, p99 15563>",
+	is("a log2 histogram", log2, slots, sizeof(slots), "<100 values, p50 6371, p90 8191, p99 8192>",
 	   "{\"count\":100,\"histogram\":[{\"min\":4096,\"max\":8191,\"count\":90},"
-	   "{\"min\":8192,\"max\":16383,\"count\":10}],\"percentiles\":{\"p50\":6371,\"p90\":8191,\"p99\":15563}}");
-	is("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 18, p99 18>",
+	   "{\"min\":8192,\"max\":16383,\"count\":10}],\"percentiles\":{\"p50\":6371,\"p90\":8191,\"p99\":8192}}");
+	is("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 15, p99 15>",
 	   "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
-	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":18,\"p99\":18}}");
+	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":15,\"p99\":15}}");
 	fine();
+	within_largest();
+	one_amount();
 	arguments();
 	is("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
 	gpubpf_typed_text(btf, btf__add_typedef(btf, "gpubpf_kernel_index", u32), &names, &(uint32_t){ 7 }, 4, text,
