@@ -129,6 +129,7 @@ struct gpubpf_facts {
 	bool ends_thread;               /* helper 507 is called */
 	bool prints;                    /* helpers 6, 501 */
 	bool clock;                     /* helpers 5, 502 */
+	bool sm;                        /* helper 509; the session alone reads it */
 	bool pid;                       /* helper 14, and those of allocations */
 	bool stack_ids;                 /* helper 27, on all paths with the same two: */
 	uint8_t stack_skip, stack_depth; /* frames that are left out, and most that are kept */

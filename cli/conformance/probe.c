@@ -196,7 +196,7 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
 	return false;
 }
 
-/* Of what a case needs: ALLOCATIONS, names, masks, lines, constants, gpu/PLACE. */
+/* Of what a case needs: ALLOCATIONS, SM_ID, names, masks, lines, constants, gpu/PLACE. */
 static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
@@ -205,7 +205,7 @@ static bool has(const struct suite_run *run, const struct gpubpf_device_caps *ca
 		bool has;
 	} known[] = {
 		{ "names", form->names }, { "masks", form->masks }, { "lines", form->lines }, { "constants", form->constants },
-		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS },
+		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS }, { "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
 	};
 
 	if (!strncmp(what, "gpu/", 4))

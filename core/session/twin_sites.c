@@ -69,6 +69,11 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 		gpubpf_making_refuse(k, "program %s reads a clock and %s has none", prog->name, caps->name);
 		return false;
 	}
+	if (prog->facts->sm && !(caps->bits & GPUBPF_CAP_SM_ID)) {
+		gpubpf_making_refuse(k, "program %.30s reads the number of its multiprocessor (sm, helper 509), which is not known "
+				     "on %.60s (capability SM_ID); use the block's: bid, ctx->block_idx", prog->name, caps->name);
+		return false;
+	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
 		gpubpf_making_refuse(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523, 526), and "
 				     "where they lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);

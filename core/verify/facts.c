@@ -55,6 +55,7 @@ void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
 	f->ends_thread |= h->class == GPUBPF_CLASS_ENDS;
 	f->prints |= h->class == GPUBPF_CLASS_PRINT;
 	f->clock |= h->op == GPUBPF_OP_CLOCK;
+	f->sm |= h->op == GPUBPF_OP_SM;
 	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* a table is a process's */
 		  h->op == GPUBPF_OP_STACK_ID;
 	f->allocations |= h->op == GPUBPF_OP_ALLOCATION;

@@ -58,6 +58,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_SVM_SYSTEM = 1 << 20,
 	GPUBPF_CAP_MANAGED = 1 << 21,
 	GPUBPF_CAP_HOST_ATOMICS = 1 << 22,
+	GPUBPF_CAP_SM_ID = 1 << 23,         /* kernels know the number of their multiprocessor */
 };
 
 struct gpubpf_device_caps {

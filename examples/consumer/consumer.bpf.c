@@ -19,7 +19,7 @@ int entered(struct gpubpf_ctx *ctx)
 	b->kernel = gpubpf_kernel_of(ctx);
 	b->launch = ctx->launch;
 	b->x = ctx->block_idx[0];
-	b->sm = bpf_get_sm_id();
+	b->threads = ctx->block_dim[0] * ctx->block_dim[1] * ctx->block_dim[2];
 	bpf_ringbuf_submit(b, 0);
 	return 0;
 }

@@ -18,8 +18,8 @@ static void on_event(void *ctx, const struct gpubpf_event *event)
 	const struct block *b = event->data;
 
 	if (event->size == sizeof(*b))
-		printf("%s: launch %llu, block %llu on multiprocessor %llu\n",
-		       gpubpf_session__kernel_name(session, b->kernel), b->launch, b->x, b->sm);
+		printf("%s: launch %llu, block %llu of %llu threads\n",
+		       gpubpf_session__kernel_name(session, b->kernel), b->launch, b->x, b->threads);
 }
 
 static int fail(const char *what)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value for each multiprocessor: the least, the most and the mean of them tell how even the work is. */
+/*
+ * A value for each multiprocessor: the least, the most and the mean of them tell how even the work is. The number of the
+ * multiprocessor decides which copy of a per-CPU value a block adds to; devices that do not tell the number refuse the program.
+ */
 #include "block_begins.h"
 
 GPUBPF_MAP(balance_blocks, BPF_MAP_TYPE_PERCPU_ARRAY, gpubpf_kernel_index, __u64, KERNELS);
@@ -12,7 +15,7 @@ int block_ends(struct gpubpf_ctx *ctx)
 	__u64 *blocks = of_kernel(ctx, &balance_blocks), *busy = of_kernel(ctx, &balance_busy);
 	struct block *block = block_goes(ctx);
 
-	if (!blocks || !busy || !block)
+	if (!blocks || !busy || !block || bpf_get_sm_id() >= MULTIPROCESSORS)
 		return 0;
 	gpubpf_count(blocks, 1);
 	if (block_was_kept(ctx, block))

@@ -9,7 +9,10 @@
 #define PLACES 16384
 
 struct block {
-	__u64 number, start, sm;
+	__u64 number, start;
+#ifdef BLOCK_KEEPS_SM
+	__u64 sm; /* where it came: that of a CPU may have changed */
+#endif
 	__u64 gone; /* of its ends */
 };
 GPUBPF_ARRAY(running, struct block, PLACES) GPUBPF_SCRATCH;
@@ -34,7 +37,9 @@ static __always_inline void block_comes(const struct gpubpf_ctx *ctx)
 	if (!block)
 		return;
 	block->number = block_number(ctx);
+#ifdef BLOCK_KEEPS_SM
 	block->sm = bpf_get_sm_id();
+#endif
 	block->start = bpf_ktime_get_ns();
 	bpf_gpu_membar(); /* before this thread counts as gone */
 }

@@ -6,6 +6,7 @@
 #include <gpubpf/probe.h>
 
 #define KERNELS 1024
+#define MULTIPROCESSORS 4096 /* more than any device has */
 
 #define BY_KERNEL(map, value_type) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, gpubpf_kernel_index, value_type, KERNELS)
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on a multiprocessor, counted whenever one comes. */
+/* Blocks on a multiprocessor, counted whenever one comes. Devices that do not number theirs refuse it. */
+#define BLOCK_KEEPS_SM
 #include "block.h"
-
-#define MULTIPROCESSORS 4096
 
 GPUBPF_LINEAR_HIST(blocks_at_once, 0, 65, 1);
 struct GPUBPF_ROW resident {
@@ -37,7 +36,7 @@ int block_ends(struct gpubpf_ctx *ctx)
 
 	if (!block || !block_was_kept(ctx, block))
 		return 0;
-	sm = block->sm; /* where it came: that of a CPU may have changed */
+	sm = block->sm;
 	count = bpf_map_lookup_elem(&here, &sm);
 	if (count)
 		gpubpf_count(count, -1);

@@ -17,12 +17,11 @@ json() { python3 -c "
 import json; r = json.load(open('$T/r')); m = {m['name']: {e['key']: e for e in m['entries']} for m in r['maps']}
 print($1)" 2>&1; }
 gives() { [ "$(json "$1")" = "$2" ]; ok $? "$3: $(json "$1")"; }
-run "$GPUBPF" run -p kerneltime,launches -p blocktime,balance,occupancy -j -r "$T/r" -- "$LOOP" 4 0; is 42 "five at once"
+run "$GPUBPF" run -p kerneltime,launches -p blocktime,threads -j -r "$T/r" -- "$LOOP" 4 0; is 42 "four at once"
 gives "m['launches']['step_one']['value']" "{'launches': 4, 'blocks': 64, 'threads': 4096}" "launches"
 gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']['step_one']['value']['blocks']['count'], m['blocktime']['step_one']['value']['untimed']" \
 	'4 64 0' "all launches and blocks are timed"
 gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
-gives "m['balance_blocks']['step_one']['value'], m['occupancy']['step_one']['value']['at_once']['count']" '64 64' "on all multiprocessors"
 [ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
 run "$GPUBPF" run -q -o "$OBJ/ends.bpf.o" -j -r "$T/r" -- "$LOOP" 4 0; is 42 "where blocks end"
 gives "m['ended'][0]['value'], m['left'][0]['value']" '64 256' "all threads of each have left then"
@@ -38,10 +37,17 @@ says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "and how long it ran"
 run "$GPUBPF" kernel list --times -j -r "$T/r" -- "$LOOP" 4 0; gives "m['kerneltime']['step_one']['value']['launches']['count'], r['kernels'][0]['launches']" '4 4' "in JSON too"
 python3 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "by the schema"
 run "$GPUBPF" kernel list --times --places -- true; is 2 "--times and --places"
-run "$GPUBPF" run -p kerneltime,balance,threads,launches -- "$LOOP" 4 0; is 42 "as text"
+run "$GPUBPF" run -p kerneltime,threads,launches -- "$LOOP" 4 0; is 42 "as text"
 says '^  KERNEL    LAUNCHES  *SUM  *MEAN  *P50  *P99  *SHARE$' "a table of times"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"
 says '^  KERNEL    LAUNCHES  BLOCKS  THREADS$' "a row's members are columns"; says '^  step_one         4      64     4096$' "and its values"
-says '^  step_one  *[0-9.]* [num]*s  *[12]  .* [0-9]*\.[0-9][0-9]$' "spread over processors"
+for p in balance occupancy; do
+	run "$GPUBPF" run -p $p -j -r "$T/r" -- "$LOOP" 4 0; is 42 "$p where multiprocessors have no numbers"
+	gives "r['kernels'][0]['probed'], r['kernels'][0]['missed_by'], 'reads the number of its multiprocessor' in r['kernels'][0]['reason'], \
+'(capability SM_ID); use the block' in r['kernels'][0]['reason']" "0 {'refused': 4} True True" "$p is refused, with what, why and what to do instead"
+done
+run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -- "$LOOP" 4 0; is 42 "sm there"
+says '4 of 4 launches were not probed: program .* reads the number of its multiprocessor' "sm is refused too"
+grep -q '@\[' "$T/out" "$T/err"; [ $? = 1 ]; ok $? "and shows no figures"
 grep -q '^running\|^launched' "$T/err"; [ $? = 1 ]; ok $? "what they have for themselves alone is left out"
 finish

@@ -76,7 +76,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_ALLOCATIONS |
-		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS | cuda_memory_caps(device);
+		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS | GPUBPF_CAP_SM_ID | cuda_memory_caps(device);
 	caps->clock = GPUBPF_CLOCK_GLOBALTIMER;
 	caps->compute_units = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	caps->warp_size = 32;

@@ -210,7 +210,7 @@ static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
 	err = build_and_run(d, atom, d->clock_source, shared, read);
 	if (!d->test && d->caps.clock != GPUBPF_CLOCK_NONE) {
 		d->caps.clock = GPUBPF_CLOCK_NONE;
-		d->caps.bits &= ~(uint64_t)GPUBPF_CAP_NVPTX_ASM;
+		d->caps.bits &= ~(uint64_t)(GPUBPF_CAP_NVPTX_ASM | GPUBPF_CAP_SM_ID);
 		d->clock_source = none;
 		err = build_and_run(d, atom, none, shared, read);
 	}
@@ -245,7 +245,7 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 		d->caps.clock = GPUBPF_CLOCK_KHR;
 	} else if (extension(extensions, "cl_nv_compiler_options")) {
 		d->caps.clock = GPUBPF_CLOCK_GLOBALTIMER;
-		d->caps.bits |= GPUBPF_CAP_NVPTX_ASM;
+		d->caps.bits |= GPUBPF_CAP_NVPTX_ASM | GPUBPF_CAP_SM_ID;
 #ifdef __x86_64__
 	} else if (cpu) {
 		d->caps.clock = GPUBPF_CLOCK_TSC;
