@@ -25,12 +25,24 @@ static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 					 strerror(-err)) : 0;
 }
 
+/* A limit of the process is no lack of memory. */
+static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
+{
+	unsigned long long size = a->layout.size;
+
+	if (a->fd == -EFBIG)
+		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC, "maps take %llu bytes: %s", size, strerror(EFBIG));
+	if (a->fd == -EMFILE || a->fd == -ENFILE)
+		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "maps take a descriptor: %s", strerror(-a->fd));
+	return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s", size,
+			       strerror(-a->fd));
+}
+
 static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
 	a->fd = gpubpf_memfd_shared("gpubpf-arena", a->layout.size);
 	if (a->fd < 0)
-		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s",
-				       (unsigned long long)a->layout.size, strerror(-a->fd));
+		return refuse_memfd(a, diag);
 	a->base = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
 	if (a->base == MAP_FAILED) {
 		close(a->fd);
@@ -291,6 +303,11 @@ void gpubpf_arenas_close(struct gpubpf_session *s)
 		gpubpf_layout_finish(&s->arenas[i].layout);
 	}
 	s->narenas = 0;
+}
+
+const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
+{
+	return s->arenas[arena].shared ? s->shared_backend : s->arenas[arena].backend;
 }
 
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map)

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,15 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 	return grown;
 }
 
+/* Devices on host memory share an arena: its records name the runtime as long as all of them are of one. */
+static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_caps *caps)
+{
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA) || s->shared_mixed)
+		return;
+	s->shared_mixed = s->shared_backend[0] && strcmp(s->shared_backend, caps->backend);
+	snprintf(s->shared_backend, sizeof(s->shared_backend), "%s", s->shared_mixed ? "" : caps->backend);
+}
+
 /* Not listed where there are too many, which the report's count tells. */
 static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer, const struct gpubpf_device_caps *caps)
 {
@@ -90,13 +100,17 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	struct gpubpf_writer w = {0};
 	struct gpubpf_diag diag;
 	struct gpubpf_device_caps caps;
+	char why[GPUBPF_REASON_MAX + 1] = "";
 	int arena, fd;
+	bool limit;
 
 	if (!gpubpf_get_caps(r, &caps) || !(dev = add_device(peer, number)))
 		return -EPROTO;
 	dev->caps = caps;
 	gpubpf_diag_init(&diag);
+	note_shared(s, &caps);
 	arena = gpubpf_arena_for(s, peer, dev, &diag);
+	limit = diag.code == GPUBPF_E_FILE_SIZE || diag.code == GPUBPF_E_OPEN_FILES;
 	dev->arena = arena;
 	s->ndevices++;
 	list_device(s, peer, &dev->caps);
@@ -105,10 +119,11 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
-	diag.what[GPUBPF_REASON_MAX] = 0;
-	gpubpf_put_str(&w, diag.what);
 	if (arena < 0)
-		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, diag.what);
+		snprintf(why, sizeof(why), "%s%s%s", diag.what, limit ? "; " : "", limit ? diag.remedy : "");
+	gpubpf_put_str(&w, why);
+	if (arena < 0)
+		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, why);
 	fd = arena < 0 ? -1 : s->arenas[arena].fd;
 	return gpubpf_peer_send(peer, GPUBPF_MSG_ARENA, seq, &w, &fd, arena >= 0);
 }

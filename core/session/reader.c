@@ -54,7 +54,7 @@ static struct gpubpf_kept_record record_of(const struct gpubpf_session *s, int m
 		return record;
 	record.process = s->arenas[arena].process;
 	record.device = s->arenas[arena].device;
-	record.backend = s->arenas[arena].backend;
+	record.backend = gpubpf_arena_backend(s, (uint32_t)arena);
 	return record;
 }
 
@@ -108,7 +108,7 @@ static void tell_print(const struct reading *rd, const struct gpubpf_print *p)
 		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_named(rd->s, p->kernel),
 		.launch = p->launch,
 		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
-		.backend = rd->s->arenas[rd->arena].backend,
+		.backend = gpubpf_arena_backend(rd->s, rd->arena),
 	};
 
 	memcpy(record.block, p->block, sizeof(record.block));

@@ -157,7 +157,7 @@ struct gpubpf_link {
 /* a record that is kept for the report */
 struct gpubpf_kept_record {
 	int map;                   /* index in the unit; -1: a print */
-	const char *backend;       /* of the device, "" where its arena is everybody's */
+	const char *backend;       /* of the device, "" where its arena is that of several runtimes */
 	uint32_t process, device, copy, size;
 	uint64_t time_ns;          /* of a ring that the Linux kernel's programs have too; 0: not known */
 	struct gpubpf_print *print;
@@ -231,7 +231,10 @@ struct gpubpf_session {
 	} **kernel_ids;                    /* by id */
 	uint32_t nkernel_ids;
 	void *kernel_names;                /* the same by name, of tsearch(3) */
+	char shared_backend[16];           /* of all devices on host memory, "" where several have some: */
+	bool shared_mixed;
 	struct gpubpf_kernel_stats *stats; /* cache of gpubpf_session__kernel */
+	struct gpubpf_missed *missed;      /* missed.h: one for each of them */
 	uint32_t nstats;
 
 	struct gpubpf_bpf *bpf;            /* what loaders have made; NULL: nothing */
@@ -391,6 +394,8 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);
 void gpubpf_arenas_give(struct gpubpf_session *s);
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+/* The runtime of the devices that write an arena; "": of several. */
+const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena);
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map); /* a value a multiprocessor */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);

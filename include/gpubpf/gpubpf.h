@@ -61,7 +61,7 @@ struct gpubpf_print_record {
 	uint64_t launch;           /* number of the launch, from 0 */
 	uint64_t block[3], thread[3];
 	uint32_t process, device;  /* index of the process and ordinal of the device in the session */
-	const char *backend;       /* the device's: "cuda"; "" where devices work on host memory, which they share */
+	const char *backend;       /* the device's: "cuda"; "" where devices of several runtimes share host memory */
 };
 
 /* a record of a ring buffer or perf event array */
