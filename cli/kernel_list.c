@@ -141,7 +141,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 
 	gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "THREADS", "BLOCK", "PROBE", "REASON", NULL);
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
-		const char *reason = gpubpf_report_reason(s, &st);
+		const char *reason = gpubpf_report_reason(s, &s->stats[i]);
 
 		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st.id, demangle));
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
@@ -236,7 +236,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		struct json_object *o = json_object_new_object();
-		const char *reason = gpubpf_report_reason(s, &st);
+		const char *reason = gpubpf_report_reason(s, &s->stats[i]);
 		bool entry_only = gpubpf_report_entry_only(s, st.name);
 		const char *instead, *route = gpubpf_report_route(s, st.name, &instead);
 

@@ -12,6 +12,7 @@
 
 #include "core/diag.h"
 #include "core/load/load.h"
+#include "core/session/missed.h"
 #include "core/session/report.h"
 #include "core/wire/open_file.h"
 #include "lang/host.h"
@@ -284,7 +285,7 @@ struct lack {
 	uint64_t launches, unprobed;
 };
 
-static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why)
+static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, uint64_t lost)
 {
 	uint32_t i = 0;
 
@@ -294,7 +295,7 @@ static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_s
 		all[(*n)++] = (struct lack){ .kernel = k->name, .why = why };
 	all[i].kernels++;
 	all[i].launches += k->launches;
-	all[i].unprobed += k->launches - k->probed;
+	all[i].unprobed += lost;
 }
 
 static void note_lack(const struct cli_program *p, const struct lack *lack)
@@ -307,23 +308,22 @@ static void note_lack(const struct cli_program *p, const struct lack *lack)
 		  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
 }
 
-/* The table of kernels, which a program alone does without, would say so. */
+/* The table of kernels, which a program alone does without, would say so. No word of what the user chose to leave out. */
 static void note_unprobed(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
-	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
-	size_t kernels = 0;
 	struct lack *all;
 	uint32_t n = 0;
 
-	while (!gpubpf_session__kernel(s, kernels, &k))
-		kernels++;
-	all = calloc(kernels + 1, sizeof(*all));
-	for (size_t i = 0; all && i < kernels && !gpubpf_session__kernel(s, i, &k); i++) {
-		const char *why = gpubpf_report_reason(s, &k);
+	if (gpubpf_kernel_table_collect(s) < 0)
+		return;
+	all = calloc(s->nstats + 1, sizeof(*all));
+	for (uint32_t i = 0; all && i < s->nstats; i++) {
+		const char *why = gpubpf_report_reason(s, &s->stats[i]);
+		uint64_t lost = gpubpf_missed_lost(s, &s->stats[i]);
 
-		if (k.probed < k.launches && why[0])
-			add_lack(all, &n, &k, why);
+		if (lost && why[0])
+			add_lack(all, &n, &s->stats[i], why, lost);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		note_lack(p, &all[i]);

@@ -213,10 +213,13 @@ static uint64_t pid_tgid(void)
 /* In a callback, where nobody may wait: true if the twin is there all the same. */
 static bool settle_at_once(struct gpubpf_hook_launch *l)
 {
-	l->missed = gpubpf_twin_settle(l->choice, false) && !is_current(l->choice);
-	if (l->missed)
+	bool wanted = gpubpf_twin_settle(l->choice, false);
+
+	if (wanted && !is_current(l->choice)) {
+		l->miss = GPUBPF_MISS_CALLBACK;
 		gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
 				 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
+	}
 	return is_current(l->choice);
 }
 
@@ -242,26 +245,44 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 		gpubpf_hold_enter(l->device);
 }
 
+/* Take the twin of the current plan, or note why the launch has no twin. */
+static void take_choice(struct gpubpf_hook_launch *l)
+{
+	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
+
+	if (!binding)
+		l->miss = GPUBPF_MISS_UNATTACHED;
+	else if (!binding->twin)
+		l->miss = binding->listed ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
+	else if (!take_first(l->choice->entry))
+		l->miss = GPUBPF_MISS_FIRST;
+	else
+		take_twin(l, binding);
+}
+
 /* The time that it waited, in ns. */
 static uint64_t choose(struct gpubpf_hook_launch *l)
 {
-	const struct gpubpf_hook_binding *binding;
 	struct gpubpf_hook_choice *choice = l->choice;
 	uint64_t waited = 0;
 
-	if (l->number % gpubpf_session_sample())
+	if (!gpubpf_session_enabled()) {
+		l->miss = GPUBPF_MISS_STOPPED;
 		return 0;
+	}
+	if (l->number % gpubpf_session_sample()) {
+		l->miss = GPUBPF_MISS_SAMPLED;
+		return 0;
+	}
 	if (!is_current(choice)) {
 		if (gpubpf_hook_callbacks && !settle_at_once(l))
 			return 0;
 		if (!gpubpf_hook_callbacks && !settle_timed(choice, &waited)) {
-			l->missed = true;
+			l->miss = GPUBPF_MISS_LATE;
 			return waited;
 		}
 	}
-	binding = atomic_load_explicit(&choice->binding, memory_order_acquire);
-	if (binding && binding->twin && take_first(choice->entry))
-		take_twin(l, binding);
+	take_choice(l);
 	return waited;
 }
 
@@ -281,7 +302,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->twin = NULL;
 	l->followed = false;
 	l->spent_ns = 0;
-	l->missed = false;
+	l->miss = GPUBPF_MISS_UNATTACHED;
 	l->choice = NULL;
 	l->binding = NULL;
 	l->inherited = NULL;
@@ -296,8 +317,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->number = atomic_fetch_add_explicit(&l->choice->entry->number, 1, memory_order_relaxed);
 	if (is_timed(l))
 		from = gpubpf_now_ns();
-	if ((atomic_load_explicit(&l->choice->binding, memory_order_relaxed) || !is_current(l->choice)) &&
-	    gpubpf_session_enabled())
+	if (atomic_load_explicit(&l->choice->binding, memory_order_relaxed) || !is_current(l->choice))
 		waited = choose(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
@@ -312,30 +332,42 @@ static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_lau
 	}
 }
 
-/* A launch that nobody could have probed; state: of a kernel of which nothing else is known. */
-static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, bool wanted,
+/* The reason before the launch, see struct gpubpf_kernel_row. */
+static void count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
+{
+	gpubpf_kernel_table_add(&k->missed[miss], 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
+}
+
+/* Why a launch that cannot have a twin is not probed. */
+static enum gpubpf_miss miss_of(const char *kernel)
+{
+	if (!gpubpf_session_enabled())
+		return GPUBPF_MISS_STOPPED;
+	return gpubpf_plan_wants(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
+}
+
+/* state and reason describe a kernel whose row has none yet. */
+static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, enum gpubpf_miss miss,
 			   enum gpubpf_kernel_state state, const char *reason)
 {
 	struct gpubpf_kernel_row *k = entry->shared;
 
 	atomic_fetch_add_explicit(&entry->number, 1, memory_order_relaxed);
-	gpubpf_kernel_table_add(&k->launches, 1);
+	count_missed(k, miss);
 	note_shape(k, l);
-	if (!wanted || !gpubpf_session_enabled())
-		return;
-	gpubpf_kernel_table_add(&k->missed, 1);
-	if (!k->reason[0])
+	if (miss == GPUBPF_MISS_UNSUPPORTED && !k->reason[0])
 		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN ? state : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
 {
-	bool wanted = gpubpf_plan_wants(l->kernel->whole);
+	enum gpubpf_miss miss = miss_of(l->kernel->whole);
 
-	if (wanted)
+	if (miss == GPUBPF_MISS_UNSUPPORTED)
 		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
 				 "there: probed are those of contexts that the child makes itself", getpid());
-	count_unprobed(l->inherited, l, wanted, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
+	count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
 }
 
 /* There will be something to copy from the device. */
@@ -381,14 +413,14 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	if (!l->choice)
 		return;
 	k = l->choice->entry->shared;
-	gpubpf_kernel_table_add(&k->launches, 1);
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_kernel_table_add(&k->probed, 1);
+		gpubpf_kernel_table_add(&k->launches, 1);
 		count_links(l->binding->links, l->binding->nlinks);
 		if (l->followed)
 			note_written(l->device);
-	} else if (l->twin || l->missed) {
-		gpubpf_kernel_table_add(&k->missed, 1);
+	} else {
+		count_missed(k, l->twin ? GPUBPF_MISS_UNFIT : l->miss);
 	}
 	note_shape(k, l);
 	count_time(l);
@@ -400,8 +432,9 @@ struct gpubpf_hook_record {
 	const char *reason;
 	enum gpubpf_kernel_state state;        /* that goes with it */
 	size_t size;                           /* of all this */
-	uint64_t plan;                         /* that `wanted` is of */
-	bool wanted, probed;
+	uint64_t plan;                         /* that `miss` is of */
+	enum gpubpf_miss miss;                 /* of a launch of it that is not probed */
+	bool probed;
 	uint32_t nlinks, links[];              /* whose programs are in the twin; behind them the kernel's whole name */
 };
 
@@ -440,6 +473,11 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 	return create_record(l, NULL, reason);
 }
 
+static bool is_late(const struct gpubpf_hook_launch *l)
+{
+	return l->miss == GPUBPF_MISS_LATE || l->miss == GPUBPF_MISS_CALLBACK;
+}
+
 struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome,
 						     const char *reason)
 {
@@ -454,8 +492,10 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
-	if (r && l->choice && !l->twin && !l->missed) /* there is none by this plan: as a launch, not for being recorded */
+	if (r && l->choice && !l->twin && !is_late(l)) { /* there is none by this plan: as a launch, not for being recorded */
 		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
+		r->miss = l->miss;
+	}
 	return r;
 }
 
@@ -473,8 +513,8 @@ static void count_probed(const struct gpubpf_hook_record *r)
 {
 	struct gpubpf_kernel_row *k = r->entry->shared;
 
-	gpubpf_kernel_table_add(&k->launches, 1);
 	gpubpf_kernel_table_add(&k->probed, 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
 	count_links(r->links, r->nlinks);
 	note_shape(k, &r->launch);
 	if (r->launch.followed)
@@ -489,10 +529,10 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
 		count_probed(r);
 		return;
 	}
-	if (r->plan != plan)
-		r->wanted = gpubpf_plan_wants(name_of(r));
+	if (r->plan != plan || !gpubpf_session_enabled())
+		r->miss = miss_of(name_of(r));
 	r->plan = plan;
-	count_unprobed(r->entry, &r->launch, r->wanted, r->state, r->reason);
+	count_unprobed(r->entry, &r->launch, r->miss, r->state, r->reason);
 }
 
 void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)

@@ -167,7 +167,7 @@ struct gpubpf_hook_launch {
 	const struct gpubpf_hook_binding *binding; /* of the twin */
 	struct gpubpf_kernel_entry *inherited; /* made by the parent of a fork: counted there, no more */
 	uint64_t spent_ns;
-	bool missed;
+	enum gpubpf_miss miss;    /* without a twin: why */
 };
 
 enum gpubpf_hook_outcome {

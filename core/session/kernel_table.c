@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "missed.h"
 #include "sized.h"
 
 int gpubpf_kernel_table_open(struct gpubpf_session *s)
@@ -17,8 +18,9 @@ int gpubpf_kernel_table_open(struct gpubpf_session *s)
 
 	s->table_fd = gpubpf_memfd_shared("gpubpf-table", sizeof(struct gpubpf_kernel_table));
 	if (s->table_fd < 0)
-		return gpubpf_session_fail(s, s->table_fd, "no memory for the session: %s",
-					   strerror(-s->table_fd));
+		return gpubpf_session_fail(s, s->table_fd, "the session's kernel table of %zu bytes cannot be made: %s%s",
+					   sizeof(struct gpubpf_kernel_table), strerror(-s->table_fd),
+					   s->table_fd == -EFBIG ? "; raise the limit on the size of files, in memory too (ulimit -f)" : "");
 	base = mmap(NULL, sizeof(struct gpubpf_kernel_table), PROT_READ | PROT_WRITE, MAP_SHARED, s->table_fd, 0);
 	if (base == MAP_FAILED)
 		return gpubpf_session_fail(s, -errno, "cannot map the session's kernel table: %s", strerror(errno));
@@ -35,9 +37,12 @@ static void clear_stats(struct gpubpf_session *s)
 		free((char *)s->stats[i].name);
 		free((char *)s->stats[i].reason);
 		free((char *)s->stats[i].backend);
+		free(s->missed[i].why);
 	}
 	free(s->stats);
+	free(s->missed);
 	s->stats = NULL;
+	s->missed = NULL;
 	s->nstats = 0;
 }
 
@@ -273,9 +278,7 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 
 	if (!st)
 		return -ENOMEM;
-	st->launches += row->launches;
-	st->probed += row->probed;
-	st->missed += row->missed;
+	gpubpf_missed_take(&s->missed[st - s->stats], row, st);
 	st->wait_ns += row->wait_ns;
 	st->twin_load_ns += row->load_ns;
 	if (outcome > st->outcome)
@@ -312,7 +315,8 @@ int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 
 	clear_stats(s);
 	s->stats = calloc(n + 1, sizeof(*s->stats));
-	err = s->stats ? 0 : -ENOMEM;
+	s->missed = calloc(n + 1, sizeof(*s->missed));
+	err = s->stats && s->missed ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (read_row(s, i, &row))
 			err = take_row(s, &tree, &row);

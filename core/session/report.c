@@ -11,6 +11,7 @@
 #include "core/wire/match.h"
 #include "element.h"
 #include "linux_maps.h"
+#include "missed.h"
 #include "named_places.h"
 #include "sized.h"
 
@@ -102,28 +103,27 @@ static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s,
 	return NULL;
 }
 
-const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+static const char *reason_to_wait(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+{
+	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
+		return "";
+	return s->opts.no_wait ?
+		"its twin was still being made when the session ended; let the program run longer, or do without --no-wait" :
+		"its twin was still being made when the session ended; let the program run longer, or raise --wait";
+}
+
+const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, stats->name);
 
 	if (s->opts.inspect && verdict && verdict->reason[0])
 		return verdict->reason;
 	/* what could be probed is not told of as what came too late for it */
-	if (stats->reason[0] && !(s->opts.inspect && verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
+	if (s->opts.inspect && stats->reason[0] && !(verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
 		return stats->reason;
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";
-	if (stats->outcome == GPUBPF_OUTCOME_WAITING)
-		return s->opts.no_wait ?
-			"its twin was still being made when the program ended or the session did; let it run longer, or "
-			"do without --no-wait" :
-			"its twin was still being made when the program ended or the session did; let it run longer, or "
-			"raise --wait";
-	if (stats->missed)
-		return s->opts.no_wait ?
-			"launched before its twin was ready (--no-wait), or with what the twin does not take" :
-			"launched before its twin was ready (--wait), or with what the twin does not take";
-	return "";
+	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : reason_to_wait(s, stats));
 }
 
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)

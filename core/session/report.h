@@ -38,8 +38,8 @@ uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s);
 bool gpubpf_report_mixed(const struct gpubpf_session *s);
 /* "probed", "seen", ... */
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
-/* Why some or all launches of the kernel were not probed; "" if there is nothing to say. */
-const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
+/* Why some or all launches of an element of s->stats were not probed; "" if there is nothing to say. */
+const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
 /* Of a session that inspects: it can be probed at its entry, and the reason is of its exit alone. */
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
 /* Of a session that inspects: the form of code of which the kernel's twin would be made, "" where there is none or no choice; *instead

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "missed.h"
+#include "rows.h"
 #include "stacks.h"
 #include "table.h"
 
@@ -185,7 +187,7 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	if (entry->arena >= 0) {
 		add_u64(o, "process", l->s->arenas[entry->arena].process);
 		add_u64(o, "device", l->s->arenas[entry->arena].device);
-		add_str(o, "backend", l->s->arenas[entry->arena].backend);
+		add_str(o, "backend", gpubpf_arena_backend(l->s, (uint32_t)entry->arena));
 	}
 	json_object_array_add(l->entries, o);
 	return 0;
@@ -240,6 +242,7 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .names = gpubpf_session_names(s, opts),
 		.entries = json_object_new_array(),
 	};
+	struct gpubpf_rows rows;
 
 	l.is_hist = gpubpf_hist_map(s, index, &l.shape);
 	gpubpf_map_hists(s, index, &l.hists);
@@ -250,6 +253,9 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 	add_u64(o, "value_size", map->value_size);
 	add_u64(o, "max_entries", map->max_entries);
 	json_object_object_add(o, "places", list_places(s, index));
+	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_timed(&rows))
+		json_object_object_add(o, "unprobed_factor", NULL);
+	gpubpf_rows_finish(&rows);
 	if (!opts->no_entries)
 		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
 				    list_entry, &l);
@@ -275,7 +281,18 @@ static struct json_object *list_maps(struct gpubpf_session *s, const struct gpub
 
 /* -- the rest -- */
 
-static struct json_object *list_kernels(const struct gpubpf_session *s)
+/* The reasons that there are. */
+static struct json_object *list_missed(const struct gpubpf_missed *missed)
+{
+	struct json_object *by = json_object_new_object();
+
+	for (uint32_t i = 0; i < GPUBPF_MISSES; i++)
+		if (missed->by[i])
+			add_u64(by, gpubpf_miss_names[i], missed->by[i]);
+	return by;
+}
+
+static struct json_object *list_kernels(struct gpubpf_session *s)
 {
 	struct json_object *kernels = json_object_new_array();
 
@@ -289,6 +306,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		add_u64(o, "launches", st->launches);
 		add_u64(o, "probed", st->probed);
 		add_u64(o, "missed", st->missed);
+		json_object_object_add(o, "missed_by", list_missed(&s->missed[i]));
 		add_str(o, "outcome", gpubpf_report_outcome(st));
 		add_str(o, "reason", gpubpf_report_reason(s, st));
 		add_u64(o, "dim", st->dim);

@@ -470,6 +470,8 @@ static int show_entries(struct shown *sh)
 		put_rows(sh);
 	if (gpubpf_table_rows(&sh->table))
 		gpubpf_table_print(&sh->table, sh->out);
+	if (sh->is_rows && sh->entries && gpubpf_rows_timed(&sh->rows))
+		fprintf(sh->out, "  times of probed launches; the factor against unprobed launches is not known\n");
 	if (!err)
 		err = show_bars(sh);
 	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_entries_none(map_of(sh)))

@@ -171,7 +171,7 @@ enum gpubpf_twin_flags {
  * Written with atomics; the tool treats every byte as a claim of an untrusted process.
  */
 #define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
-#define GPUBPF_KERNEL_TABLE_VERSION 3
+#define GPUBPF_KERNEL_TABLE_VERSION 4
 #define GPUBPF_KERNEL_TABLE_ROWS 16384
 
 enum gpubpf_kernel_state {
@@ -188,15 +188,22 @@ enum gpubpf_compiled_by {
 	GPUBPF_BY_ASSEMBLER,     /* the user's, for the tool */
 };
 
-struct gpubpf_kernel_row {     /* 768 bytes */
+/* Why a launch was not probed. */
+enum gpubpf_miss {
+#define GPUBPF_MISS(id, name, chosen, text) GPUBPF_MISS_##id,
+#include "misses.def"
+	GPUBPF_MISSES,
+};
+
+struct gpubpf_kernel_row {     /* 832 bytes */
 	uint32_t used;           /* 0 free, 1 being filled, 2 valid */
 	uint32_t state;          /* enum gpubpf_kernel_state */
 	uint32_t process, device;
 	char name[256];
 	char reason[240];
-	uint64_t launches;       /* all */
+	uint64_t launches;       /* all; written after one of the next two: no reader sees a launch without what came of it */
 	uint64_t probed;         /* of these, by the twin */
-	uint64_t missed;         /* matched, wanted, but the twin was not ready or did not fit */
+	uint64_t missed[GPUBPF_MISSES]; /* the others, by reason */
 	uint64_t grid[3], block[3]; /* of the last launch: threads in all, threads a block */
 	uint64_t wait_ns;        /* time that the application waited for the twin */
 	uint64_t hook_ns;        /* time spent in the launch hook, waiting excluded, */
@@ -208,7 +215,7 @@ struct gpubpf_kernel_row {     /* 768 bytes */
 	char backend[16];        /* of its device */
 	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
 	uint32_t pad32;
-	uint64_t pad[5];
+	uint64_t pad[3];
 };
 
 /*

@@ -17,7 +17,13 @@ show() { for f in "$T/out" "$T/err"; do [ -s "$f" ] && head -20 "$f" | sed "s|^|
 finish() { echo "1..$n"; exit $failed; }
 
 # run CMD...: standard output to $T/out, standard error to $T/err, the status to $rc
-run() { timeout 300 "$@" > "$T/out" 2> "$T/err"; rc=$?; }
+run() { timeout 300 "$@" > "$T/out" 2> "$T/err"; rc=$?; accounts "$*"; }
+# Whatever made a report: each launch in it is probed, or missed for a reason.
+accounts() {
+	for f in "$T/out" "$T/err" "$T/r"; do
+		[ ! -e "$f" ] || ! grep -q 'the agent did not say why' "$f" || ok 1 "launches = probed + missed, by reason: $1"
+	done
+}
 is() { [ "$rc" = "$1" ]; ok $? "$2: exit status $1 (is $rc)"; }
 says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }

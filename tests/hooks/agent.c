@@ -266,9 +266,10 @@ static void chosen_launches(const char *app)
 	run_app(app, tool.path, &probed);
 	s = fake_sum(&tool, "scale");
 	add = fake_sum(&tool, "add");
-	ok(s.launches == 20 && s.probed == 7 && s.entries == 7 * 4096 && s.last_launch == 18,
+	ok(s.launches == 20 && s.probed == 7 && s.entries == 7 * 4096 && s.last_launch == 18 &&
+	   s.missed_by[GPUBPF_MISS_SAMPLED] == 13,
 	   "every third launch is probed, and knows its number");
-	ok(add.launches == 1 && !add.probed && add.state == GPUBPF_KERNEL_SEEN,
+	ok(add.launches == 1 && !add.probed && add.state == GPUBPF_KERNEL_SEEN && add.missed_by[GPUBPF_MISS_UNATTACHED] == 1,
 	   "a kernel that no pattern matches is counted and runs as it was");
 	fake_stop(&tool);
 	o.sample = 1;
@@ -276,7 +277,8 @@ static void chosen_launches(const char *app)
 	fake_start(&tool, &o);
 	run_app(app, tool.path, &probed);
 	s = fake_sum(&tool, "scale");
-	ok(s.launches == 20 && s.probed == 5 && s.entries == 5 * 4096 && !s.missed, "the first five are probed");
+	ok(s.launches == 20 && s.probed == 5 && s.entries == 5 * 4096 && s.missed == 15 &&
+	   s.missed_by[GPUBPF_MISS_FIRST] == 15, "the first five are probed, and the others are left out by --first");
 	fake_stop(&tool);
 }
 
@@ -309,7 +311,7 @@ static void missed_launches(const char *app)
 	fake_start(&tool, &o);
 	run_app(app, tool.path, &probed);
 	s = fake_sum(&tool, "scale");
-	ok(s.launches == 20 && s.missed == 20 && s.state == GPUBPF_KERNEL_WAITING,
+	ok(s.launches == 20 && s.missed_by[GPUBPF_MISS_LATE] == 20 && s.missed == 20 && s.state == GPUBPF_KERNEL_WAITING,
 	   "launches that the twin came too late for are counted as missed");
 	fake_stop(&tool);
 }

@@ -395,10 +395,28 @@ void fake_settle(void)
 		usleep(1000);
 }
 
+/* Each launch is probed, or missed for a reason. */
+static void check_accounts(const struct fake_tool *tool)
+{
+	for (uint32_t i = 0; i < GPUBPF_KERNEL_TABLE_ROWS; i++) {
+		const struct gpubpf_kernel_row *k = &tool->table->kernel[i];
+		uint64_t counted = k->probed;
+
+		for (int m = 0; m < GPUBPF_MISSES; m++)
+			counted += k->missed[m];
+		if (k->used != 2 || counted == k->launches)
+			continue;
+		fprintf(stderr, "%s: of %llu launches %llu are probed or missed for a reason\n", k->name,
+			(unsigned long long)k->launches, (unsigned long long)counted);
+		exit(1);
+	}
+}
+
 void fake_stop(struct fake_tool *tool)
 {
 	kill(tool->pid, SIGKILL);
 	waitpid(tool->pid, NULL, 0);
+	check_accounts(tool);
 	unlink(tool->path);
 	rmdir(tool->folder);
 	munmap(tool->table, sizeof(*tool->table));
@@ -418,10 +436,13 @@ struct fake_sum fake_sum(const struct fake_tool *tool, const char *name)
 			continue;
 		sum.launches += k->launches;
 		sum.probed += k->probed;
-		sum.missed += k->missed;
+		for (int m = 0; m < GPUBPF_MISSES; m++)
+			sum.missed_by[m] += k->missed[m];
 		sum.state = k->state;
 		strcpy(sum.reason, k->reason);
 	}
+	for (int m = 0; m < GPUBPF_MISSES; m++)
+		sum.missed += sum.missed_by[m];
 	for (uint32_t i = 0; i < tool->seen->nnames; i++) {
 		if (strcmp(tool->seen->names[i], name))
 			continue;

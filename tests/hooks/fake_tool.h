@@ -73,7 +73,8 @@ void fake_stop(struct fake_tool *tool);
 void fake_attach(struct fake_tool *tool, const char *pattern);
 /* What agents counted for a kernel, over all processes and programs. */
 struct fake_sum {
-	uint64_t launches, probed, missed, entries, exits;
+	uint64_t launches, probed, missed, entries, exits; /* missed: of all reasons */
+	uint64_t missed_by[GPUBPF_MISSES];
 	uint32_t state, last_launch;
 	char reason[240];
 };

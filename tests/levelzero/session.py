@@ -53,7 +53,8 @@ ok(k["scale"]["launches"] == 20 and not k["scale"]["probed"], "nothing attached:
 attach = f"{tool} session attach 'entered=scale' 'left=scale'"
 status = start(run + unattached + ["--", late, modules, attach])
 k = kernels().get("scale", {})
-ok(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 3,
+ok(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 5 and
+   k.get("missed_by") == {"not_attached": 2, "unsupported": 3},
    "attached to later: probed from the list's next recording", k, status)
 ok("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
 
