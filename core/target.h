@@ -137,7 +137,8 @@ struct gpubpf_twin_image {
 	} piece[3];
 	uint32_t npieces;
 	/* malloc'd: the twins that are in, each by the index in the job of the first site on its kernel.
-	 * Where a piece is OpenCL C, -DGPUBPF_SKIP_<index> leaves that twin out. */
+	 * Where a piece is OpenCL C, -DGPUBPF_SKIP_<index> leaves that twin out. A builder leaves out the
+	 * twins that refused[] of its job names. */
 	uint32_t *twins;
 	uint32_t ntwins;
 	struct gpubpf_twin_refusal {

@@ -22,7 +22,7 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 {
 	static const char *const why[] = {
 		[GPUBPF_IMAGE_OPENCL_BINARY] = "the program was loaded as a vendor binary whose source was not seen; "
-					       "empty the program's cache of kernels to let it compile again",
+					       "empty the application's cache of kernels, so that it builds from source",
 	};
 
 	if (kind < sizeof(why) / sizeof(why[0]) && why[kind])
@@ -167,6 +167,75 @@ static bool builds(const struct gpubpf_making *m)
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
+/* The application waits as long as --wait says and runs its own kernels then; the twin that comes later is
+ * for the launches after that. */
+static bool late(struct gpubpf_making *m)
+{
+	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
+
+	if (spent_ms <= gpubpf_session_build_ms(m->s))
+		return false;
+	gpubpf_twin_refuse(m->twin, "its twin was not made within %u s", gpubpf_session_build_ms(m->s) / 1000);
+	return true;
+}
+
+/* The vendor's compiler builds all twins except the ones that `without` marks. */
+static int build_without(struct gpubpf_making *m, const bool *without, char *log, size_t size)
+{
+	struct gpubpf_twin_image pieces = m->pieces;
+	int err;
+
+	pieces.nrefused = 0;
+	pieces.refused = calloc(pieces.ntwins + 1, sizeof(*pieces.refused));
+	if (!pieces.refused)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < pieces.ntwins; i++)
+		if (without[i])
+			pieces.refused[pieces.nrefused++].site = pieces.twins[i];
+	gpubpf_diag_init(&m->diag);
+	log[0] = 0;
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &pieces, &m->built, log, size, &m->diag);
+	free(pieces.refused);
+	return err;
+}
+
+/* Each twin alone: its kernel is refused, and without[] has it, where nothing comes of that. How many are left, or -errno. */
+static int find_deadly(struct gpubpf_making *m, bool *without, bool *others, char *log, size_t size)
+{
+	uint32_t n = m->pieces.ntwins;
+	int left = 0, err;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_twin_kernel *k = &m->twin->kernels[m->site_kernel[m->pieces.twins[i]]];
+
+		memset(others, true, n);
+		others[i] = false;
+		err = late(m) ? -ETIMEDOUT : build_without(m, others, log, size);
+		gpubpf_twin_image_finish(&m->built);
+		if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
+			return err;
+		without[i] = err < 0;
+		left += err >= 0;
+		if (err < 0)
+			gpubpf_making_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler died of its twin: " : "", m->diag.what);
+	}
+	return left;
+}
+
+/* The vendor's compiler crashed on all twins together: refuse the kernels that crash it alone, and build the others. */
+static int build_survivors(struct gpubpf_making *m, char *log, size_t size)
+{
+	uint32_t n = m->pieces.ntwins;
+	bool *without = calloc(n, sizeof(*without)), *others = calloc(n, sizeof(*others));
+	int left = without && others ? find_deadly(m, without, others, log, size) : -ENOMEM;
+	int err = left > 0 ? build_without(m, without, log, size) : left < 0 ? left : -EPIPE;
+
+	m->twin->passing = true; /* it may have died of something else: the next run tries again */
+	free(without);
+	free(others);
+	return err;
+}
+
 static int build(struct gpubpf_making *m)
 {
 	char log[4096] = "", line[160];
@@ -185,6 +254,8 @@ static int build(struct gpubpf_making *m)
 		err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log),
 					  &m->diag);
 	}
+	if (err == -EPIPE && m->pieces.ntwins > 1)
+		err = build_survivors(m, log, sizeof(log));
 	if (err >= 0)
 		return 0;
 	gpubpf_telling_line(log, line, sizeof(line));
@@ -236,18 +307,6 @@ static int publish(struct gpubpf_making *m)
 }
 
 /* -- the whole -- */
-
-/* The application waits as long as --wait says and runs its own kernels then; the twin that comes later is
- * for the launches after that. */
-static bool late(struct gpubpf_making *m)
-{
-	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
-
-	if (spent_ms <= gpubpf_session_build_ms(m->s))
-		return false;
-	gpubpf_twin_refuse(m->twin, "its twin was not made within %u s", gpubpf_session_build_ms(m->s) / 1000);
-	return true;
-}
 
 static void enter(struct gpubpf_making *m, const char *stage)
 {

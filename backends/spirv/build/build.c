@@ -441,6 +441,16 @@ static bool is_container(const struct gpubpf_twin_piece *piece)
 	return piece->kind == GPUBPF_IMAGE_OPENCL_PARTS || piece->kind == GPUBPF_IMAGE_OPENCL_QUERY;
 }
 
+/* The tool names the twins to leave out in refused[] of the job. */
+static void leave_out(struct job *job)
+{
+	const struct gpubpf_twin_image *pieces = job->pieces;
+
+	for (uint32_t r = 0; r < pieces->nrefused; r++)
+		for (uint32_t i = 0; i < pieces->ntwins; i++)
+			job->skip[i] |= pieces->twins[i] == pieces->refused[r].site;
+}
+
 /* Take the pieces apart into job->parts, and the clock if one wants it. */
 static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
@@ -463,6 +473,7 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 	job->skip = gpubpf_pool_alloc(&job->pool, pieces->ntwins, 1);
 	if (!job->parts.part || !job->skip)
 		return -ENOMEM;
+	leave_out(job);
 	for (uint32_t i = 0; i < pieces->npieces; i++) {
 		const struct gpubpf_twin_piece *piece = &pieces->piece[i];
 
