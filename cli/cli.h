@@ -26,6 +26,7 @@ enum {
 	CLI_OK = 0,
 	CLI_FAILED = 1,        /* refused or failed, told on standard error */
 	CLI_USAGE = 2,
+	CLI_UNPROBED = 4,      /* `run --strict`: no launch was probed */
 	CLI_RUN_FAILED = 125,  /* `run`: gpubpf itself failed, the program was not started */
 	CLI_RUN_CANNOT = 126,  /* `run`: the program cannot be executed */
 	CLI_RUN_MISSING = 127, /* `run`: there is no such program */
@@ -271,6 +272,8 @@ void cli_note_survivors(struct gpubpf_session *s);
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
 /* The same for loaders' programs: one line for each that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
+/* Programs were attached to kernels, and no launch was probed. */
+bool cli_probed_nothing(struct gpubpf_session *s);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
 	int gpubpf_cmd_##function(const struct cli_args *args);

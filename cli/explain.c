@@ -2,6 +2,7 @@
 /* What went otherwise than the user meant: one clear line each, with what was seen instead. */
 #include "cli.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,17 +138,33 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 	free(seen.names);
 }
 
+/* A session that inspects kernels probes none. After launches the line appears with --quiet too, because it changes what the
+ * results mean. */
+__attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_session *s, const char *fmt, ...)
+{
+	const char *what = s->opts.inspect ? "" : "nothing was probed: ";
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	gpubpf_session_note(s, "%s%s", what, text);
+	if (!s->opts.note && !s->opts.inspect && s->nstats)
+		cli_note("%s%s", what, text);
+}
+
 static void explain_no_runtime(struct gpubpf_session *s, const char *backend, const char *command, bool ended)
 {
 	char name[64];
 	pid_t pid = ended ? cli_survivor(gpubpf_session__path(s), name, sizeof(name)) : 0;
 
 	if (pid)
-		gpubpf_session_note(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which goes on unprobed: "
+		note_nothing(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which goes on unprobed: "
 				    "probing ends with the program that was run; keep it in the foreground (services have an "
 				    "option for that)", command, name, pid);
 	else
-		gpubpf_session_note(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
+		note_nothing(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
 				    "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "",
 				    backend ? backend : "", backend ? " was asked for)" : "");
 }
@@ -160,20 +177,10 @@ static struct subject subject(const struct gpubpf_session *s, const struct gpubp
 	return who;
 }
 
-void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended)
+static void explain_programs(struct gpubpf_session *s, const struct cli_program *text)
 {
 	const struct gpubpf_prog *prog = NULL;
 
-	if (!gpubpf_session__processes(s)) {
-		explain_no_runtime(s, backend, command, ended);
-		return;
-	}
-	if (gpubpf_kernel_table_collect(s) < 0)
-		return;
-	if (!s->nstats) {
-		gpubpf_session_note(s, "no launch of a kernel by %s was seen", command);
-		return;
-	}
 	while ((prog = gpubpf_session__next_program(s, prog))) {
 		struct subject who = subject(s, prog, text);
 
@@ -249,4 +256,55 @@ void cli_explain_loaders(struct gpubpf_session *s)
 	}
 	if (told > LISTED)
 		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", told - LISTED);
+}
+
+bool cli_probed_nothing(struct gpubpf_session *s)
+{
+	const struct gpubpf_prog *prog = NULL;
+	bool attached = false;
+
+	while ((prog = gpubpf_session__next_program(s, prog)))
+		attached |= prog->pattern[0] != 0;
+	if (!attached || gpubpf_kernel_table_collect(s) < 0)
+		return false;
+	for (uint32_t i = 0; i < s->nstats; i++)
+		if (s->stats[i].probed)
+			return false;
+	return true;
+}
+
+/* The last line: figures of a run without probes must not be taken for zeros that were counted. */
+static void explain_nothing(struct gpubpf_session *s)
+{
+	const struct gpubpf_kernel_stats *first = NULL;
+	unsigned long long launches = 0;
+
+	for (uint32_t i = 0; i < s->nstats; i++) {
+		launches += s->stats[i].launches;
+		if (!first && gpubpf_report_reason(s, &s->stats[i])[0])
+			first = &s->stats[i];
+	}
+	if (first)
+		note_nothing(s, "%llu launches of %u kernel%s ran as they were; %.200s: %s", launches,
+			     s->nstats, s->nstats == 1 ? "" : "s", first->name, gpubpf_report_reason(s, first));
+	else
+		note_nothing(s, "%llu launches of %u kernel%s ran as they were, in which no program has a place; gpubpf kernel list "
+			     "--places -- CMD lists what can be probed", launches, s->nstats, s->nstats == 1 ? "" : "s");
+}
+
+void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended)
+{
+	if (!gpubpf_session__processes(s)) {
+		explain_no_runtime(s, backend, command, ended);
+		return;
+	}
+	if (gpubpf_kernel_table_collect(s) < 0)
+		return;
+	if (!s->nstats) {
+		note_nothing(s, "no launch of a kernel by %s was seen", command);
+		return;
+	}
+	explain_programs(s, text);
+	if (!s->opts.inspect && cli_probed_nothing(s))
+		explain_nothing(s);
 }

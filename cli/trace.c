@@ -47,6 +47,7 @@ struct child {
 	char *text;                    /* of a document that waits for the program's end */
 	size_t size;
 	bool json, reported, lost;       /* lost: the report was not written where it was to be */
+	bool unprobed;                   /* --strict, and nothing was probed */
 	pid_t pid;
 	int signals;                   /* signalfd */
 	struct inherited {             /* what the program gets as we got it */
@@ -465,6 +466,7 @@ static void report(struct child *c)
 		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
 	if (c->trace->loaders)
 		cli_explain_loaders(c->s);
+	c->unprobed = cli_has(c->args, OPT_STRICT) && cli_probed_nothing(c->s);
 }
 
 static void serve(struct child *c)
@@ -548,5 +550,7 @@ int cli_trace_run(struct cli_trace *trace)
 	if (status != CLI_OK)
 		return status;
 	status = c.ended ? c.status : c.asked;
+	if (c.unprobed && !WIFSIGNALED(status))
+		return CLI_UNPROBED;
 	return c.lost && !status ? CLI_RUN_FAILED : end_as(status);
 }

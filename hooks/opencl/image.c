@@ -10,10 +10,6 @@
 #include "backends/spirv/wire/parts.h"
 #include "core/wire/checks.h"
 
-#define BINARY_REASON                                                                                        \
-	"made from a binary whose source was not seen; clear the program's own cache of kernels "            \
-	"(pyopencl: PYOPENCL_NO_CACHE=1) so that it builds from source once"
-
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options)
 {
 	struct ocl_code *c = calloc(1, sizeof(*c));
@@ -167,7 +163,7 @@ int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 	if (code->kind == GPUBPF_IMAGE_OPENCL_BINARY) {
 		source = ocl_binary_code(code->key);
 		if (!source) {
-			image->reason = BINARY_REASON;
+			image->reason = ocl_binary_reason();
 			return 0;
 		}
 		err = ocl_code_image(source, image);

@@ -175,6 +175,7 @@ struct gpubpf_hook_device *ocl_program_device(struct ocl_program *program, cl_co
 
 /* binary.c */
 struct ocl_code *ocl_binary_code(const char *key); /* the source of a binary, NULL: not known */
+const char *ocl_binary_reason(void);               /* and then why there are no twins, with a remedy; static */
 struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
 
 /* kernel.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that keeps the binaries of its kernels: the first run builds from source and stores, later runs
- * (this program starts itself again) load what is stored. */
+ * (this program starts itself again) load what is stored. With the name of a file it stores a binary there, or loads the file. */
 #include "app.h"
 
 #include <sys/wait.h>
@@ -82,7 +82,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1) {
 		app_open();
-		from_file(argv[1]);
+		if (access(argv[1], F_OK))
+			store(argv[1]);
+		else
+			from_file(argv[1]);
 		return app_close();
 	}
 	close(mkstemp(path));

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a program came as a binary: the cache of the application, and how it builds from source instead. */
+#include "opencl.h"
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct cache {
+	const char *name, *file, *remedy;
+} caches[] = {
+#define OCL_KERNEL_CACHE(name, file, remedy) { name, file, remedy },
+#include "kernel_caches.def"
+};
+
+static bool is_loaded_from(struct dl_phdr_info *info, const struct cache *c)
+{
+	const char *path = info->dlpi_name && info->dlpi_name[0] ? info->dlpi_name : program_invocation_short_name;
+
+	return strstr(path, c->file);
+}
+
+static int find_cache(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct cache **found = arg;
+
+	(void)size;
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]) && !*found; i++)
+		if (is_loaded_from(info, &caches[i]))
+			*found = &caches[i];
+	return *found != NULL;
+}
+
+static char text[256];
+
+static void make_text(void)
+{
+	const struct cache *c = NULL;
+
+	dl_iterate_phdr(find_cache, &c);
+	if (c)
+		snprintf(text, sizeof(text), "made from a binary of %s's own cache of kernels, without its source; %s", c->name, c->remedy);
+	else
+		snprintf(text, sizeof(text), "made from a binary whose source was not seen; empty the folder in which %.60s keeps compiled "
+			 "kernels, or turn that cache off, so that it builds from source", program_invocation_short_name);
+}
+
+const char *ocl_binary_reason(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_text);
+	return text;
+}
