@@ -147,7 +147,7 @@ static void rely(struct adversary *a, struct sass_insn insn, struct thread *t)
 	unsigned n = sass_operands_named(a->arch, insn, named);
 
 	if ((class == SASS_FIXED || class == SASS_SLOW || class == SASS_LOAD) && !writes_uniform(insn)) /* of others it is not known */
-		named[n++] = (struct sass_operand){ .reg = sass_field(insn, 16, 8), .n = 1 };
+		named[n++] = (struct sass_operand){ .reg = sass_field(insn, 16, 8), .n = class == SASS_LOAD ? 2 : 1 };
 	for (uint32_t k = a->n; k-- > 0;) {
 		bool relies = false;
 
