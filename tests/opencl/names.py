@@ -198,7 +198,8 @@ def numbers(source):
         forms = source.forms(name)
         numeral = "__LINE__" if name.endswith("()") else name
         for local in (False, True) if name == "__LINE__" else (False,):
-            source.add(LINES, name, "lines", local, {"mem.all": MACRO, "mem_before.all": MACRO, "call": MACRO, "call_exit": MACRO}, forms)
+            source.add(LINES, name, "lines", local, {"mem.all": MACRO, "mem_before.all": MACRO, "call": MACRO, "call_exit": MACRO, "line": MACRO},
+                       forms)
             source.add(NUMBER, name, "number", local, {}, {**forms, "NUMERAL": numeral, "CONDITION": f"{numeral} < 3 || {forms['O']} > 7" if numeral == name else "1"})
 
 
@@ -254,8 +255,8 @@ def plain(source, names):
     source.text += "constant char every[] = \"\"\n" + "".join(f"#ifdef {n}\nXSTR({n}) \",\"\n#endif\n" for n in names) + ";\n"
     sizes = "".join(f"#ifdef {n}\n\t\th = h * 3 + sizeof(XSTR({n}));\n#endif\n" for n in names)
     asks = "".join(f"#ifdef {re.match('[a-z_]+', a)[0]}\n#if {a}\n\t\th = h * 5 + {i};\n#else\n\t\th = h * 7;\n#endif\n#endif\n" for i, a in enumerate(ASKS))
-    one(source, "all others", {"plain": f"\t\tuint h = 1;\n\t\tfor (int c = 0; c < (int)sizeof(every); c++)\n\t\t\th = h * 31 + every[c];\n{sizes}\t\to[209] = h;"}, {}, {})
-    one(source, "questions", {"asks": f"\t\tuint h = 1;\n{asks}\t\to[209] = h;"}, {}, {})
+    one(source, "all others", {"plain": f"\t\tuint h = 1;\n\t\tfor (int c = 0; c < (int)sizeof(every); c++)\n\t\t\th = h * 31 + every[c];\n{sizes}\t\to[209] = h;"}, {"line": SPLIT}, {})
+    one(source, "questions", {"asks": f"\t\tuint h = 1;\n{asks}\t\to[209] = h;"}, {"line": SPLIT}, {})
 
 
 def whole():

@@ -17,7 +17,7 @@
 //@ run: renamed_here 64 16 buf:256 i32:3
 //@ mem: renamed_here mem 128:512
 //@ run: calls_made 64 16 buf:256 i32:3
-//@ refuses: calls_made mem a call of of_made, which has places, cannot be followed
+//@ refuses: calls_made mem of of_made, which has places, cannot be followed
 //@ run: calls_by_name 64 16 buf:256 i32:3
 //@ mem: calls_by_name mem 192:768
 //@ run: body_by_macro 64 16 buf:256 i32:3
