@@ -215,24 +215,25 @@ static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *pr
 	return false;
 }
 
-/* A kernel that the program names, and that was refused; NULL: none was. */
-static const struct gpubpf_kernel_stats *refused_kernel(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+/* A kernel that the program names, and whose launches were not probed for a reason; NULL: there is none. */
+static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < s->nstats; i++)
-		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name) && s->stats[i].outcome == GPUBPF_OUTCOME_REFUSED)
+		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name) && gpubpf_report_reason(s, &s->stats[i])[0])
 			return &s->stats[i];
 	return NULL;
 }
 
 static void explain_never_run(struct gpubpf_session *s, const struct subject *who)
 {
-	const struct gpubpf_kernel_stats *refused = refused_kernel(s, who->prog);
+	const struct gpubpf_kernel_stats *unprobed = unprobed_kernel(s, who->prog);
 
 	if (!s->nstats)
 		gpubpf_session_note(s, "%s never ran: it is attached to %s, and no launch of a kernel was seen in the session", who->is,
 				    who->prog->pattern);
-	else if (refused)
-		gpubpf_session_note(s, "%s never ran: %s is refused: %s", who->is, refused->name, gpubpf_report_reason(s, refused));
+	else if (unprobed)
+		gpubpf_session_note(s, "%s never ran: kernel %s is %s: %s", who->is, unprobed->name, gpubpf_report_outcome(unprobed),
+				    gpubpf_report_reason(s, unprobed));
 	else if (!gpubpf_report_matched(s, who->prog))
 		explain_program(s, who);
 	else if (!gpubpf_report_placed(s, who->prog))

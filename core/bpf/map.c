@@ -292,7 +292,7 @@ bool sys_name_is_good(const char *name)
 	return true;
 }
 
-/* linux: bpf_obj_name_cpy(), bpf_get_file_flag(), array_map_alloc_check() */
+/* As Linux checks them */
 static bool are_good(const struct gpubpf_sys_map *sys)
 {
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
@@ -346,7 +346,7 @@ int sys_map_freeze(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
-		return -EPERM; /* linux: map_freeze() takes the right to write, which a frozen map does not give */
+		return -EPERM; /* Linux wants the right to write here, which a frozen map does not give */
 	o->map.frozen = true;
 	return 0;
 }

@@ -209,7 +209,7 @@ static int give_readable(struct sys_call *c, int fd)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* linux: bpf_map_mmap(), array_map_mmap() */
+/* As Linux checks it */
 static int give_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
 	uint64_t pages = sys_map_pages(o);

@@ -12,7 +12,7 @@
 
 #include "putting.h"
 
-#define PATIENCE_S 60
+#define PATIENCE_S 200
 
 static char path[3][256], moved[256];
 static unsigned long records;
