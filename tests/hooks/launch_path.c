@@ -170,15 +170,24 @@ static int launch_once(void)
 	return gpubpf_hook_launch_run(&l, run_twin, run_original, NULL);
 }
 
+static uint64_t missed_for(enum gpubpf_miss miss)
+{
+	return entry.shared->missed[miss];
+}
+
+/* Launches, probed ones, and those that are missed for a reason which the user can change. */
 static bool counted(uint64_t launches, uint64_t probed, uint64_t missed)
 {
 	const struct gpubpf_kernel_row *k = entry.shared;
-	bool is = k->launches == launches && k->probed == probed && k->missed == missed;
+	uint64_t found = missed_for(GPUBPF_MISS_UNFIT) + missed_for(GPUBPF_MISS_UNSUPPORTED), all = 0;
 
-	if (!is)
-		note("%llu launches, %llu probed, %llu missed", (unsigned long long)k->launches, (unsigned long long)k->probed,
-		     (unsigned long long)k->missed);
-	return is;
+	for (int i = 0; i < GPUBPF_MISSES; i++)
+		all += k->missed[i];
+	if (k->launches == launches && k->probed == probed && found == missed && all == launches - probed)
+		return true;
+	note("%llu launches, %llu probed, %llu missed, %llu not probed", (unsigned long long)k->launches,
+	     (unsigned long long)k->probed, (unsigned long long)found, (unsigned long long)all);
+	return false;
 }
 
 static void test_outcomes(void)
