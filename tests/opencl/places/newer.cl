@@ -15,7 +15,7 @@ kernel void newer(global int *out)
 }
 
 //@ run: groups 64 16 buf:256 buf:256
-//@ mem: groups mem 128:512 barrier 320:0
+//@ mem: groups mem 128:512 barrier 64:0
 kernel void groups(global int *out, global const int *in)
 {
 	size_t i = get_global_id(0);
@@ -26,7 +26,7 @@ kernel void groups(global int *out, global const int *in)
 }
 
 //@ run: counted 64 16 buf:256 buf:8
-//@ mem: counted mem 64:256 atomic 128:512
+//@ mem: counted mem 192:768 atomic 128:512
 kernel void counted(global int *out, volatile global atomic_uint *n)
 {
 	atomic_fetch_add_explicit(n, 1u, memory_order_relaxed, memory_scope_device);
@@ -39,13 +39,4 @@ kernel void counted(global int *out, volatile global atomic_uint *n)
 kernel void apart(global int *out, __attribute__((nosvm)) global int *in)
 {
 	out[get_global_id(0)] = in[get_global_id(0)] + 1;
-}
-
-//@ run: pictured 64 16 img:8
-//@ refuses: pictured mem.all gpu/mem.all/ cannot see an image
-kernel void pictured(read_write image2d_t picture)
-{
-	int2 at = (int2)(get_global_id(0) % 8, get_global_id(0) / 8);
-
-	write_imageui(picture, at, read_imageui(picture, at) + 1u);
 }
