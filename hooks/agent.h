@@ -114,6 +114,7 @@ uint64_t gpubpf_patience_begin(void);
 void gpubpf_patience_end(void);
 void gpubpf_patience_give_up(void);                 /* a question was not answered in time: wait for none, */
 bool gpubpf_patience_gone(void);
+bool gpubpf_patience_left(void);                    /* a launch may wait now */
 void gpubpf_patience_renew(void);                   /* until something has come from the tool */
 
 /* kernel_table.c: the shared counters of one kernel name on one device, and what only this process counts */
@@ -128,7 +129,9 @@ struct gpubpf_kernel_entry {
 	char name[];
 };
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device);
+/* begun: it is launched, or recorded to be. */
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun);
+void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *entry);
 void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 /* The device's maps are being copied back, or have been: of how many launches they tell. */
@@ -267,10 +270,12 @@ struct gpubpf_twin_set;                             /* the twins of a program on
 struct gpubpf_hook_program {
 	const struct gpubpf_hook_ops *ops;
 	void *adapter;
-	atomic_uint refs;
+	atomic_uint owners, refs;                   /* owners: the adapter and its kernels; refs: threads of the agent too */
+	uint32_t generation;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gpubpf_twin_set *sets;
+	bool closed;                                /* it has no owner: nothing of it stays loaded */
 	char *_Atomic kernels;                      /* names of all, separated by ';'; NULL: not asked for yet */
 };
 
@@ -298,6 +303,8 @@ struct gpubpf_hook_choice {                         /* what the launches of a ke
 	atomic_uint_fast64_t plan;                  /* generation that `binding` is of; GPUBPF_NO_PLAN: none yet */
 	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to it */
 	struct gpubpf_hook_binding *bindings;       /* all, by the kernel's lock */
+	atomic_bool ahead, unused;                  /* not launched yet: settled before; its twin was waited for */
+	atomic_bool aside;                          /* a thread of the agent settles it */
 	atomic_uint registers;                      /* that a thread of its twin may have; 0: as many as it takes */
 	bool wide;                                  /* no twin of fewer could be made; by the kernel's lock */
 };
@@ -306,6 +313,8 @@ struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
 	atomic_bool wanted;                         /* by some plan, now or before */
+	atomic_bool gone;                           /* the application has released it, and the adapter what it calls by */
+	atomic_uint refs;
 	uint32_t generation;
 	pthread_mutex_t lock;
 	_Atomic(struct gpubpf_hook_choice *) choices;
@@ -314,12 +323,41 @@ struct gpubpf_hook_kernel {
 };
 
 /*
- * Settle a choice of another generation than the plan's. Waits for the session as long as the user allows, and
- * not at all unless `may_wait`. True: kernels of the plan's want it.
+ * Settle a choice of another generation than the plan's. Waits for the session as long as the user allows, and makes
+ * nothing unless `may_wait`. True: kernels of the plan's want it.
  */
 bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait);
+/* Ask for the twins, and wait for none: a program that ends soon has asked for them all the same (gpubpf prepare). */
+void gpubpf_twin_ask(struct gpubpf_hook_choice *choice);
+/* A program was detached long ago, and what the choice has still has it: let it run the original. */
+void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice);
 /* Launches come that have room for so many registers a thread: settle the choice anew, unless that was known. */
 void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
+/* Unload what the program's twins have loaded. */
+void gpubpf_twin_sets_close(struct gpubpf_hook_program *program);
+
+/* launch.c: the record of a kernel, without what its adapter keeps */
+void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
+void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
+
+/*
+ * twin_aside.c: have a thread of the agent settle the choice. Never waits. False: it cannot now; a later launch may ask
+ * again.
+ */
+bool gpubpf_aside_start(struct gpubpf_hook_choice *choice);
+/* Is this thread such a one? It takes nothing off --wait, and waits as long as goes_on(), a slice at a time. */
+bool gpubpf_aside(void);
+bool gpubpf_aside_goes_on(void);
+uint64_t gpubpf_aside_slice(void);
+/* In other threads these do nothing. False: what it works for is gone, or the process ends; nothing is to be left then.
+ * The device's runtime may be called between use and leave; the adapter's kernel and program, by the kernel's lock. */
+bool gpubpf_aside_use_device(void);
+void gpubpf_aside_leave_device(void);
+bool gpubpf_aside_use_kernel(void);
+void gpubpf_aside_leave_kernel(void);
+/* The process ends: none of them calls the runtime again. */
+void gpubpf_aside_end(void);
+void gpubpf_aside_after_fork(void);
 
 #endif

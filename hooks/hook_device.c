@@ -685,10 +685,23 @@ static void leave_in_time(void)
 	pthread_mutex_unlock(&leave.lock);
 }
 
+/* The runtime goes after us, and must not be called from then on. */
+static void end_loading(void)
+{
+	gpubpf_aside_end();
+	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
+		return;
+	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
+		if (ours(d))
+			all_loaded(d, LOADING_NS);
+	pthread_mutex_unlock(&lock);
+}
+
 static void at_exit(void)
 {
 	if (gpubpf_session_sealed())
 		return; /* what there was has been copied, and no call may be made */
+	end_loading();
 	if (gpubpf_device_copied())
 		leave_in_time();
 	gpubpf_session_read();
@@ -835,6 +848,7 @@ void gpubpf_device_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	gpubpf_shared_arena_after_fork();
+	gpubpf_aside_after_fork();
 	gpubpf_allocations_after_fork();
 	gpubpf_stacks_after_fork();
 	devices = NULL;

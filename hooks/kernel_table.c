@@ -78,7 +78,12 @@ static bool is_of(const struct gpubpf_kernel_entry *entry, uint32_t generation, 
 	       !strcmp(entry->backend, device->ops->backend);
 }
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *entry)
+{
+	__atomic_store_n(&entry->shared->begun, 1, __ATOMIC_RELAXED);
+}
+
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun)
 {
 	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device->ordinal)], *entry;
 	uint32_t generation = gpubpf_session_generation();
@@ -92,6 +97,8 @@ struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct g
 		*head = entry;
 	}
 	pthread_mutex_unlock(&lock);
+	if (entry && begun)
+		gpubpf_kernel_table_begin(entry);
 	return entry;
 }
 

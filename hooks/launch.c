@@ -12,6 +12,8 @@
 
 #include "core/wire/checks.h"
 
+#define MOST_UNUSED 16 /* kernels whose twins were waited for, and that were not launched since */
+#define WAITED_NS 5000000 /* less is no wait that would have to pay */
 #define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
 
 _Thread_local int gpubpf_hook_callbacks;
@@ -48,22 +50,38 @@ int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_
 		return -ENOMEM;
 	p->ops = ops;
 	p->adapter = adapter_program;
-	p->refs = 1;
+	p->refs = p->owners = 1;
+	p->generation = gpubpf_session_generation();
 	pthread_mutex_init(&p->lock, NULL);
 	gpubpf_cond_init(&p->cond);
 	*program = p;
 	return 0;
 }
 
-void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
+/* The child of a fork has none of its parent's threads, which may have held locks. */
+static bool is_inherited(uint32_t generation)
 {
-	if (!program || !gpubpf_was_last(atomic_fetch_sub(&program->refs, 1)))
+	return generation != gpubpf_session_generation();
+}
+
+static void put_program(struct gpubpf_hook_program *program)
+{
+	if (!gpubpf_was_last(atomic_fetch_sub(&program->refs, 1)))
 		return;
 	gpubpf_twin_sets_destroy(program);
 	free(program->kernels);
 	pthread_mutex_destroy(&program->lock);
 	pthread_cond_destroy(&program->cond);
 	free(program);
+}
+
+void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
+{
+	if (!program)
+		return;
+	if (gpubpf_was_last(atomic_fetch_sub(&program->owners, 1)) && !is_inherited(program->generation))
+		gpubpf_twin_sets_close(program);
+	put_program(program);
 }
 
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
@@ -78,7 +96,9 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 	k->program = program;
 	k->adapter = adapter_kernel;
 	k->generation = gpubpf_session_generation();
+	k->refs = 1;
 	pthread_mutex_init(&k->lock, NULL);
+	atomic_fetch_add(&program->owners, 1);
 	atomic_fetch_add(&program->refs, 1);
 	*kernel = k;
 	return 0;
@@ -106,20 +126,69 @@ static void free_bindings(const struct gpubpf_hook_ops *ops, struct gpubpf_hook_
 	}
 }
 
-void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
+void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel)
+{
+	atomic_fetch_add(&kernel->refs, 1);
+	atomic_fetch_add(&kernel->program->refs, 1);
+}
+
+static void free_kernel(struct gpubpf_hook_kernel *kernel)
 {
 	struct gpubpf_hook_choice *choice, *next;
 
-	if (!kernel)
-		return;
 	for (choice = kernel->choices; choice; choice = next) {
 		next = choice->next;
-		free_bindings(kernel->program->ops, choice->bindings);
 		free(choice);
 	}
 	pthread_mutex_destroy(&kernel->lock);
-	gpubpf_hook_program_destroy(kernel->program);
 	free(kernel);
+}
+
+void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel)
+{
+	struct gpubpf_hook_program *program = kernel->program;
+
+	if (gpubpf_was_last(atomic_fetch_sub(&kernel->refs, 1)))
+		free_kernel(kernel);
+	put_program(program);
+}
+
+static atomic_int unused;
+
+static void note_used(struct gpubpf_hook_choice *choice)
+{
+	if (atomic_exchange(&choice->unused, false))
+		atomic_fetch_sub(&unused, 1);
+}
+
+/* What the kernel has of the adapter's goes with it. */
+static void let_go(struct gpubpf_hook_kernel *kernel)
+{
+	atomic_store(&kernel->gone, true);
+	for (struct gpubpf_hook_choice *choice = kernel->choices; choice; choice = choice->next) {
+		note_used(choice);
+		free_bindings(kernel->program->ops, choice->bindings);
+		choice->bindings = NULL;
+		choice->binding = NULL;
+	}
+}
+
+void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
+{
+	struct gpubpf_hook_program *program = kernel ? kernel->program : NULL;
+
+	if (!kernel)
+		return;
+	if (is_inherited(kernel->generation)) {
+		let_go(kernel);
+	} else {
+		pthread_mutex_lock(&kernel->lock);
+		let_go(kernel);
+		pthread_mutex_unlock(&kernel->lock);
+	}
+	if (gpubpf_was_last(atomic_fetch_sub(&kernel->refs, 1)))
+		free_kernel(kernel);
+	gpubpf_hook_program_destroy(program);
 }
 
 static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
@@ -133,7 +202,8 @@ static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
 	return choice;
 }
 
-static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+/* ahead: nobody has launched it yet, and a report does not list it. */
+static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device, bool ahead)
 {
 	struct gpubpf_hook_choice *choice;
 
@@ -143,7 +213,8 @@ static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, 
 		choice->kernel = kernel;
 		choice->device = device;
 		choice->plan = GPUBPF_NO_PLAN;
-		choice->entry = gpubpf_kernel_entry(kernel->name, device);
+		choice->ahead = ahead;
+		choice->entry = gpubpf_kernel_entry(kernel->name, device, !ahead);
 		choice->next = kernel->choices;
 		if (choice->entry) {
 			atomic_store_explicit(&kernel->choices, choice, memory_order_release);
@@ -210,17 +281,61 @@ static uint64_t pid_tgid(void)
 	return known;
 }
 
-/* In a callback, where nobody may wait: true if the twin is there all the same. */
+static bool has_twin(const struct gpubpf_hook_choice *choice)
+{
+	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
+
+	return b && b->twin;
+}
+
+/* In a callback, where nobody may wait. False: there is no twin. */
 static bool settle_at_once(struct gpubpf_hook_launch *l)
 {
-	bool wanted = gpubpf_twin_settle(l->choice, false);
+	if (!gpubpf_twin_settle(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
+		return true;
+	l->miss = GPUBPF_MISS_CALLBACK;
+	gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
+			 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
+	return false;
+}
 
-	if (wanted && !is_current(l->choice)) {
-		l->miss = GPUBPF_MISS_CALLBACK;
-		gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
-				 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
-	}
-	return is_current(l->choice);
+/* By a thread of the agent. */
+static void settle_later(struct gpubpf_hook_choice *choice)
+{
+	if (atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&choice->aside))
+		gpubpf_twin_ask(choice);
+	gpubpf_aside_start(choice);
+}
+
+/* The plan has changed, or nobody waits: the launch runs the twin that the choice has, and a thread of the agent makes the
+ * next one. False: there is no twin. */
+static bool settle_aside(struct gpubpf_hook_launch *l)
+{
+	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_settle(l->choice, false);
+
+	if (!wanted || is_current(l->choice))
+		return true;
+	settle_later(l->choice);
+	return has_twin(l->choice);
+}
+
+/* A launch may wait for the first twin of its kernel, not for those of later plans. */
+static bool may_wait(const struct gpubpf_hook_choice *choice)
+{
+	return atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_patience_left();
+}
+
+/* False: the launch has no twin, for the reason in l->miss. */
+static bool settle(struct gpubpf_hook_launch *l, uint64_t *waited)
+{
+	bool settled;
+
+	if (gpubpf_hook_callbacks)
+		return settle_at_once(l);
+	settled = may_wait(l->choice) ? settle_timed(l->choice, waited) : settle_aside(l);
+	if (!settled)
+		l->miss = GPUBPF_MISS_LATE;
+	return settled;
 }
 
 static uint64_t stack_of(uint32_t twin_flags)
@@ -274,15 +389,8 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 		l->miss = GPUBPF_MISS_SAMPLED;
 		return 0;
 	}
-	if (!is_current(choice)) {
-		if (gpubpf_hook_callbacks && !settle_at_once(l))
-			return 0;
-		if (!gpubpf_hook_callbacks && !settle_timed(choice, &waited)) {
-			l->miss = GPUBPF_MISS_LATE;
-			return waited;
-		}
-	}
-	take_choice(l);
+	if (is_current(choice) || settle(l, &waited))
+		take_choice(l);
 	return waited;
 }
 
@@ -292,6 +400,14 @@ static bool inherited(const struct gpubpf_hook_launch *l)
 	uint32_t generation = gpubpf_session_generation();
 
 	return l->kernel->generation != generation || l->device->generation != generation;
+}
+
+/* The first launch of a kernel whose twin was made before. */
+static void note_first(struct gpubpf_hook_choice *choice)
+{
+	note_used(choice);
+	gpubpf_kernel_table_begin(choice->entry);
+	atomic_store_explicit(&choice->ahead, false, memory_order_relaxed);
 }
 
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
@@ -308,12 +424,14 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->inherited = NULL;
 	if (inherited(l)) {
 		gpubpf_session_rejoin();
-		l->inherited = gpubpf_kernel_entry(k->name, l->device);
+		l->inherited = gpubpf_kernel_entry(k->name, l->device, true);
 		return;
 	}
 	l->choice = find_choice(k, l->device);
-	if (!l->choice && !(l->choice = add_choice(k, l->device)))
+	if (!l->choice && !(l->choice = add_choice(k, l->device, false)))
 		return;
+	if (atomic_load_explicit(&l->choice->ahead, memory_order_relaxed))
+		note_first(l->choice);
 	l->number = atomic_fetch_add_explicit(&l->choice->entry->number, 1, memory_order_relaxed);
 	if (is_timed(l))
 		from = gpubpf_now_ns();
@@ -321,6 +439,26 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		waited = choose(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
+}
+
+/* A program that looks up kernels by the hundred and launches few of them has twins made when it launches. */
+void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_hook_choice *choice;
+	uint64_t waited = 0;
+
+	if (!gpubpf_session_enabled() || gpubpf_hook_callbacks || is_inherited(kernel->generation) ||
+	    is_inherited(device->generation) || atomic_load(&unused) >= MOST_UNUSED || !gpubpf_plan_wants(kernel->whole))
+		return;
+	choice = find_choice(kernel, device);
+	if (!choice && !(choice = add_choice(kernel, device, true)))
+		return;
+	if (!is_current(choice) && may_wait(choice))
+		settle_timed(choice, &waited);
+	if (waited > WAITED_NS && !atomic_exchange(&choice->unused, true))
+		atomic_fetch_add(&unused, 1);
+	if (!is_current(choice))
+		settle_later(choice);
 }
 
 static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_launch *l)
@@ -347,6 +485,12 @@ static enum gpubpf_miss miss_of(const char *kernel)
 	return gpubpf_plan_wants(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
 }
 
+/* Its twin was made, when the program made the kernel, and never launched. */
+static bool never_ran(const struct gpubpf_kernel_row *k)
+{
+	return k->state == GPUBPF_KERNEL_PROBED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
+}
+
 /* state and reason describe a kernel whose row has none yet. */
 static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, enum gpubpf_miss miss,
 			   enum gpubpf_kernel_state state, const char *reason)
@@ -357,7 +501,7 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 	count_missed(k, miss);
 	note_shape(k, l);
 	if (miss == GPUBPF_MISS_UNSUPPORTED && !k->reason[0])
-		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN ? state : k->state, reason);
+		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN || never_ran(k) ? state : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
@@ -449,7 +593,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 {
 	uint32_t n = binding ? binding->nlinks : 0;
 	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
-	struct gpubpf_kernel_entry *entry = inherited(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device);
+	struct gpubpf_kernel_entry *entry = inherited(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
 
 	if (!r)
@@ -557,7 +701,11 @@ static bool take_narrow(struct gpubpf_hook_launch *l)
 		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the other never started, and this one is waited for */
 	l->followed = false;
 	gpubpf_twin_narrow(l->choice, l->registers);
-	if (!is_current(l->choice) && !settle_timed(l->choice, &waited))
+	if (!is_current(l->choice) && !gpubpf_patience_left())
+		gpubpf_aside_start(l->choice);
+	else if (!is_current(l->choice))
+		settle_timed(l->choice, &waited);
+	if (!is_current(l->choice))
 		return false;
 	binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
 	if (!binding || !binding->twin || binding == l->binding)

@@ -6,7 +6,7 @@
  *
  *   program built   gpubpf_hook_program_create()   remembers how to get its image
  *   kernel created  gpubpf_hook_kernel_create()    remembers its name
- *                   gpubpf_hook_program_ahead()    asks for the program's twins, which are made meanwhile
+ *                   gpubpf_hook_kernel_ahead()     has its twin made and loaded, before the kernel is launched
  *   launch          gpubpf_hook_launch_begin()     answers "original", or a twin and its extra arguments; matches the name
  *                                                  against what is attached, again each time that this has changed
  *                   ... the adapter enqueues what it was told ...
@@ -63,14 +63,14 @@ struct gpubpf_hook_twin {
 struct gpubpf_hook_ops {
 	const char *backend;
 	const struct gpubpf_device_ops *device;
-	bool loads_aside;    /* twin_load may run in a thread of ours, after its program has gone too */
 	/* Names of all kernels of the program, separated by ';', for free(); NULL: not known. Without it a program is
 	 * one kernel. */
 	char *(*kernels)(void *adapter_program);
 	/* Fill *image for the program on a device. Called once for each set of programs that is put in; put() after. */
 	int (*image)(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image);
 	void (*image_put)(struct gpubpf_hook_image *image);
-	/* Load the twin image; *twin is the adapter's own handle for one kernel of it. */
+	/* Load the twin image; *twin is the adapter's own handle for one kernel of it. It may run in a thread of the agent,
+	 * after the program has gone too. */
 	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
 			 const void *data, size_t size, const char *options, void **module,
 			 struct gpubpf_why *why);
@@ -136,13 +136,13 @@ int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_
 			       struct gpubpf_hook_program **program);
 void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
 
-/* The program is about to be used on the device: ask for what is attached to its kernels, so that it is made before the
- * first is launched. Opens the device, once; waits for no twin. */
-void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device);
 
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
 			      struct gpubpf_hook_kernel **kernel);
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
+/* The application made the kernel, or looked it up, to launch it on the device: its twin is made and loaded before that,
+ * waited for here as a launch would. Where nobody waits, a thread of the agent does it. */
+void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device);
 bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* something was attached to it once */
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
 

@@ -8,6 +8,8 @@
 
 #include "core/wire/checks.h"
 
+#define ASIDE_NS 10000000000ull /* for one wait of a thread of the agent, which takes nothing off it */
+
 static struct {
 	pthread_mutex_t lock;
 	uint32_t waiting;       /* threads, */
@@ -20,6 +22,8 @@ uint64_t gpubpf_patience_begin(void)
 {
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
 
+	if (gpubpf_aside())
+		return now + ASIDE_NS;
 	pthread_mutex_lock(&patience.lock);
 	if (!patience.waiting++)
 		patience.since_ns = now;
@@ -30,6 +34,8 @@ uint64_t gpubpf_patience_begin(void)
 
 void gpubpf_patience_end(void)
 {
+	if (gpubpf_aside())
+		return;
 	pthread_mutex_lock(&patience.lock);
 	if (gpubpf_was_last(patience.waiting--))
 		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
@@ -44,6 +50,16 @@ void gpubpf_patience_give_up(void)
 bool gpubpf_patience_gone(void)
 {
 	return atomic_load(&patience.given_up);
+}
+
+bool gpubpf_patience_left(void)
+{
+	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), spent;
+
+	pthread_mutex_lock(&patience.lock);
+	spent = patience.spent_ns + (patience.waiting ? now - patience.since_ns : 0);
+	pthread_mutex_unlock(&patience.lock);
+	return spent < budget && !gpubpf_patience_gone();
 }
 
 void gpubpf_patience_renew(void)

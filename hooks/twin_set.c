@@ -3,8 +3,9 @@
  * Twins: a program's image goes to the session once for each device, each set of links that match kernels of it and
  * each number of registers that launches have room for, with the names of these; the answer is an image to load, and
  * which kernels it holds. Before: a choice of an older plan. After: one of the plan, with a twin, with a reason, or with
- * nothing attached; or still the older one, when the user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
- * attached before finds its twins as they were.
+ * nothing attached; or still the older one, when the user's patience has ended, or nothing is ready and nobody may wait.
+ * Threads of the agent (twin_aside.c) take the same steps, as long as it takes. A plan that brings back what was attached
+ * before finds its twins as they were.
  */
 #include "session_parse.h"
 
@@ -228,6 +229,8 @@ static int wait_for_room(void)
 
 	if (gpubpf_session_may_ask())
 		return 0;
+	if (gpubpf_aside())
+		return -EAGAIN;
 	until = gpubpf_patience_begin();
 	while (!err && !gpubpf_session_may_ask()) {
 		err = gpubpf_now_ns() < until ? 0 : -EAGAIN;
@@ -354,8 +357,48 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 
-	if (table)
+	if (table && !gpubpf_aside())
 		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
+}
+
+/* A program that the application has released in the meantime has nobody who unloads what was loaded since. */
+static void unload_closed(struct gpubpf_twin_set *set)
+{
+	struct gpubpf_hook_program *program = set->program;
+	void *module = NULL;
+
+	pthread_mutex_lock(&program->lock);
+	if (program->closed) {
+		module = set->module;
+		set->module = NULL;
+	}
+	pthread_mutex_unlock(&program->lock);
+	if (module)
+		program->ops->twin_unload(module);
+}
+
+/* -ESTALE: the application has released the kernel that a thread of the agent works for. */
+static int ask_by_kernel(struct gpubpf_twin_set *set, const char *kernel)
+{
+	int err;
+
+	if (!gpubpf_aside_use_kernel())
+		return -ESTALE;
+	err = ask(set, kernel);
+	gpubpf_aside_leave_kernel();
+	return err;
+}
+
+static int load_on_device(struct gpubpf_twin_set *set)
+{
+	int err;
+
+	if (!gpubpf_aside_use_device())
+		return -ESTALE;
+	err = load(set);
+	unload_closed(set);
+	gpubpf_aside_leave_device();
+	return err;
 }
 
 /* Ask (next: SET_ASKED) or load what was answered (SET_LOADED); others see SET_BUSY meanwhile. By the program's
@@ -363,49 +406,27 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
 	uint64_t from = gpubpf_now_ns();
-	int err;
+	int err, before = set->state;
 
 	gpubpf_assert_held(&set->program->lock);
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
-	err = next == SET_ASKED ? ask(set, kernel) : load(set);
+	err = next == SET_ASKED ? ask_by_kernel(set, kernel) : load_on_device(set);
 	count_wait(next == SET_ASKED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
 	pthread_mutex_lock(&set->program->lock);
-	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
+	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
 	pthread_cond_broadcast(&set->program->cond);
 }
 
-/* The rest of advance(), for a launch that did not wait. */
-static void *load_aside(void *arg)
+/* A thread of the agent looks from time to time at what may end its wait. */
+static uint64_t wake_at(uint64_t until)
 {
-	struct gpubpf_twin_set *set = arg;
-	struct gpubpf_hook_program *program = set->program;
-	struct gpubpf_hook_device *device = set->device;
-	int err = load(set);
-
-	pthread_mutex_lock(&program->lock);
-	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_LOADED;
-	pthread_cond_broadcast(&program->cond);
-	pthread_mutex_unlock(&program->lock);
-	gpubpf_hook_program_destroy(program);
-	gpubpf_hook_device_leave(device);
-	return NULL;
+	return gpubpf_aside() ? gpubpf_aside_slice() : until;
 }
 
-/* Loading compiles in the vendor's driver: where nobody waits for twins, no launch waits for that either. By the
- * program's lock. */
-static bool loads_aside(struct gpubpf_twin_set *set)
+static bool may_wait_on(uint64_t until)
 {
-	gpubpf_assert_held(&set->program->lock);
-	if (!set->program->ops->loads_aside || gpubpf_session_wait_ms() || !gpubpf_hook_device_use(set->device))
-		return false;
-	set->state = SET_BUSY;
-	atomic_fetch_add(&set->program->refs, 1);
-	if (!gpubpf_thread_start(load_aside, set))
-		return true;
-	gpubpf_was_counted(atomic_fetch_sub(&set->program->refs, 1) - 1); /* the caller has one */
-	gpubpf_hook_device_leave(set->device);
-	return false;
+	return gpubpf_aside() ? gpubpf_aside_goes_on() : gpubpf_now_ns() < until;
 }
 
 /* By the program's lock. */
@@ -418,8 +439,7 @@ static void wait_while_busy(struct gpubpf_twin_set *set)
 		return;
 	until = gpubpf_patience_begin();
 	while (set->state == SET_BUSY)
-		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, until) &&
-		    gpubpf_now_ns() >= until)
+		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, wake_at(until)) && !may_wait_on(until))
 			break;
 	gpubpf_patience_end();
 	count_wait(GPUBPF_WAIT_OTHERS, from);
@@ -438,9 +458,11 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	gpubpf_request_hold(request);
 	pthread_mutex_unlock(&set->program->lock);
 	until = gpubpf_patience_begin();
-	if (gpubpf_request_settled(request) || gpubpf_now_ns() < until) {
-		err = gpubpf_request_wait(request, until);
-		if (err == -ETIMEDOUT)
+	if (gpubpf_request_settled(request) || may_wait_on(until)) {
+		do
+			err = gpubpf_request_wait(request, wake_at(until));
+		while (err == -ETIMEDOUT && may_wait_on(until));
+		if (err == -ETIMEDOUT && !gpubpf_aside())
 			gpubpf_patience_give_up();
 	}
 	gpubpf_patience_end();
@@ -449,8 +471,6 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	same = set->state == SET_ASKED && set->request == request;
 	gpubpf_request_drop(request);
 	if (!same || err == -ETIMEDOUT)
-		return;
-	if (!err && loads_aside(set))
 		return;
 	if (!err) {
 		advance(set, SET_LOADED, kernel);
@@ -524,15 +544,22 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 				__atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
 }
 
-/* The choice's for the set, which is as it will be. By the kernel's lock. */
-static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
-					      const struct gpubpf_plan *plan)
+static struct gpubpf_hook_binding *find_binding(const struct gpubpf_hook_choice *choice, const struct gpubpf_twin_set *set)
 {
 	struct gpubpf_hook_binding *b = choice->bindings;
 
 	gpubpf_assert_held(&choice->kernel->lock);
 	while (b && b->set != set)
 		b = b->next;
+	return b;
+}
+
+/* The choice's for the set, which is as it will be. By the kernel's lock. */
+static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
+					      const struct gpubpf_plan *plan)
+{
+	struct gpubpf_hook_binding *b = find_binding(choice, set);
+
 	if (b || !(b = calloc(1, sizeof(*b) + plan->n * sizeof(*b->links))))
 		return b;
 	b->set = set;
@@ -572,6 +599,25 @@ static void tell_of_kept(const struct gpubpf_hook_choice *choice, const struct g
 				 "it as it was then, until it makes them anew", choice->kernel->name);
 }
 
+static bool all_in(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
+{
+	for (uint32_t i = 0; i < some->nlinks; i++)
+		if (!has(links, n, some->links[i]))
+			return false;
+	return true;
+}
+
+/* What is attached besides cannot be put in: the programs that were attached before run on, without it. */
+static bool keeps_before(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before,
+			 const struct gpubpf_hook_binding *b)
+{
+	if (!b || b->twin || b->listed || !before || !before->twin || !all_in(before, b->links, b->nlinks))
+		return false;
+	gpubpf_hook_note("kernel %s: what was attached since cannot be added (%s); its twin runs on without it", choice->kernel->name,
+			 b->reason);
+	return true;
+}
+
 /* By the kernel's lock: never back to what an older plan said. */
 static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
 {
@@ -581,6 +627,8 @@ static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *p
 	gpubpf_assert_held(&choice->kernel->lock);
 	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
 		return;
+	if (keeps_before(choice, before, b))
+		b = before;
 	if (before != b || b || known == GPUBPF_NO_PLAN)
 		show(choice, b);
 	atomic_store_explicit(&choice->binding, b, memory_order_release);
@@ -589,13 +637,20 @@ static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *p
 		tell_of_kept(choice, before);
 }
 
+static bool has_twin(const struct gpubpf_hook_choice *choice)
+{
+	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
+
+	return b && b->twin;
+}
+
 /* By the program's lock. */
 static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	const char *kernel = choice->kernel->whole;
 
 	gpubpf_assert_held(&set->program->lock);
-	if (set->state < SET_LOADED)
+	if (set->state < SET_LOADED && !has_twin(choice))
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
 		advance(set, SET_ASKED, kernel);
@@ -621,7 +676,7 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 {
 	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
 
-	if (names || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
+	if (names || gpubpf_aside() || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
 		return names;
 	if (atomic_compare_exchange_strong(&program->kernels, &none, names))
 		return names;
@@ -664,18 +719,31 @@ static bool is_made(struct gpubpf_twin_set *set)
 	return made;
 }
 
-/* False: other twins are wanted by now, of fewer registers, or of as many as they take where none of fewer can be made. */
+/* False: a thread of the agent has the kernel, or the application has released it. */
+static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
+{
+	if (may_wait ? pthread_mutex_lock(&kernel->lock) : pthread_mutex_trylock(&kernel->lock))
+		return false;
+	if (!atomic_load(&kernel->gone))
+		return true;
+	pthread_mutex_unlock(&kernel->lock);
+	return false;
+}
+
+/* Who may not wait takes the twin that was made before. False: other twins are wanted by now, of fewer registers, or of as
+ * many as they take where none of fewer can be made. */
 static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
-		 uint32_t registers)
+		 uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_binding *b = NULL;
 	bool wanted;
 
-	pthread_mutex_lock(&choice->kernel->lock);
+	if (!lock_kernel(choice->kernel, may_wait))
+		return true;
 	wanted = atomic_load(&choice->registers) == registers;
 	if (wanted)
-		b = binding_of(choice, set, plan);
-	if (wanted && registers && (!b || !b->twin)) {
+		b = may_wait ? binding_of(choice, set, plan) : find_binding(choice, set);
+	if (wanted && registers && may_wait && (!b || !b->twin)) {
 		choice->wide = true;
 		atomic_store(&choice->registers, 0);
 		wanted = false;
@@ -683,7 +751,28 @@ static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *pl
 	if (wanted && b)
 		enter(choice, plan, b);
 	pthread_mutex_unlock(&choice->kernel->lock);
-	return wanted;
+	return wanted || !may_wait;
+}
+
+static void enter_nothing(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, bool may_wait)
+{
+	if (!lock_kernel(choice->kernel, may_wait))
+		return;
+	enter(choice, plan, NULL);
+	pthread_mutex_unlock(&choice->kernel->lock);
+}
+
+/* Around the calls of the runtime in bind(). */
+static bool bind_on_device(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
+			   uint32_t registers, bool may_wait)
+{
+	bool bound;
+
+	if (!gpubpf_aside_use_device())
+		return true;
+	bound = bind(choice, plan, set, registers, may_wait);
+	gpubpf_aside_leave_device();
+	return bound;
 }
 
 struct settling {
@@ -702,7 +791,7 @@ static void settle_wanted(void *arg)
 	do {
 		registers = atomic_load(&s->choice->registers);
 		set = find_set(s->choice, s->plan, registers, s->may_wait);
-	} while (is_made(set) && !bind(s->choice, s->plan, set, registers));
+	} while (is_made(set) && !bind_on_device(s->choice, s->plan, set, registers, s->may_wait));
 }
 
 bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
@@ -720,25 +809,10 @@ bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 		else
 			gpubpf_run_aside(settle_wanted, &settling);
 	} else if (plan) {
-		pthread_mutex_lock(&kernel->lock);
-		enter(choice, plan, NULL);
-		pthread_mutex_unlock(&kernel->lock);
+		enter_nothing(choice, plan, may_wait);
 	}
 	free(plan);
 	return wanted;
-}
-
-void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
-{
-	uint32_t known;
-
-	pthread_mutex_lock(&choice->kernel->lock);
-	known = atomic_load(&choice->registers);
-	if (!choice->wide && (!known || registers < known)) {
-		atomic_store(&choice->registers, registers);
-		atomic_store_explicit(&choice->plan, GPUBPF_NO_PLAN, memory_order_release);
-	}
-	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
 struct sending {
@@ -753,7 +827,7 @@ static void send_ahead(void *arg)
 	s->err = ask(s->set, "");
 }
 
-/* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */
+/* By the program's lock, which it gives up while the set is sent. */
 static void ask_ahead(struct gpubpf_twin_set *set)
 {
 	struct sending sending = { set, -EAGAIN };
@@ -772,27 +846,72 @@ static void ask_ahead(struct gpubpf_twin_set *set)
 	pthread_cond_broadcast(&set->program->cond);
 }
 
-void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device)
+void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
 {
-	struct gpubpf_plan *plan = gpubpf_session_enabled() && !gpubpf_hook_callbacks ? gpubpf_plan_read() : NULL;
-	const char *kernels = plan ? kernels_of(program) : NULL;
-	struct gpubpf_twin_set *set = NULL;
-	struct part part = {0};
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	struct gpubpf_twin_set *set = plan ? find_set(choice, plan, atomic_load(&choice->registers), false) : NULL;
 
-	if (kernels && part_of(plan, kernels, &part) < 0)
-		part = (struct part){0};
-	if (part.nlinks) {
-		pthread_mutex_lock(&program->lock);
-		set = set_of(program, device, 0, part.links, part.nlinks, part.wanted);
-		if (set)
-			ask_ahead(set);
-		pthread_mutex_unlock(&program->lock);
-	}
-	if (!set) {
-		free(part.links);
-		free(part.wanted);
+	if (set) {
+		pthread_mutex_lock(&set->program->lock);
+		ask_ahead(set);
+		pthread_mutex_unlock(&set->program->lock);
 	}
 	free(plan);
+}
+
+void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice)
+{
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	struct gpubpf_hook_binding *before;
+	uint32_t links[GPUBPF_PLAN_LINKS], n;
+
+	if (!plan)
+		return;
+	n = gpubpf_plan_links(plan, choice->kernel->whole, links);
+	free(plan);
+	if (!lock_kernel(choice->kernel, true))
+		return;
+	before = choice->binding;
+	if (before && before->twin && !all_in(before, links, n)) {
+		atomic_store_explicit(&choice->binding, NULL, memory_order_release);
+		gpubpf_hook_note("kernel %s: a program was detached, and its twin without that was not made in time; it runs unprobed "
+				 "until it is", choice->kernel->name);
+	}
+	pthread_mutex_unlock(&choice->kernel->lock);
+}
+
+void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
+{
+	uint32_t known;
+
+	pthread_mutex_lock(&choice->kernel->lock);
+	known = atomic_load(&choice->registers);
+	if (!choice->wide && (!known || registers < known)) {
+		atomic_store(&choice->registers, registers);
+		atomic_store_explicit(&choice->plan, GPUBPF_NO_PLAN, memory_order_release);
+	}
+	pthread_mutex_unlock(&choice->kernel->lock);
+}
+
+static void close_sets(void *arg)
+{
+	struct gpubpf_hook_program *program = arg;
+
+	pthread_mutex_lock(&program->lock);
+	program->closed = true;
+	for (struct gpubpf_twin_set *set = program->sets; set; set = set->next) {
+		if (!set->module || set->state == SET_BUSY)
+			continue;
+		program->ops->twin_unload(set->module);
+		set->module = NULL;
+	}
+	pthread_mutex_unlock(&program->lock);
+}
+
+void gpubpf_twin_sets_close(struct gpubpf_hook_program *program)
+{
+	if (program->sets)
+		gpubpf_run_aside(close_sets, program);
 }
 
 static void destroy_sets(void *arg)

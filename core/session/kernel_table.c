@@ -205,7 +205,7 @@ static void plain(char *text)
 }
 
 /* A private copy of a row with its strings ended; false if the row is free. */
-static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
+static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
 	if (__atomic_load_n(&s->table->kernel[i].used, __ATOMIC_ACQUIRE) != 2)
 		return false;
@@ -219,6 +219,12 @@ static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_k
 	if (row->dim > 3)
 		row->dim = 3;
 	return true;
+}
+
+/* Of a kernel that was launched. */
+static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
+{
+	return read_any_row(s, i, row) && row->begun;
 }
 
 static enum gpubpf_kernel_outcome outcome_of(uint32_t state)
@@ -354,7 +360,7 @@ void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns
 
 	*wait_ns = *load_ns = 0;
 	for (uint32_t i = 0; i < rows(s); i++)
-		if (read_row(s, i, &row)) {
+		if (read_any_row(s, i, &row)) {
 			*wait_ns += row.wait_ns;
 			*load_ns += row.load_ns;
 		}

@@ -214,7 +214,7 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 	uint64_t copied;         /* launches probed before its device's maps were last copied back */
 	char backend[16];        /* of its device */
 	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
-	uint32_t pad32;
+	uint32_t begun;          /* 0: no program has launched it, its twin was made before; reports leave it out */
 	uint64_t pad[3];
 };
 

@@ -53,6 +53,8 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 
 	if (!error)
 		cuda_function_add(*f, cuda_module_find(module), name, false);
+	if (!error)
+		cuda_function_ahead(*f);
 	return error;
 }
 
@@ -92,6 +94,8 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 
 	if (!error)
 		cuda_function_add(*kernel, cuda_module_find(library), name, true);
+	if (!error)
+		cuda_function_ahead(*kernel);
 	return error;
 }
 
@@ -114,6 +118,7 @@ CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
 	if (from) {
 		cuda_function_add(*f, from->module, gpubpf_hook_kernel_name(from->kernel), false);
 		cuda_function_share(*f, from);
+		cuda_function_ahead(*f);
 	}
 	return error;
 }

@@ -231,6 +231,8 @@ struct cuda_call {
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
 	CUcontext context;            /* of a node that names it; else NULL */
 };
+/* The application has looked up the function, to launch it in its context or the current one. */
+void cuda_function_ahead(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
 
 #endif

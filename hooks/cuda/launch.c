@@ -298,6 +298,21 @@ CUresult cuda_launch(const struct cuda_call *c)
 	return error;
 }
 
+void cuda_function_ahead(void *handle)
+{
+	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
+	CUcontext context = f ? f->context : NULL;
+	struct gpubpf_hook_device *device;
+
+	if (f && !context)
+		cuda_next.cuCtxGetCurrent(&context);
+	device = context ? cuda_device_of(context) : NULL;
+	if (!device || !cuda_function_use(f))
+		return;
+	gpubpf_hook_kernel_ahead(f->kernel, device);
+	cuda_function_leave(f);
+}
+
 struct plain {
 	CUresult (*next)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
 			 void **, void **);

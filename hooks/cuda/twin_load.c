@@ -570,7 +570,6 @@ static void twin_kernel_put(void *twin)
 const struct gpubpf_hook_ops cuda_hook_ops = {
 	.backend = "cuda",
 	.device = &gpubpf_device_cuda,
-	.loads_aside = true,
 	.image = image,
 	.image_put = image_put,
 	.twin_load = twin_load,

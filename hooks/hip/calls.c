@@ -80,6 +80,8 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 
 	if (!error)
 		hip_function_add(*f, module, name);
+	if (!error)
+		hip_function_ahead(*f);
 	return error;
 }
 

@@ -131,6 +131,8 @@ struct hip_call {
 	hipError_t (*run)(const struct hip_call *c, const void *f, void **params, void **extra);
 };
 
+/* The application has looked up the function, to launch it on the current device. */
+void hip_function_ahead(const void *handle);
 hipError_t hip_launch(const struct hip_call *call);
 /* What stands for a device in the launch path: HIP's contexts are names of devices. */
 static inline const void *hip_device_key(int number)

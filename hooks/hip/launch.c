@@ -177,6 +177,18 @@ static int launch_original(const void *call)
 	return c->run(c, c->f, c->params, c->extra);
 }
 
+void hip_function_ahead(const void *handle)
+{
+	struct hip_function *f = hip_active() ? hip_function_enter(handle) : NULL;
+	struct gpubpf_hook_kernel *kernel = f ? hip_function_kernel(f) : NULL;
+	struct gpubpf_hook_device *device = kernel ? device_of(NULL) : NULL;
+
+	if (device)
+		gpubpf_hook_kernel_ahead(kernel, device);
+	if (f)
+		hip_function_leave(f);
+}
+
 hipError_t hip_launch(const struct hip_call *c)
 {
 	struct hip_function *f = hip_active() ? hip_function_enter(c->f) : NULL;

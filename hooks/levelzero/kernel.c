@@ -51,7 +51,7 @@ static void add(const struct lz_driver *d, struct lz_module *m, const char *name
 	k->nargs = p.numKernelArgs;
 	k->recorded = true;
 	gpubpf_records_add(&lz_kernels, handle, &k->object);
-	gpubpf_hook_program_ahead(m->hook, m->hook_device);
+	gpubpf_hook_kernel_ahead(k->hook, m->hook_device);
 }
 
 ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, const ze_kernel_desc_t *desc,

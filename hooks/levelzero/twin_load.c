@@ -232,7 +232,6 @@ void lz_device_init(void)
 const struct gpubpf_hook_ops lz_hook_ops = {
 	.backend = "level_zero",
 	.device = &device_ops,
-	.loads_aside = true,
 	.kernels = kernels,
 	.image = image,
 	.image_put = image_put,

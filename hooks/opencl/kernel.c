@@ -64,7 +64,7 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	gpubpf_records_add(&ocl_kernels, handle, &k->object);
 	if (p->only) /* else only a launch tells on which device it will run */
-		gpubpf_hook_program_ahead(hook, p->only);
+		gpubpf_hook_kernel_ahead(k->hook, p->only);
 	return k;
 }
 

@@ -60,7 +60,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_how(device);
-	struct ocl_program *p = adapter_program;
+	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps it */
 	cl_device_id handle = how->handle;
 	const unsigned char *binary = data;
 	struct module *m;
@@ -71,10 +71,10 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		snprintf(why->text, sizeof(why->text), "the session sent a twin that is no OpenCL binary");
 		return -EINVAL;
 	}
-	m = calloc(1, sizeof(*m));
+	m = context ? calloc(1, sizeof(*m)) : NULL;
 	if (!m)
 		return -ENOMEM;
-	m->context = p->context;
+	m->context = context;
 	m->device = device;
 	before = ocl_context_references(how->context);
 	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &size, &binary, NULL, &err);
@@ -82,7 +82,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		free(m);
 		return refuse(why, "the device does not take the twin's binary", err);
 	}
-	m->held = ocl_context_held(p->context, before);
+	m->held = ocl_context_held(context, before);
 	if (build(m, handle, options, why) < 0) {
 		unload(m);
 		return -EINVAL;

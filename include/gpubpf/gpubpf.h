@@ -93,9 +93,9 @@ struct gpubpf_session_opts {
 	const char *cache_dir;     /* cache of twins on disk, of this user and mode 0700, else not used; NULL: none */
 	const char *backend;       /* "opencl", ...: that runtime alone; NULL: all that the program uses */
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */
-	bool no_wait;              /* launches do not wait for their twins */
+	bool no_wait;              /* nothing in a program waits for twins */
 	uint8_t unused1[2];
-	uint32_t wait_ms;          /* of a process's launches, for twins, in all, which may come later; 0: 60,000 */
+	uint32_t wait_ms;          /* a process waits for twins, where it makes and launches kernels, in all; 0: 60,000 */
 	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
 	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
 	uint64_t max_events;       /* records kept for the report; 0: 1,000 */
@@ -203,9 +203,11 @@ GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
 
 /*
  * -- links: programs on kernels, as many as 1,024 in a session. Loading attaches each program to the kernels that its
- * section or gpubpf_session__attach() names, unless opts.no_attach. Attached or detached while programs run, it holds
- * from the next launch of a kernel on, in all processes of the session: that launch waits for its twin as the first one
- * does. Detached, a kernel runs as if nothing had been; maps stay as they are, and readable. What was launched before,
+ * section or gpubpf_session__attach() names, unless opts.no_attach. While programs run, no launch waits for a change: a
+ * kernel runs the twin that it has until the agent has loaded the next one, in all processes of the session. Until then
+ * what was attached before sees every launch, a detached program too; gpubpf_link__launches() tells when a link has
+ * launches. A kernel without a program runs as if nothing had been, from its next launch on; maps stay as they are, and
+ * readable. What was launched before,
  * and graphs that were made of a twin before (a line says so), run as they were. --
  */
 

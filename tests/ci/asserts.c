@@ -130,7 +130,7 @@ static void check_table(const char *name, void (*fn)(void), size_t size, uint64_
 
 static void check_tables(void)
 {
-	uint64_t hook = WORD(gpubpf_hook_ops, device) | WORD(gpubpf_hook_ops, loads_aside) | WORD(gpubpf_hook_ops, kernels) |
+	uint64_t hook = WORD(gpubpf_hook_ops, device) | WORD(gpubpf_hook_ops, kernels) |
 			WORD(gpubpf_hook_ops, twin_registers) | WORD(gpubpf_hook_ops, twin_compiled_by) |
 			WORD(gpubpf_hook_ops, twin_kept);
 	uint64_t device = WORD(gpubpf_device_ops, quiet) | WORD(gpubpf_device_ops, arena_zero) | WORD(gpubpf_device_ops, arena_wait) |

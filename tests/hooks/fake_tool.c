@@ -215,6 +215,9 @@ static void twin(int fd, struct gpubpf_packet *p)
 		refuse(fd, p->seq, "the fake tool takes plain source only");
 		return;
 	}
+	fake.seen->asked++;
+	while (fake.seen->hold)
+		usleep(1000);
 	if (fake.o->mode == FAKE_PROBE)
 		pull_gone(fd);
 	if (fake.o->mode == FAKE_DIE)
@@ -227,7 +230,7 @@ static void twin(int fd, struct gpubpf_packet *p)
 		usleep(fake.o->delay_ms * 1000);
 	if (fake.o->mode == FAKE_SILENT || fake.o->mode == FAKE_HOSTILE)
 		return;
-	if (fake.o->mode == FAKE_REFUSE) {
+	if (fake.o->mode == FAKE_REFUSE || fake.seen->refuse) {
 		refuse(fd, p->seq, "refused for the test");
 		return;
 	}
@@ -344,15 +347,25 @@ static void *map(int fd, size_t size)
 	return at;
 }
 
-void fake_attach(struct fake_tool *tool, const char *pattern)
+void fake_plan(struct fake_tool *tool, const char *pattern, const uint32_t *links, uint32_t n)
 {
 	struct gpubpf_kernel_table *t = tool->table;
 
 	__atomic_store_n(&t->plan, t->plan + 1, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	t->nplan = !!pattern;
-	snprintf(t->entry[0].pattern, sizeof(t->entry[0].pattern), "%s", pattern ? pattern : "");
+	t->nplan = n;
+	for (uint32_t i = 0; i < n; i++) {
+		t->entry[i].link = links[i];
+		snprintf(t->entry[i].pattern, sizeof(t->entry[i].pattern), "%s", pattern);
+	}
 	__atomic_store_n(&t->plan, t->plan + 1, __ATOMIC_RELEASE);
+}
+
+void fake_attach(struct fake_tool *tool, const char *pattern)
+{
+	static const uint32_t first[] = { 0 };
+
+	fake_plan(tool, pattern, first, !!pattern);
 }
 
 void fake_start(struct fake_tool *tool, const struct fake_options *options)

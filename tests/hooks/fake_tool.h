@@ -62,6 +62,9 @@ struct fake_tool {
 		uint32_t asked_gone, pulled_gone; /* PULLs for a device that is gone */
 		char last_note[256];
 		uint32_t full_notes; /* that the kernel table is full */
+		volatile uint32_t hold; /* the test's: not 0: no twin is made */
+		volatile uint32_t asked; /* for twins */
+		volatile uint32_t refuse; /* the test's: not 0: as FAKE_REFUSE */
 	} *seen;
 };
 
@@ -71,6 +74,8 @@ void fake_settle(void);
 void fake_stop(struct fake_tool *tool);
 /* From the next launch on kernels that the pattern matches are wanted, NULL: none. */
 void fake_attach(struct fake_tool *tool, const char *pattern);
+/* The same with so many links, by their numbers. */
+void fake_plan(struct fake_tool *tool, const char *pattern, const uint32_t *links, uint32_t n);
 /* What agents counted for a kernel, over all processes and programs. */
 struct fake_sum {
 	uint64_t launches, probed, missed, entries, exits; /* missed: of all reasons */

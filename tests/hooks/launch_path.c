@@ -51,7 +51,25 @@ struct gpubpf_kernel_table *gpubpf_session_kernel_table(void)
 	return &table;
 }
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *e)
+{
+}
+
+bool gpubpf_patience_left(void)
+{
+	return true;
+}
+
+bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
+{
+	return true;
+}
+
+void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
+{
+}
+
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun)
 {
 	return &entry;
 }

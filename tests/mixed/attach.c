@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs are attached and detached while a program runs, by libgpubpf: each launch is in the maps if it came when
- * something was attached, and in none if it did not.
+ * Programs are attached and detached while a program runs, by libgpubpf. No launch waits for that: until the next twin is
+ * ready it runs the one before. The maps hold what the links say that their launches had, and once a change has come to
+ * the launches, every launch.
  *
  *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/runtimes.c; with "graph" that alone)
  *
@@ -30,6 +31,7 @@ static struct {
 	pid_t pid;
 	int to, from;
 	int kernels;               /* that a round launches */
+	uint64_t launches;         /* rounds */
 	bool copied;               /* some device has the maps in memory of its own */
 	bool fake;                 /* of tests/cuda/fake, which runs no programs */
 	uint64_t wanted[2];        /* what the map is to hold */
@@ -85,9 +87,43 @@ static bool step(int rounds, bool entered, bool left)
 {
 	bool good = dprintf(t.to, "%d\n", rounds) > 0 && hear();
 
+	t.launches += rounds;
 	t.wanted[0] += entered ? (uint64_t)rounds * t.kernels * THREADS : 0;
 	t.wanted[1] += left ? (uint64_t)rounds * t.kernels * THREADS : 0;
 	return good;
+}
+
+/* Rounds of launches until all of one have what is attached now: `on` says whether they are to have the link. What those
+ * before had, the link counts; `key` is the map's element of its program. */
+static bool settle(struct gpubpf_link *link, bool on, uint32_t key)
+{
+	time_t until = time(NULL) + PATIENCE_S;
+	uint64_t before, had;
+
+	do {
+		before = gpubpf_link__launches(link);
+		if (!step(1, false, false))
+			return false;
+		had = gpubpf_link__launches(link) - before;
+		t.wanted[key] += had * THREADS;
+		gpubpf_session__poll(t.s, 5);
+	} while (had != (on ? (uint64_t)t.kernels : 0) && time(NULL) < until);
+	return had == (on ? (uint64_t)t.kernels : 0);
+}
+
+/* The same, beside a link that stays, which no launch may lose meanwhile. */
+static bool settle_beside(struct gpubpf_link *link, bool on, uint32_t key, struct gpubpf_link *stays)
+{
+	uint64_t launches = t.launches, before = gpubpf_link__launches(stays);
+	bool good = settle(link, on, key);
+
+	launches = (t.launches - launches) * t.kernels;
+	t.wanted[!key] += launches * THREADS;
+	if (gpubpf_link__launches(stays) - before == launches)
+		return good;
+	note("of %llu launches %llu had the program that stays", (unsigned long long)launches,
+	     (unsigned long long)(gpubpf_link__launches(stays) - before));
+	return false;
 }
 
 /* Maps of devices that are no host memory come when another tool asks. */
@@ -218,15 +254,15 @@ static void test_errors(void)
 static bool one_round(int i)
 {
 	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
-	bool good = entered && step(1 + i % 3, true, false);
+	bool good = entered && settle(entered, true, 0) && step(1 + i % 3, true, false);
 
 	if (t.fake) { /* the driver there counts for any program that is in a twin, in the first element */
 		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
 		return good && exact("detached");
 	}
 	left = gpubpf_program__attach(program("left"));
-	good = good && left && step(2, true, true);
-	good = good && !gpubpf_link__detach(entered) && step(1, false, true);
+	good = good && left && settle_beside(left, true, 1, entered) && step(2, true, true);
+	good = good && !gpubpf_link__detach(entered) && settle_beside(entered, false, 0, left) && step(1, false, true);
 	good = good && exact("one detached of two") && !gpubpf_link__detach(left) && step(2, false, false);
 	return good && exact("detached");
 }
@@ -259,7 +295,8 @@ static void test_several(void)
 		links[i] = gpubpf_program__attach_opts(program("entered"), &opts);
 		good &= links[i] != NULL;
 	}
-	ok(good && step(2, true, false) && exact("four patterns"), "four patterns of one program: it runs once");
+	ok(good && settle(links[0], true, 0) && step(2, true, false) && exact("four patterns"),
+	   "four patterns of one program: it runs once");
 	for (int i = 0; i < 4; i++)
 		gpubpf_link__destroy(links[i]);
 	ok(step(2, false, false) && exact("none of four"), "detached, all of them");
@@ -303,12 +340,33 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 	return false;
 }
 
+/* As settle_beside(), of a program of the object that joined, beside the first one's. */
+static bool join_beside(struct gpubpf_link *link, bool on, uint64_t *sum, struct gpubpf_link *first)
+{
+	uint64_t wanted = t.wanted[1];
+	bool good = settle_beside(link, on, 1, first);
+
+	*sum += t.wanted[1] - wanted;
+	t.wanted[1] = wanted;
+	return good;
+}
+
+static bool join_alone(struct gpubpf_link *link, uint64_t *sum)
+{
+	uint64_t wanted = t.wanted[1];
+	bool good = settle(link, true, 1);
+
+	*sum += t.wanted[1] - wanted;
+	t.wanted[1] = wanted;
+	return good;
+}
+
 /* An object joins between launches of kernels that the first one's program is in. */
 static void test_joins(const char *joins, int rounds)
 {
 	struct gpubpf_link *first = gpubpf_program__attach(program("entered")), *in, *out;
-	uint64_t entered = 0, left = 0, setting = 42;
-	bool good = step(1, true, false) && exact("before");
+	uint64_t entered = 0, left = 0, setting = 42, before;
+	bool good = settle(first, true, 0) && step(1, true, false) && exact("before");
 	uint32_t key = 0;
 	int i = 0;
 
@@ -321,21 +379,28 @@ static void test_joins(const char *joins, int rounds)
 				sizeof(setting), 0);
 	for (good = true; i < rounds && good; i++) {
 		in = gpubpf_program__attach(program("joined"));
-		good = in && step(1 + i % 2, true, false);
+		good = in && join_beside(in, true, &entered, first) && step(1 + i % 2, true, false);
 		entered += (1 + i % 2) * (uint64_t)t.kernels * THREADS;
 		if (!t.fake) {
+			before = gpubpf_link__launches(in);
 			out = gpubpf_program__attach(program("joined_left"));
-			good = good && out && step(1, true, false) && !gpubpf_link__detach(out);
-			entered += (uint64_t)t.kernels * THREADS;
+			good = good && out && join_beside(out, true, &left, first) && step(1, true, false) && !gpubpf_link__detach(out) &&
+			       join_beside(out, false, &left, first);
 			left += (uint64_t)t.kernels * THREADS;
+			entered += (gpubpf_link__launches(in) - before) * THREADS;
 		}
-		good = good && !gpubpf_link__detach(in) && step(1, true, false) && joined_exact("detached", entered, left);
+		good = good && !gpubpf_link__detach(in) && join_beside(in, false, &entered, first) && step(1, true, false) &&
+		       joined_exact("detached", entered, left);
 	}
 	ok(good, "%d rounds of attach and detach of its programs, beside the first one's", i);
 	gpubpf_link__destroy(first);
-	ok(gpubpf_program__attach(program("joined")) && step(1, false, false) &&
+	before = gpubpf_link__launches(first); /* detached, it runs on until the twin without it is ready */
+	in = gpubpf_program__attach(program("joined"));
+	good = in && join_alone(in, &entered);
+	t.wanted[0] += (gpubpf_link__launches(first) - before) * THREADS;
+	ok(good && step(1, false, false) &&
 	   joined_exact("alone", entered + (uint64_t)t.kernels * THREADS, left), "and alone");
-	gpubpf_link__destroy(gpubpf_session__next_link(t.s, NULL));
+	gpubpf_link__destroy(in);
 }
 
 /* Nobody waits for twins: launches are missed, or counted, and a detached link's never are. */

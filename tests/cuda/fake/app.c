@@ -161,11 +161,11 @@ static void basic(void)
 
 	begin(0);
 	scale = load(&module, "scale");
-	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
 	word = new_word();
 	for (int i = 0; i < 20; i++)
 		run(scale, word, 10, NULL);
 	wait_for(getenv("FAKE_CUDA_APP_WAITS"));
+	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
 	run(other, word, 1, NULL);
 	GOOD(cuModuleGetGlobal_v2(&total, &size, module, "total"));
 	printf("word %u\n", *to_host(word));

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins that threads of the agent make. When the plan changes, a launch does not wait: it runs the twin that its choice
+ * has, and a thread of the agent asks for the next twin, loads it and enters it into the choice. The thread holds the
+ * kernel's record, not what the adapter keeps beside it: it calls the adapter by the kernel's lock, and not at all once
+ * the application has released the kernel. It counts as a user of the device while it calls the runtime.
+ */
+#include "agent.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/wire/checks.h"
+
+#define MOST_THREADS 32             /* more choices wait for a later launch */
+#define SLICE_NS 10000000ull        /* between two looks at what may end a wait */
+#define PAUSE_NS 1000000000ull      /* after an attempt that came to nothing */
+#define MAKE_NS 310000000000ull     /* for one twin: what the tool allows (GPUBPF_BUILD_MS), and a moment */
+
+struct aside {
+	struct gpubpf_hook_choice *choice;
+	uint64_t generation, until_ns;
+};
+
+static _Thread_local struct aside *mine;
+static atomic_uint threads;
+static atomic_bool exiting;
+
+bool gpubpf_aside(void)
+{
+	return mine;
+}
+
+void gpubpf_aside_end(void)
+{
+	atomic_store(&exiting, true);
+}
+
+static bool is_gone(const struct gpubpf_hook_kernel *kernel)
+{
+	return atomic_load(&kernel->gone) || atomic_load(&exiting);
+}
+
+bool gpubpf_aside_goes_on(void)
+{
+	return !is_gone(mine->choice->kernel) && mine->generation == gpubpf_plan_generation() && gpubpf_session_enabled() &&
+	       gpubpf_now_ns() < mine->until_ns;
+}
+
+uint64_t gpubpf_aside_slice(void)
+{
+	return gpubpf_now_ns() + SLICE_NS;
+}
+
+bool gpubpf_aside_use_device(void)
+{
+	struct gpubpf_hook_kernel *kernel = mine ? mine->choice->kernel : NULL;
+	bool uses;
+
+	if (!kernel)
+		return true;
+	pthread_mutex_lock(&kernel->lock);
+	uses = !is_gone(kernel) && gpubpf_hook_device_use(mine->choice->device);
+	pthread_mutex_unlock(&kernel->lock);
+	return uses;
+}
+
+void gpubpf_aside_leave_device(void)
+{
+	if (mine)
+		gpubpf_hook_device_leave(mine->choice->device);
+}
+
+bool gpubpf_aside_use_kernel(void)
+{
+	if (!gpubpf_aside_use_device())
+		return false;
+	if (!mine)
+		return true;
+	pthread_mutex_lock(&mine->choice->kernel->lock);
+	if (!is_gone(mine->choice->kernel))
+		return true;
+	gpubpf_aside_leave_kernel();
+	return false;
+}
+
+void gpubpf_aside_leave_kernel(void)
+{
+	if (!mine)
+		return;
+	pthread_mutex_unlock(&mine->choice->kernel->lock);
+	gpubpf_aside_leave_device();
+}
+
+static bool is_current(const struct gpubpf_hook_choice *choice)
+{
+	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
+}
+
+/* The kernel is not gone, or the plan has changed: there is something else to do. */
+static void pause_a_while(const struct aside *a)
+{
+	const struct timespec nap = { .tv_nsec = SLICE_NS };
+	uint64_t until = gpubpf_now_ns() + PAUSE_NS;
+
+	while (!is_gone(a->choice->kernel) && a->generation == gpubpf_plan_generation() && gpubpf_now_ns() < until)
+		nanosleep(&nap, NULL);
+}
+
+static void settle(struct aside *a)
+{
+	struct gpubpf_hook_choice *choice = a->choice;
+	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
+
+	limit = limit > MAKE_NS ? limit : MAKE_NS;
+	do {
+		a->generation = gpubpf_plan_generation();
+		a->until_ns = gpubpf_now_ns() + limit;
+		gpubpf_twin_settle(choice, true);
+		if (!is_current(choice) && gpubpf_now_ns() >= a->until_ns)
+			gpubpf_twin_drop_detached(choice);
+		if (!is_current(choice))
+			pause_a_while(a);
+	} while (!is_gone(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
+}
+
+static void *run(void *arg)
+{
+	struct aside a = { .choice = arg };
+
+	mine = &a;
+	settle(&a);
+	mine = NULL;
+	atomic_store(&a.choice->aside, false);
+	gpubpf_hook_kernel_put(a.choice->kernel);
+	gpubpf_was_counted(atomic_fetch_sub(&threads, 1));
+	return NULL;
+}
+
+static bool start(struct gpubpf_hook_choice *choice)
+{
+	if (atomic_fetch_add(&threads, 1) < MOST_THREADS && !atomic_load(&exiting)) {
+		gpubpf_hook_kernel_hold(choice->kernel);
+		if (!gpubpf_thread_start(run, choice))
+			return true;
+		gpubpf_hook_kernel_put(choice->kernel);
+	}
+	atomic_fetch_sub(&threads, 1);
+	return false;
+}
+
+bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
+{
+	bool works = false;
+
+	if (!atomic_compare_exchange_strong(&choice->aside, &works, true))
+		return true;
+	if (start(choice))
+		return true;
+	atomic_store(&choice->aside, false);
+	return false;
+}
+
+void gpubpf_aside_after_fork(void)
+{
+	atomic_store(&threads, 0);
+}
