@@ -14,6 +14,7 @@
 #include "core/worker/job.h"
 #include "named_places.h"
 #include "session.h"
+#include "twin_store.h"
 
 #define FEW_THREADS 4          /* one a processor; */
 #define MAX_THREADS 8          /* more, one for two of them */
@@ -200,6 +201,20 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 		make_counted(all->s, &maker->set, req, image, twin);
 }
 
+/* One that is kept on disk takes no worker. */
+static void fetch_or_make(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+			  const struct gpubpf_image *image)
+{
+	uint8_t key[32];
+	bool keeps = gpubpf_twin_store_key(all->s, req, key);
+
+	if (keeps && gpubpf_twin_store_get(all->s, key, req, req->twin))
+		return;
+	make_one(all, maker, req, image, req->twin);
+	if (keeps)
+		gpubpf_twin_store_put(all->s, key, req->twin);
+}
+
 static struct gpubpf_twin *look_up(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
 {
 	struct gpubpf_twin *twin;
@@ -243,7 +258,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 		req->cached = true;
 	} else if (claim || !req->ahead) {
 		req->twin->ahead = req->ahead;
-		make_one(all, maker, req, &image, req->twin);
+		fetch_or_make(all, maker, req, &image);
 	}
 	pthread_mutex_lock(&all->lock);
 	if (claim)

@@ -53,6 +53,9 @@ struct gpubpf_twin {
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;
 	uint32_t ahead;            /* made before it was asked for; atomic, and 0 when it has been */
+	bool storable;             /* it may be kept on disk: all files that it was made of are known, */
+	void *included;            /* and what of them is checked (twin_store.c) */
+	size_t included_size;
 };
 
 /* An image as the application handed it over, copied out of a request's descriptors so that nobody can change it
@@ -117,6 +120,8 @@ struct gpubpf_twin_req *gpubpf_twin_req_new(void);
 void gpubpf_twin_req_free(struct gpubpf_twin_req *req);
 struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req);
 void gpubpf_twin_put(struct gpubpf_twin *twin);
+/* What was made of it is as if it had not been. */
+void gpubpf_twin_clear(struct gpubpf_twin *twin);
 void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fill req->copy and its digest, where it has none yet. 0 or -errno with the reason in `why`. */
 int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size);

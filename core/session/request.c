@@ -12,6 +12,7 @@
 
 #include "core/wire/checks.h"
 #include "session.h"
+#include "twin_store.h"
 
 struct gpubpf_twin_req *gpubpf_twin_req_new(void)
 {
@@ -68,6 +69,7 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 	if (!twin || !gpubpf_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(twin->image);
+	free(twin->included);
 	for (uint32_t i = 0; i < twin->nkernels; i++) {
 		free(twin->kernels[i].functions);
 		free(twin->kernels[i].signature);
@@ -75,6 +77,29 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 	}
 	free(twin->kernels);
 	free(twin);
+}
+
+void gpubpf_twin_clear(struct gpubpf_twin *t)
+{
+	t->reason[0] = t->instead[0] = t->options[0] = t->assembler[0] = 0;
+	free(t->image);
+	t->image = NULL;
+	t->route = NULL;
+	gpubpf_twin_store_forget(t);
+	for (uint32_t i = 0; i < t->nkernels; i++) {
+		struct gpubpf_twin_kernel *k = &t->kernels[i];
+
+		free(k->functions);
+		free(k->signature);
+		free(k->places);
+		k->functions = NULL;
+		k->signature = NULL;
+		k->places = NULL;
+		k->twin[0] = k->reason[0] = 0;
+		k->flags = k->stack = 0;
+		k->entry_only = k->recurses = false;
+		memset(k->named, 0, sizeof(k->named));
+	}
 }
 
 void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)

@@ -61,6 +61,26 @@ struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *para
 	return s;
 }
 
+struct gpubpf_signature *gpubpf_signature_copy(const struct gpubpf_typed_param *params, uint32_t n)
+{
+	size_t size = sizeof(struct gpubpf_signature) + n * sizeof(struct gpubpf_typed_param);
+	struct gpubpf_signature *s;
+	char *at;
+
+	for (uint32_t i = 0; i < n; i++)
+		size += strlen(params[i].name) + strlen(params[i].type) + 2;
+	s = malloc(size);
+	if (!s)
+		return NULL;
+	s->n = n;
+	at = (char *)&s->param[n];
+	for (uint32_t i = 0; i < n; i++)
+		s->param[i] = (struct gpubpf_typed_param){
+			keep(&at, params[i].name), keep(&at, params[i].type), params[i].size, params[i].how,
+		};
+	return s;
+}
+
 const struct gpubpf_typed_param *gpubpf_signature_params(const struct gpubpf_signature *s, uint32_t *n)
 {
 	*n = s ? s->n : 0;

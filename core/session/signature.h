@@ -12,6 +12,8 @@ struct gpubpf_signature;   /* one piece of malloc's */
 
 /* NULL: out of memory */
 struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *params, uint32_t n);
+/* Of parameters as gpubpf_signature_params() gives them. */
+struct gpubpf_signature *gpubpf_signature_copy(const struct gpubpf_typed_param *params, uint32_t n);
 /* *n of them; NULL: not known, and s may be too */
 const struct gpubpf_typed_param *gpubpf_signature_params(const struct gpubpf_signature *s, uint32_t *n);
 /* "scale(float *x, uint n)" */

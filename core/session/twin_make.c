@@ -14,6 +14,7 @@
 #include "core/worker/alike.h"
 #include "core/worker/job.h"
 #include "session.h"
+#include "twin_store.h"
 
 /* -- how the image is taken -- */
 
@@ -328,6 +329,8 @@ static int make_steps(struct gpubpf_making *m)
 		err = inject(m);
 	if (!err)
 		take_refusals(m, &m->pieces);
+	if (!err)
+		gpubpf_twin_store_note(m->twin, m->req, &m->pieces);
 	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
 	if (err < 0 || !m->pieces.ntwins || late(m))
 		return err;
@@ -386,25 +389,6 @@ static const char *failure(const struct gpubpf_twin *t)
 	return t->reason[0] ? t->reason : t->nkernels == 1 && !k->twin[0] ? k->reason : "";
 }
 
-/* What a target made of the twin is as if it had not been. */
-static void clear(struct gpubpf_twin *t)
-{
-	t->reason[0] = 0;
-	for (uint32_t i = 0; i < t->nkernels; i++) {
-		struct gpubpf_twin_kernel *k = &t->kernels[i];
-
-		free(k->functions);
-		free(k->signature);
-		k->functions = NULL;
-		k->signature = NULL;
-		k->twin[0] = k->reason[0] = 0;
-		k->flags = 0;
-		k->entry_only = k->recurses = false;
-		k->places = NULL;
-		k->stack = 0;
-	}
-}
-
 /* what came of the target before */
 struct attempt {
 	char reason[sizeof(((struct gpubpf_twin *)0)->reason)];
@@ -453,7 +437,7 @@ static int make_by_targets(struct gpubpf_making *m)
 		finish(m);
 		*m = begun;
 		m->target = next;
-		clear(m->twin);
+		gpubpf_twin_clear(m->twin);
 	}
 }
 

@@ -408,6 +408,7 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	*expanded = r->source->places && !r->failed ? clread_expanded(r) : NULL;
 	r->unit->includes = 0xcbf29ce484222325ull;
 	clang_getInclusions(r->tu, hash_file, r);
+	r->unit->included = clread_included(r);
 	if (r->failed || r->pool->failed) {
 		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
 		return -ENOMEM;

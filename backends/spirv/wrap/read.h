@@ -39,6 +39,7 @@ struct gpubpf_cl_unit {
 	const char *error;               /* the first that clang found, with its line; NULL: it has understood all of it */
 	const char *differs;             /* why the device's compiler may read another text; NULL: it does not */
 	uint64_t includes;               /* hash of the content of all files that were included */
+	const char *included;            /* lines: core/wire/included.h */
 };
 
 struct cl_dialect;

@@ -92,6 +92,7 @@ struct reader {
 	bool globals;            /* a writable program-scope variable was seen */
 };
 
+const char *clread_included(struct reader *r); /* included.c: lines for behind the twin's text */
 char *clread_text(struct reader *r, CXString s);
 
 /* param.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */

@@ -502,7 +502,7 @@ int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf
 		return -ENOMEM;
 	fwrite(source->text + at, 1, source->size - at, out);
 	/* headers that -I names are part of what is compiled: a cache by content must see them change */
-	fprintf(out, "\n/* %016llx */\n", (unsigned long long)unit->includes);
+	fprintf(out, "\n/* %016llx */\n%s", (unsigned long long)unit->includes, unit->included);
 	if (fclose(out) != 0)
 		err = -ENOMEM;
 	if (err < 0)
