@@ -14,6 +14,7 @@
 
 #include "core/wire/included.h"
 #include "core/worker/codec.h"
+#include "core/worker/installed.h"
 #include "core/worker/job.h"
 #include "core/worker/result_cache.h"
 #include "core/worker/spawn.h"

@@ -105,5 +105,5 @@ for name in glob.glob(os.path.join(scratch.name, "cache/gpubpf/*.gpubpf")):
         f.write(b"\0\0\0\0")
 write("second/step.h", "8")
 got = run()
-ok(got[0] == "8" and got[1] == 1 and got[4] == first, "what is damaged on disk is made anew", got)
+ok(got[0] == "8" and got[3] and got[4] == first, "what is damaged on disk is made anew", got)
 plan()
