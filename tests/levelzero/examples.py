@@ -12,7 +12,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 
 OTHERS = ["cuda-counter", "rocm-counter"] # for kernels in another language
-LACKS = ["divergence"] # wants branches: refused here, by name
+LACKS = ["divergence", # wants branches: refused here, by name
+         "balance", "occupancy"] # read the number of the multiprocessor, which no CPU has
 OWN = ["early"]        # by itself: ends threads of the kernel that it is for
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin"]
