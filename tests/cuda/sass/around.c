@@ -663,7 +663,16 @@ static bool exits_right(const struct sass_grafted *g, struct adversary *a)
 	       run.heard[0].value == 0x400000003000 && run.heard[0].bytes == 0x5000 && run.heard[0].place == 0x6000;
 }
 
-static uint32_t exits, came, landed;
+static uint32_t walked, exits, came, landed, unread;
+
+/* A kernel whose code is not read has no twin, so that no exit's probe stands in it. Only calls of functions of the driver's, which
+ * ptxas 13 makes of bulk copies for sm_120, are such a reason. */
+static void expect_driver_call(const struct sass_cubin *app, const struct sass_kernel *k, const struct gpubpf_diag *diag)
+{
+	unread++;
+	if (!strstr(diag->what, "it calls __cuda_syscall_"))
+		ok(false, "%s is read: %s", app->symbols[k->symbol].name, diag->what);
+}
 
 static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 {
@@ -675,8 +684,11 @@ static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	if (sass_code_read(app, k, &code, &diag) < 0)
+	if (sass_code_read(app, k, &code, &diag) < 0) {
+		expect_driver_call(app, k, &diag);
 		return;
+	}
+	walked += WALKS;
 	probe.n = make_exit_probe(insns);
 	if (code.nexits && !sass_graft(&code, k->regs, NULL, &probe, &none, &g, &diag) && !g.base)
 		for (int walks = 0; walks < WALKS; walks++) {
@@ -875,7 +887,7 @@ static void try_file(const char *name, const char *data, size_t size)
 	struct sass_cubin app;
 
 	gpubpf_diag_init(&diag);
-	listed = stubs = twice = elsewhere = right = refused = changed = seen = exits = came = landed = 0;
+	listed = stubs = twice = elsewhere = right = refused = changed = seen = walked = exits = came = landed = unread = 0;
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
 	sass_lines_read_starts(&app, &lines);
@@ -888,7 +900,8 @@ static void try_file(const char *name, const char *data, size_t size)
 			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);
 	for (uint32_t k = 0; k < app.nkernels; k++)
 		try_exits(&app, &app.kernels[k]);
-	ok(exits == WALKS * app.nkernels, "%u of %u walks are right, %u came to an exit's probe", exits, WALKS * app.nkernels, came);
+	ok(walked && exits == walked, "%u of %u walks are right, %u came to an exit's probe; %u kernels call the driver's functions", exits,
+	   walked, came, unread);
 	ok(!landed, "%u results landed in such probes", landed);
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
