@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What places give: each operand at one that gives it, beside the 0 of those that do not. */
+/* What places give: each operand at one that gives it. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(seen, __u64, 16);
@@ -16,14 +16,14 @@ static __always_inline int keep(__u32 key, __u64 value)
 SEC("gpu/call_exit/*")
 int call_exit(struct gpubpf_ctx *ctx)
 {
-	return keep(0, ctx->result + *(__u16 *)&ctx->result + ctx->arg[1] + ctx->mem.addr);
+	return keep(0, ctx->result + *(__u16 *)&ctx->result + ctx->arg[1]);
 }
 
 SEC("gpu/mem/*")
 int mem(struct gpubpf_ctx *ctx)
 {
 	return keep(1, ctx->mem.addr + ctx->mem.value[0] + ctx->mem.value[1] + ctx->mem.bytes + ctx->mem.access +
-		       ctx->mem.space + ctx->place + ctx->line + ctx->result);
+		       ctx->mem.space + ctx->place + ctx->line);
 }
 
 SEC("gpu/branch/*")

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A field of the context that the program's place does not give. */
+#include "../case.h"
+
+EXPECT("refused CTX_PLACE");
+
+SEC("gpu/entry/*")
+int context_place(struct gpubpf_ctx *ctx)
+{
+	return ctx->function_name[0];
+}
