@@ -17,6 +17,10 @@ static const struct {
 	[CLREAD_WORD_COLUMN] = { "__builtin_COLUMN", 11 },
 	[CLREAD_WORD_PLACE] = { "__builtin_source_location", 16 },
 	[CLREAD_WORD_PRETTY] = { "__PRETTY_FUNCTION__", 5 },
+	[CLREAD_WORD_FILE] = { "__FILE__", 5 },
+	[CLREAD_WORD_BASE_FILE] = { "__BASE_FILE__", 5 },
+	[CLREAD_WORD_FILE_NAME] = { "__FILE_NAME__", 5 },
+	[CLREAD_WORD_BUILTIN_FILE] = { "__builtin_FILE_NAME", 11 }, /* and its beginning, __builtin_FILE */
 };
 
 #define NWORDS (sizeof(words) / sizeof(*words))

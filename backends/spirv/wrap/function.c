@@ -149,16 +149,18 @@ static const char *named_file(struct reader *r, size_t at)
 	return file;
 }
 
-/* Why the copy behind `at` cannot have the file's name that the body has; NULL: it can. */
-static const char *find_file(struct reader *r, size_t body, size_t at, const char **file)
+/* Why the copy behind `at` cannot have the file's name that the body has; NULL: it can, or no word of `mask` reads the name. */
+static const char *find_file(struct reader *r, size_t body, size_t at, uint32_t mask, const char **file)
 {
+	const uint32_t reads = 1u << CLREAD_WORD_FILE | 1u << CLREAD_WORD_BASE_FILE | 1u << CLREAD_WORD_FILE_NAME |
+			       1u << CLREAD_WORD_BUILTIN_FILE | 1u << CLREAD_WORD_PLACE;
 	const char *first = named_file(r, body), *last = named_file(r, at);
 
 	*file = NULL;
 	if (first == last || (first && last && !strcmp(first, last)))
 		return NULL;
 	*file = first;
-	return first ? NULL : "code in which #line gives the file another name";
+	return first || !(mask & reads) ? NULL : "code in which #line gives the file another name";
 }
 
 const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f)
@@ -172,7 +174,7 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 		return by_macro;
 	clread_line(r, f->at, &f->line, &f->column);
 	f->why = clread_why_not_again(r, clang_getCursorExtent(body), moved, &mask);
-	f->why = f->why ? f->why : find_file(r, f->body, f->at, &f->body_file);
+	f->why = f->why ? f->why : find_file(r, f->body, f->at, mask, &f->body_file);
 	if (!f->why && mask >> CLREAD_WORD_PRETTY & 1 && !(f->pretty = clread_pretty(r, c)))
 		f->why = "code with __PRETTY_FUNCTION__, which a macro cannot say";
 	if (f->why)

@@ -36,7 +36,10 @@ struct cl_body {
 };
 
 /* a macro that leads to words whose value depends on their place */
-enum { CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY };
+enum {
+	CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY, CLREAD_WORD_FILE, CLREAD_WORD_BASE_FILE,
+	CLREAD_WORD_FILE_NAME, CLREAD_WORD_BUILTIN_FILE,
+};
 
 struct telling {
 	uint32_t macro;          /* of unit->macro, until that is sorted */
