@@ -73,7 +73,7 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
 	original = cuda_plain_function(t->original, t->context);
-	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
+	if (!original || cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
 	return mirror(t, FUNC_DYNAMIC_SHARED, t->shared_more >= 0 ? smaller(allowed, t->shared_more) : allowed);
 }

@@ -88,12 +88,13 @@ void cuda_function_leave(struct cuda_function *f)
 		empty(f);
 }
 
-/* The record stays for those who hold it; look-ups find a later record of the same handle, which is in front of it. */
+/* The record stays for those who hold it; look-ups find a later record of the same handle, which is in front of it. A thread
+ * of the agent may call the driver with the handle until the launch path has let the kernel go. */
 static void kill_function(struct cuda_function *f)
 {
-	atomic_store(&f->base.handle, NULL);
 	if (gpubpf_users_kill(&f->users))
 		empty(f);
+	atomic_store(&f->base.handle, NULL);
 }
 
 static void kill_of_module(struct gpubpf_handle *record, void *module)
@@ -361,10 +362,10 @@ void cuda_function_share(void *handle, struct cuda_function *kernel)
 
 CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
 {
-	CUfunction plain = f->base.handle;
+	CUfunction plain = atomic_load(&f->base.handle);
 	int mode;
 
-	if (!f->is_kernel || !cuda_next.cuKernelGetFunction)
+	if (!plain || !f->is_kernel || !cuda_next.cuKernelGetFunction)
 		return plain;
 	if (cuda_enter(&cuda_own, context, &mode))
 		return NULL;

@@ -347,6 +347,15 @@ static int attribute(int which, CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&value, which, f) ? INT_MAX : value;
 }
 
+/* 0: not known, or the application has unloaded it. */
+static int attribute_of_original(int which, const struct cuda_twin_handle *t)
+{
+	CUfunction original = cuda_plain_function(t->original, t->context);
+	int value = original ? attribute(which, original) : INT_MAX;
+
+	return value == INT_MAX ? 0 : value;
+}
+
 /* Given out by 8 a thread. */
 static int all_of(int registers)
 {
@@ -390,8 +399,7 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	if (!error)
 		find_flat(m, t, what);
 	if (cuda_next.cuFuncGetAttribute && !error) {
-		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,
-					     cuda_plain_function(t->original, t->context));
+		t->registers[0] = attribute_of_original(FUNC_REGISTERS, t);
 		error = cuda_next.cuFuncGetAttribute(&t->registers[1], FUNC_REGISTERS, t->f);
 	}
 	return error;
@@ -410,7 +418,7 @@ static int held(CUfunction f)
 {
 	int n = 0;
 
-	return cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
+	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
 }
 
 /* Is it better than one that has `now` blocks, and these bytes of a lane's memory? Stacks have no room for more. */
@@ -478,8 +486,7 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
 	if (cuda_next.cuFuncGetAttribute) {
-		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL,
-					     cuda_plain_function(t->original, t->context));
+		frame[0] = attribute_of_original(FUNC_LOCAL, t);
 		cuda_next.cuFuncGetAttribute(&frame[1], FUNC_LOCAL, t->f);
 	}
 	return frame[1] <= frame[0];

@@ -225,21 +225,27 @@ static void shaped(void)
 	fake_stop(&tool);
 }
 
-/* Twins are loaded beside the program, which unloads what they are bound to. */
-static void hasty(void)
+static void unloads(const char *slow, const char *what)
 {
 	struct fake_options o = options;
 	struct fake_tool tool;
 
-	run_app("link", "hasty", NULL, &native);
 	o.wait_ms = 0;
 	fake_start(&tool, &o);
-	setenv("FAKE_CUDA_LINGER", "300", 1);
+	setenv(slow, "300", 1);
 	run_app("link", "hasty", tool.path, &probed);
-	unsetenv("FAKE_CUDA_LINGER");
-	ok(same(), "what is unloaded while its twin is bound to it: output and status as without probes");
+	unsetenv(slow);
+	ok(same(), "what is unloaded while its twin is %s: output and status as without probes", what);
 	ok(fake_sum(&tool, "scale").launches == 80 && tool.seen->twins, "and twins were made");
 	fake_stop(&tool);
+}
+
+/* Twins are loaded beside the program, which unloads what they are bound to, or looked up for. */
+static void hasty(void)
+{
+	run_app("link", "hasty", NULL, &native);
+	unloads("FAKE_CUDA_LINGER", "bound to it");
+	unloads("FAKE_CUDA_FIND", "looked up");
 }
 
 static void registers(void)

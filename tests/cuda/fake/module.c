@@ -342,10 +342,13 @@ static bool too_late(CUmodule module, const char *where)
 	return at && !strncmp(at + strlen("//fake late "), where, strlen(where));
 }
 
+/* FAKE_CUDA_FIND: milliseconds that a twin's function is looked up. */
 FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 {
 	if (!module->alive)
 		return FAKE_INVALID_HANDLE;
+	if (getenv("FAKE_CUDA_FIND") && strstr(module->image.text, ".entry gpubpf_twin_"))
+		usleep(1000 * atoi(getenv("FAKE_CUDA_FIND")));
 	if (too_late(module, "function"))
 		return FAKE_INVALID_IMAGE;
 	*f = function_of(module, name);
