@@ -12,14 +12,16 @@
 #include "backends/cuda/wire/twin_format.h"
 #include "core/wire/name.h"
 
-#define ARENA_WORD "gpubpf_arena"
-#define CLOCK_WORD "gpubpf_clock_offset"
-#define KERNEL_WORD "gpubpf_kernel"
-#define LAUNCH_WORD "gpubpf_launch"
-#define PID_WORD "gpubpf_pid"
 #define FUNC_SHARED 1    /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
 #define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
+
+/* Symbols that a twin has only where its probes use them. The driver is not called for those that it lacks: tools that watch
+ * the program's calls report each one that fails. */
+enum symbol { ARENA, CLOCK, KERNEL, LAUNCH, PID, FLAT, SYMBOLS };
+
+static const char *const symbols[] = { "gpubpf_arena", "gpubpf_clock_offset", "gpubpf_kernel", "gpubpf_launch", "gpubpf_pid",
+				       CUDA_FLAT_SUFFIX };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
 
@@ -29,6 +31,7 @@ struct module {
 	struct gpubpf_hook_device *device;
 	struct cuda_function *original;
 	enum gpubpf_compiled_by compiled_by;
+	uint32_t has;     /* bit of each symbol that it may have */
 	char *text;       /* until its kernel is found: what it was made of; NULL: machine code */
 	uint64_t load_ns; /* what it took to load it */
 };
@@ -250,8 +253,15 @@ static int load_text(struct module *m, const void *data, size_t size, struct gpu
 	return compile_after_all(m, why);
 }
 
+static void find_symbols(struct module *m, const void *twin, size_t size)
+{
+	for (int i = 0; i < SYMBOLS; i++)
+		m->has |= (uint32_t)cuda_twin_names(twin, size, symbols[i]) << i;
+}
+
 static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_why *why)
 {
+	find_symbols(m, data, kind == GPUBPF_IMAGE_PTX ? strnlen(data, size) : size);
 	if (kind == GPUBPF_IMAGE_PTX)
 		return load_text(m, data, size, why);
 	if (kind == GPUBPF_IMAGE_CUBIN)
@@ -289,43 +299,50 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	return 0;
 }
 
-/* A word that is there only in twins whose probes ask for it, else *at is 0. */
-static CUresult find_word(CUmodule module, const char *name, CUdeviceptr *at)
+/* The address of a word, 0: the twin has none. */
+static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr *at)
 {
+	CUresult error = CUDA_ERROR_NOT_FOUND;
 	size_t size;
-	CUresult error = cuda_own.module_global(at, &size, module, name);
 
+	if (m->has >> word & 1)
+		error = cuda_own.module_global(at, &size, m->module, symbols[word]);
 	if (error)
 		*at = 0;
 	return error == CUDA_ERROR_NOT_FOUND ? 0 : error;
 }
 
-static CUresult store_optional(CUmodule module, const char *name, uint64_t value)
+static CUresult store_at(CUdeviceptr at, uint64_t value)
+{
+	return at ? cuda_copy_to(&cuda_own, at, &value, sizeof(value)) : 0;
+}
+
+static CUresult store_optional(const struct module *m, enum symbol word, uint64_t value)
 {
 	CUdeviceptr at;
-	CUresult error = find_word(module, name, &at);
+	CUresult error = find_word(m, word, &at);
 
-	return !error && at ? cuda_copy_to(&cuda_own, at, &value, sizeof(value)) : error;
+	return error ? error : store_at(at, value);
 }
 
 /* The words of the twin, and what stays in them. */
 static CUresult store_words(struct module *m, struct cuda_twin_handle *t, uint64_t kernel)
 {
 	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid(); /* for launches of graphs, which write nothing: this process at least */
-	CUresult error = find_word(m->module, LAUNCH_WORD, &t->launch);
+	CUresult error = find_word(m, LAUNCH, &t->launch);
 
 	t->offset = gpubpf_hook_device_clock_offset(m->device);
 	if (!error)
-		error = find_word(m->module, PID_WORD, &t->pid);
+		error = find_word(m, PID, &t->pid);
 	if (!error)
-		error = find_word(m->module, CLOCK_WORD, &t->clock);
+		error = find_word(m, CLOCK, &t->clock);
 	if (!error)
-		error = store_optional(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
+		error = store_optional(m, ARENA, gpubpf_hook_device_arena(m->device));
 	if (!error)
-		error = store_optional(m->module, KERNEL_WORD, kernel);
+		error = store_optional(m, KERNEL, kernel);
 	if (!error)
-		error = store_optional(m->module, CLOCK_WORD, t->offset);
-	return error ? error : store_optional(m->module, PID_WORD, pid);
+		error = store_at(t->clock, t->offset);
+	return error ? error : store_at(t->pid, pid);
 }
 
 /* A twin that counts a block's lanes has more of its own than the kernel, and launches may add so much less. */
@@ -374,7 +391,7 @@ static void find_flat(struct module *m, struct cuda_twin_handle *t, const struct
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(CUDA_FLAT_SUFFIX)];
 
 	t->flat = NULL;
-	if (!cuda_next.cuFuncGetAttribute ||
+	if (!cuda_next.cuFuncGetAttribute || !(m->has >> FLAT & 1) ||
 	    (size_t)snprintf(name, sizeof(name), "%s" CUDA_FLAT_SUFFIX, what->name) >= sizeof(name) ||
 	    cuda_own.module_function(&t->flat, m->module, name) || !as_small(t->flat, t->f))
 		t->flat = NULL;

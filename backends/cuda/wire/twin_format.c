@@ -5,6 +5,7 @@
  */
 #include "twin_format.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,4 +94,20 @@ const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size)
 		return NULL;
 	*code_size = (const char *)twin + size - (end + 1);
 	return end + 1;
+}
+
+static bool goes_on(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* A table of strings may have one string at the end of another: what is before it does not matter. */
+bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
+{
+	const char *from = twin, *end = from + size, *at;
+	size_t n = strlen(symbol);
+
+	while ((at = memmem(from, end - from, symbol, n)) && at + n < end && goes_on(at[n]))
+		from = at + 1;
+	return at;
 }

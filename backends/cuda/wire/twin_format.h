@@ -7,6 +7,7 @@
 #ifndef GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
 #define GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,8 @@ int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char
 
 /* Of a twin that is text, the machine code that stands behind it and a NUL; NULL: none does. */
 const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size);
+
+/* Does the twin, text or machine code, have a symbol that ends so? True also where only other bytes of it read so. */
+bool cuda_twin_names(const void *twin, size_t size, const char *symbol);
 
 #endif

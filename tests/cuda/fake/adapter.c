@@ -103,13 +103,16 @@ static bool same(void)
 
 static struct fake_options options = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 20000, .sample = 1 };
 
+/* No look-up of the agent in the driver fails, either. */
 static void exact(const char *how, const char *scenario)
 {
 	struct fake_tool tool;
 
 	run_app(how, scenario, NULL, &native);
 	fake_start(&tool, &options);
+	setenv("FAKE_CUDA_STRICT", "1", 1);
 	run_app(how, scenario, tool.path, &probed);
+	unsetenv("FAKE_CUDA_STRICT");
 	ok(same(), "%s, functions by %s: output and status as without probes", scenario, how);
 	if (!ok(counts_match(&tool, native.out), "%s, functions by %s: every thread counted", scenario, how)) {
 		show("note", tool.seen->last_note);

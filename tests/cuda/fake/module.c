@@ -342,17 +342,25 @@ static bool too_late(CUmodule module, const char *where)
 	return at && !strncmp(at + strlen("//fake late "), where, strlen(where));
 }
 
+/* FAKE_CUDA_STRICT: a look-up that fails ends the program, as a tool that watches its calls reports each such call. */
+static CUresult answer(CUresult error)
+{
+	if (error && getenv("FAKE_CUDA_STRICT"))
+		abort();
+	return error;
+}
+
 /* FAKE_CUDA_FIND: milliseconds that a twin's function is looked up. */
 FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 {
 	if (!module->alive)
-		return FAKE_INVALID_HANDLE;
+		return answer(FAKE_INVALID_HANDLE);
 	if (getenv("FAKE_CUDA_FIND") && strstr(module->image.text, ".entry gpubpf_twin_"))
 		usleep(1000 * atoi(getenv("FAKE_CUDA_FIND")));
 	if (too_late(module, "function"))
-		return FAKE_INVALID_IMAGE;
+		return answer(FAKE_INVALID_IMAGE);
 	*f = function_of(module, name);
-	return *f ? 0 : CUDA_ERROR_NOT_FOUND;
+	return answer(*f ? 0 : CUDA_ERROR_NOT_FOUND);
 }
 
 uint64_t fake_variable(CUmodule m, const char *name)
@@ -377,14 +385,14 @@ static void linger(CUmodule module)
 FAKE_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
 {
 	if (!module || !module->alive)
-		return FAKE_INVALID_HANDLE;
+		return answer(FAKE_INVALID_HANDLE);
 	if (too_late(module, "variable"))
-		return FAKE_INVALID_IMAGE;
+		return answer(FAKE_INVALID_IMAGE);
 	linger(module);
 	*address = fake_variable(module, name);
 	if (size)
 		*size = 8;
-	return *address ? 0 : CUDA_ERROR_NOT_FOUND;
+	return answer(*address ? 0 : CUDA_ERROR_NOT_FOUND);
 }
 
 /* ---- libraries: no context, a module for each that uses them ---- */
@@ -467,9 +475,9 @@ FAKE_EXPORT CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
 	CUresult error = cuLibraryGetModule(&module, kernel->library);
 
 	if (error)
-		return error;
+		return answer(error);
 	*f = function_of(module, kernel->name);
-	return *f ? 0 : CUDA_ERROR_NOT_FOUND;
+	return answer(*f ? 0 : CUDA_ERROR_NOT_FOUND);
 }
 
 struct CUfunc_st *fake_function(CUfunction f)
@@ -550,7 +558,7 @@ FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 {
 	f = fake_function(f);
 	if (!f || attribute < 0 || attribute >= 16)
-		return FAKE_INVALID_VALUE;
+		return answer(FAKE_INVALID_VALUE);
 	if (too_late(f->module, "attribute"))
 		return FAKE_INVALID_IMAGE;
 	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") + f->entry->spilled : attribute == 1 ? shared_of(f) :
