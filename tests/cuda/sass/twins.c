@@ -153,6 +153,8 @@ static void check_variables(const struct gpubpf_twin_image *twin, const char *ke
 	bool before;
 	int err;
 
+	ok(cuda_twin_names(blob->data, blob->size, "gpubpf_arena") && !cuda_twin_names(blob->data, blob->size, "gpubpf_aren"),
+	   "%s: its words are known before it is loaded", kernel);
 	expected += !strcmp(kernel, "pointed") ? 100 : 0;
 	if (!expected) {
 		ok(!cuda_twin_bind(blob->data, blob->size, give_none, NULL), "%s asks for no address", kernel);
