@@ -175,8 +175,25 @@ static const struct verdict {
 	{ "", "#if 1\n#endif\nkernel void k(int v) { }\n", "\n", "its answer is cut" },
 	{ "", "kernel void k(int v) { }\n#if 0\n#elif 1\n#endif\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@0.@@", "another branch of #if than clang 22 (line 2)" },
 	{ "", "kernel void k(int v) { }\n#if 0\n#elif 1\n#endif\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@1.@@", "" },
-	{ "", "#if __COUNTER__\n#endif\nkernel void k(int v) { }\n", NULL, "__COUNTER__" },
-	{ "", "#define AT __LINE__\n#if AT > 1\n#endif\nkernel void k(int v) { }\n", NULL, "__LINE__" },
+	{ "", "#if __COUNTER__\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#define N ( __COUNTER__ )\n#define M(x) x + N\n#if 0\n#elif M(1) > 1\n#else\n#endif\n#if __OPENCL_C_VERSION__\n#endif\n"
+	  "kernel void k(int v) { }\n", NULL, "" },
+	{ "", "#define N __COUNTER__\n#if N\n#define A\n#endif\nkernel void k(int v) { }\n", NULL, "a branch that tests __COUNTER__" },
+	{ "", "#if __COUNTER__\n#elif 1\n#undef A\n#endif\nkernel void k(int v) { }\n", NULL, "a branch that tests __COUNTER__" },
+	{ "", "#if __COUNTER__ == 7\n#if 1\n#endif\n#endif\nkernel void k(int v) { }\n", NULL, "a branch that tests __COUNTER__" },
+	{ "", "#if __COUNTER__ || __has_builtin(__builtin_fmax)\n#endif\nkernel void k(int v) { }\n", NULL, "tests __COUNTER__ and what" },
+	{ "", "#if __COUNTER__\n#elif __has_builtin(__builtin_fmax)\n#endif\nkernel void k(int v) { }\n", NULL, "a branch that tests __COUNTER__" },
+	{ "", "#if __COUNTER__ > __clang_major__\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0=0@1-@2=120@3=1 x@4-@5-@6-@7-@@@@", "whose values differ" },
+	{ "", "#define AT __LINE__\n#if AT > 1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#if 1\n#define AT __LINE__\n#elif 0\n\n#endif\n\n#if 0\n#if 1\n#endif\n#elif AT != 10\n#error\n#elif AT == 12\n"
+	  "kernel void k(int v) { }\n#else\n#error\n#endif\n#if AT != 17\n#error\n#endif\n", NULL, "" },
+	{ "", "#if __LINE__ == 1\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0=1@1-@2=120@3-@4-@5-@6-@@0.@@", "whose values differ" },
+	{ "", "#if 0 || \\\n__LINE__\n#endif\nkernel void k(int v) { }\n", NULL, "__LINE__ has several lines" },
+	{ "", "#line 7\n#if __LINE__ == 7\n#endif\nkernel void k(int v) { }\n", NULL, "__LINE__ and has #line" },
+	{ "", "#line 7\n#if 0 || \\\n1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#if __has_include(\"none.h\") || defined(__has_include) && __has_include( <none.h> )\n#error\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#define H \"none.h\"\n#if __has_include(H)\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
+	{ "", "#define HAS __has_include(\"none.h\")\n#if HAS\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
 	{ "", "#define NAME(x) x ## __COUNTER__\n#if 1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#ifdef X\n?\?=define Y\n#endif\nkernel void k(int v) { }\n", NULL, "trigraphs" },
 };
@@ -228,7 +245,9 @@ static void write_file(const char *folder, const char *name, const char *text)
 /* Branches of headers count as those of the source do; one that is gone has its own reason. */
 static void judge_headers(void)
 {
-	static const char text[] = "#include \"parts/first.h\"\n#include <parts/first.h>\nkernel void NAME(int v) {}\nkernel void k(int v) {}\n";
+	static const char text[] = "#include \"parts/first.h\"\n#include <parts/first.h>\n"
+				   "#if !__has_include(<parts/first.h>) || __has_include(\"parts/none.h\") || !__has_include(\"parts/second.h\")\n"
+				   "#error\n#endif\nkernel void NAME(int v) {}\nkernel void k(int v) {}\n";
 	char folder[] = "/tmp/gpubpf-dialects-XXXXXX", with[64], path[64], expected[64] = "";
 	struct gpubpf_kernel_info *infos;
 	const char *built;

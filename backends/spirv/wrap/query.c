@@ -13,7 +13,11 @@
 #include "backends/spirv/common/options.h"
 #include "lines.h"
 
-enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000 };
+enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000, MAX_DEPTH = 1000 };
+
+/* names whose value depends on the code before them */
+enum moving { LINE, COUNTER, MOVING };
+static const char *const moving_names[MOVING] = { [LINE] = "__LINE__", [COUNTER] = "__COUNTER__" };
 
 /* a file of the source: index 0 is the main one */
 struct file {
@@ -41,6 +45,10 @@ struct builder {
 	uint32_t ntested, nmentioned, ndefined;
 	struct use *use;
 	uint32_t nuses;
+	const char **moving[MOVING]; /* sorted: the name and all macros that mention it, directly or not */
+	uint32_t nmoving[MOVING];
+	uint32_t depth, counted; /* of conditions in the file; of the one that tests __COUNTER__, 0: none */
+	uint32_t closing[MAX_DEPTH + 1]; /* how many #if of each depth stand for an #elif */
 	FILE *out;
 };
 
@@ -237,21 +245,162 @@ static bool is_any(const char *name, const char *const *list, size_t n)
 }
 #define IS_ANY(name, list) is_any(name, list, sizeof(list) / sizeof(*(list)))
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_text(const char *const *sorted, uint32_t n, const char *text)
+{
+	return sorted && n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
+}
+
+static bool mentions_moving(struct builder *b, enum moving moving, const char *line)
+{
+	size_t size;
+
+	for (const char *at = line; b->nmoving[moving] && (at = clread_identifier(at, &size)); at += size)
+		if (has_text(b->moving[moving], b->nmoving[moving], gpubpf_pool_strndup(b->pool, at, size)))
+			return true;
+	return false;
+}
+
+/* Does a directive leave all macros as they are? */
+static bool keeps_macros(const char *name, const char *rest)
+{
+	static const char *const keep[] = { "else", "elif", "elifdef", "elifndef", "endif", "error", "warning", "line", "" };
+
+	return IS_ANY(name, keep) || (!strcmp(name, "pragma") && !strstr(rest, "_macro") && !strstr(rest, "once"));
+}
+
+/*
+ * A query has no code, so its __COUNTER__ has other numbers. Both compilers count alike in the source, as they read the same
+ * code. The branches that a number decides may therefore not decide anything else.
+ */
+static void follow_conditions(struct builder *b, const char *name, const char *rest)
+{
+	if (b->counted && (!keeps_macros(name, rest) || strstr(rest, "__has_")))
+		b->query->unsure = "macros or other branches depend on a branch that tests __COUNTER__";
+	b->depth += !strncmp(name, "if", 2);
+	if (b->depth > MAX_DEPTH) {
+		b->query->unsure = "its conditions nest too deep";
+		b->depth = MAX_DEPTH;
+	}
+	if (!strncmp(name, "if", 2))
+		b->closing[b->depth] = 0;
+	if (!b->counted && (!strcmp(name, "if") || !strcmp(name, "elif")) && mentions_moving(b, COUNTER, rest)) {
+		b->counted = b->depth;
+		if (strstr(rest, "__has_"))
+			b->query->unsure = "a condition tests __COUNTER__ and what the compiler has";
+	}
+}
+
+/* A condition at its line in the source. A #line in a group that is not taken has no effect, thus #elif becomes #else and #if. */
+static void write_condition(struct builder *b, const struct cl_line *line, const char *name, const char *rest)
+{
+	if (!b->nmoving[LINE] || (strcmp(name, "if") && strcmp(name, "elif"))) {
+		fprintf(b->out, "#%s%s\n", name, rest);
+		return;
+	}
+	if (!strcmp(name, "elif")) {
+		fprintf(b->out, "#else\n");
+		b->closing[b->depth]++;
+	}
+	fprintf(b->out, "#line %u\n#if%s\n", line->number, rest);
+}
+
+static void write_end(struct builder *b)
+{
+	for (uint32_t i = 0; i <= b->closing[b->depth]; i++)
+		fprintf(b->out, "#endif\n");
+	if (b->counted == b->depth)
+		b->counted = 0;
+	b->depth -= b->depth != 0;
+}
+
+/* Whether a compiler finds a file that the source's folders have does not depend on the compiler. */
+static bool has_file(struct builder *b, const struct file *from, const char *operand, size_t size, bool *sure)
+{
+	const char *name = gpubpf_pool_strndup(b->pool, operand + 1, size - 2);
+	struct file elsewhere = { .folder = "" };
+	bool quoted = *operand == '"', found = find_included(b, from, name, quoted);
+
+	/* compilers differ in the folder of the main file */
+	if (found && quoted && from == &b->file[0] && !find_included(b, &elsewhere, name, true))
+		*sure = false;
+	return found;
+}
+
+/* The end of the operand in parentheses, which is the name of a file; NULL: it is something else. */
+static const char *read_operand(const char *at, const char **operand, size_t *size)
+{
+	const char *end;
+
+	at += strspn(at, " \t");
+	if (*at++ != '(')
+		return NULL;
+	at += strspn(at, " \t");
+	end = *at == '<' || *at == '"' ? strchr(at + 1, *at == '<' ? '>' : '"') : NULL;
+	if (!end)
+		return NULL;
+	*operand = at;
+	*size = end + 1 - at;
+	end += 1 + strspn(end + 1, " \t");
+	return *end == ')' ? end + 1 : NULL;
+}
+
+/* A condition with 1 for each file that the source's folders have. The query asks for the others, as it has no folders. */
+static const char *resolve_files(struct builder *b, const struct file *from, const char *rest)
+{
+	static const char *const names[] = { "__has_include", "__has_include_next", "__has_embed" };
+	char *text = gpubpf_pool_strndup(b->pool, rest, strlen(rest)), *to = text;
+	const char *at, *from_here = rest, *operand, *end;
+	size_t size, operand_size;
+	bool sure = true;
+
+	for (at = rest; text && (at = clread_identifier(at, &size)); at += size) {
+		const char *name = gpubpf_pool_strndup(b->pool, at, size);
+
+		if (!name || !IS_ANY(name, names) || at[size + strspn(at + size, " \t")] != '(')
+			continue;
+		end = read_operand(at + size, &operand, &operand_size);
+		if (end && !has_file(b, from, operand, operand_size, &sure))
+			continue;
+		sure = sure && end && !strcmp(name, "__has_include");
+		if (!sure)
+			continue;
+		to += sprintf(to, "%.*s1", (int)(at - from_here), from_here);
+		from_here = end;
+		at = end;
+		size = 0;
+	}
+	if (!sure)
+		b->query->unsure = "it tests which files there are";
+	if (text)
+		strcpy(to, from_here);
+	return text ? text : rest;
+}
+
 static void write_directive(struct builder *b, const struct file *from, const struct cl_line *line, const char *name,
 			    const char *rest)
 {
 	static const char *const conditions[] = { "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef" };
-	static const char *const others[] = { "else", "endif", "define", "undef" };
+	static const char *const others[] = { "else", "define", "undef" };
 	static const char *const once[] = { "once", "push_macro", "pop_macro" };
 	const char *word = rest + strspn(rest, " \t");
 
+	follow_conditions(b, name, rest);
 	if (IS_ANY(name, conditions))
 		test_all(b, rest);
 	if (!strcmp(name, "define"))
 		add_macro(b, rest);
 	if (!strcmp(name, "include"))
 		write_include(b, from, rest);
-	else if (IS_ANY(name, conditions) || IS_ANY(name, others))
+	else if (IS_ANY(name, conditions))
+		write_condition(b, line, name, resolve_files(b, from, rest));
+	else if (!strcmp(name, "endif"))
+		write_end(b);
+	else if (IS_ANY(name, others))
 		fprintf(b->out, "#%s%s\n", name, rest);
 	for (size_t i = 0; !strcmp(name, "pragma") && i < sizeof(once) / sizeof(*once); i++)
 		if (!strncmp(word, once[i], strlen(once[i])))
@@ -282,6 +431,17 @@ static void read_code(struct builder *b, const char *line)
 		b->query->unsure = "it changes macros by _Pragma";
 }
 
+/* A directive that tests its line stands in one line, and no #line changes the numbers. */
+static void check_line(struct builder *b, const struct cl_lines *lines, uint32_t i, const char *name, const char *rest)
+{
+	bool one = i + 1 == lines->n || lines->line[i + 1].number == lines->line[i].number + 1;
+
+	if (b->nmoving[LINE] && (!strcmp(name, "line") || isdigit((unsigned char)*name)))
+		b->query->unsure = "it tests __LINE__ and has #line";
+	if (!one && mentions_moving(b, LINE, rest))
+		b->query->unsure = "a condition that tests __LINE__ has several lines";
+}
+
 static int write_file(struct builder *b, const struct file *f)
 {
 	struct cl_lines lines;
@@ -291,9 +451,12 @@ static int write_file(struct builder *b, const struct file *f)
 		return -ENOMEM;
 	if (lines.trigraphs)
 		b->query->unsure = "it has trigraphs";
+	b->depth = b->counted = b->closing[0] = 0;
 	for (uint32_t i = 0; i < lines.n; i++) {
 		const char *rest = clread_directive(lines.line[i].text, name);
 
+		if (rest)
+			check_line(b, &lines, i, name, rest + strspn(rest, " \t"));
 		if (rest)
 			write_directive(b, f, &lines.line[i], name, rest);
 		else
@@ -304,8 +467,8 @@ static int write_file(struct builder *b, const struct file *f)
 
 /* -- names -- */
 
-/* Such names have no replacement that both compilers could write. */
-static bool is_left_out(const char *name)
+/* Such names have no replacement that both compilers could write. Numbers that conditions test have. */
+static bool is_left_out(const struct builder *b, const char *name)
 {
 	static const char *const exact[] = { "defined", "__FILE__", "__LINE__", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__",
 					     "__BASE_FILE__", "__INCLUDE_LEVEL__", "__FILE_NAME__", "_Pragma", "__pragma" };
@@ -314,12 +477,10 @@ static bool is_left_out(const char *name)
 	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++)
 		if (!strncmp(name, begin[i], strlen(begin[i])))
 			return true;
+	for (enum moving m = 0; m < MOVING; m++)
+		if (b->nmoving[m] && !strcmp(name, moving_names[m]))
+			return false;
 	return IS_ANY(name, exact);
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void sort_texts(const char **list, uint32_t n)
@@ -328,16 +489,11 @@ static void sort_texts(const char **list, uint32_t n)
 		qsort(list, n, sizeof(*list), compare_texts);
 }
 
-static bool has_text(const char *const *sorted, uint32_t n, const char *text)
-{
-	return n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
-}
-
 static void add_query_name(struct builder *b, const char *text, bool own)
 {
 	struct cl_query *q = b->query;
 
-	if (is_left_out(text) || has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
+	if (is_left_out(b, text) || has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
 		return;
 	if (q->nnames && !strcmp(q->name[q->nnames - 1].text, text)) {
 		q->name[q->nnames - 1].own |= own;
@@ -361,10 +517,17 @@ static struct cl_name *find_name(const struct cl_query *q, const char *text)
 /* Some names have other values in a query than in the source. */
 static void check_tested(struct builder *b, const char *name)
 {
-	static const char *const moved[] = { "__COUNTER__", "__LINE__", "__has_include", "__has_include_next", "__has_embed" };
+	b->query->lines |= !strcmp(name, moving_names[LINE]);
+	b->query->counts |= !strcmp(name, moving_names[COUNTER]);
+}
 
-	if (IS_ANY(name, moved))
-		b->query->unsure = "it tests __LINE__, __COUNTER__ or which files there are";
+static void check_used(struct builder *b, const char *name)
+{
+	static const char *const files[] = { "__has_include", "__has_include_next", "__has_embed" };
+
+	check_tested(b, name);
+	if (IS_ANY(name, files))
+		b->query->unsure = "a macro tests which files there are";
 }
 
 /* A tested macro tests each name in its replacement. Macros of -D are no names of the query; they count as tested. */
@@ -387,7 +550,7 @@ static void spread_tests(struct builder *b)
 
 			if (macro && !macro->tested)
 				continue;
-			check_tested(b, b->use[i].name);
+			check_used(b, b->use[i].name);
 			if (!name || name->tested)
 				continue;
 			name->tested = changed = true;
@@ -522,23 +685,62 @@ static int write_headers(struct builder *b)
 	return 0;
 }
 
-int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query)
+static int start_query(struct builder *b, const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query)
 {
-	struct builder *b = gpubpf_pool_alloc(pool, 1, sizeof(*b));
-	char *text;
-	int err;
-
-	if (!b)
-		return -ENOMEM;
 	*query = (struct cl_query){ .header = gpubpf_pool_alloc(pool, MAX_FILES, sizeof(*query->header)) };
 	*b = (struct builder){ .source = source, .pool = pool, .query = query, .nfiles = 1 };
 	b->file[0] = (struct file){ "", source->cwd && source->cwd[0] ? join(b, source->cwd, "/") : "", false, source->text, source->size };
-	err = read_options(b);
-	text = err ? NULL : written(b, write_a_file, &b->file[0]);
+	return query->header ? 0 : -ENOMEM;
+}
+
+static int write_query(struct builder *b)
+{
+	int err = read_options(b);
+	char *text = err ? NULL : written(b, write_a_file, &b->file[0]);
+
 	if (text)
 		err = write_headers(b);
 	if (text && !err)
 		err = list_names(b);
-	query->text = text && !err ? written(b, write_main, text) : NULL;
-	return pool->failed || !query->text ? -ENOMEM : err;
+	b->query->text = text && !err ? written(b, write_main, text) : NULL;
+	return b->pool->failed || !b->query->text ? -ENOMEM : err;
+}
+
+/* The macros of a written query that mention the name. */
+static void list_moving(const struct builder *from, struct builder *to, enum moving moving)
+{
+	const char ***list = &to->moving[moving];
+	uint32_t *n = &to->nmoving[moving], before = 0;
+
+	add_name(to, list, n, moving_names[moving], strlen(moving_names[moving]));
+	while (*n != before && !to->pool->failed) {
+		before = *n;
+		for (uint32_t i = 0; i < from->nuses; i++)
+			if (has_text(*list, *n, from->use[i].name) && !has_text(*list, *n, from->use[i].macro)) {
+				add_name(to, list, n, from->use[i].macro, strlen(from->use[i].macro));
+				sort_texts(*list, *n);
+			}
+	}
+}
+
+int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query)
+{
+	struct builder *b = gpubpf_pool_alloc(pool, 1, sizeof(*b)), *again;
+	struct cl_query first;
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	err = start_query(b, source, pool, query);
+	err = err ? err : write_query(b);
+	if (err || query->unsure || (!query->lines && !query->counts))
+		return err;
+	again = gpubpf_pool_alloc(pool, 1, sizeof(*again));
+	first = *query;
+	err = again ? start_query(again, source, pool, query) : -ENOMEM;
+	if (!err && first.lines)
+		list_moving(b, again, LINE);
+	if (!err && first.counts)
+		list_moving(b, again, COUNTER);
+	return err ? err : write_query(again);
 }

@@ -25,6 +25,7 @@ struct cl_query {
 	uint32_t nnames;
 	uint32_t *line;              /* of each branch, in its file */
 	uint32_t nbranches;
+	bool lines, counts;          /* a branch may depend on __LINE__, on __COUNTER__ */
 	const char *unsure;          /* why no answer decides how the source is read; NULL: an answer does */
 };
 
