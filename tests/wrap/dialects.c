@@ -184,6 +184,7 @@ static const struct verdict {
 	{ "", "#if __COUNTER__ || __has_builtin(__builtin_fmax)\n#endif\nkernel void k(int v) { }\n", NULL, "tests __COUNTER__ and what" },
 	{ "", "#if __COUNTER__\n#elif __has_builtin(__builtin_fmax)\n#endif\nkernel void k(int v) { }\n", NULL, "a branch that tests __COUNTER__" },
 	{ "", "#if __COUNTER__ > __clang_major__\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0=0@1-@2=120@3=1 x@4-@5-@6-@7-@@@@", "whose values differ" },
+	{ "", "#define V __VERSION__\n#if __COUNTER__\n#endif\n#ifdef V\n#endif\n#ifdef __VERSION__\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#define AT __LINE__\n#if AT > 1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#if 1\n#define AT __LINE__\n#elif 0\n\n#endif\n\n#if 0\n#if 1\n#endif\n#elif AT != 10\n#error\n#elif AT == 12\n"
 	  "kernel void k(int v) { }\n#else\n#error\n#endif\n#if AT != 17\n#error\n#endif\n", NULL, "" },

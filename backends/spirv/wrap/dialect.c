@@ -260,15 +260,15 @@ static const char *differ_without(struct gpubpf_pool *pool, const char *why)
 }
 
 /*
- * A query has other numbers of __COUNTER__ than the source. The two compilers still decide alike if all that conditions test is
- * the same. Lines are numbered as in the source.
+ * A query has other numbers of __COUNTER__ than the source. The two compilers still decide alike if all that its conditions
+ * test is the same. Lines are numbered as in the source.
  */
 static bool tests_unlike(const struct cl_query *q, const struct answer *a, const struct answer *b)
 {
 	for (uint32_t i = 0; i < q->nnames; i++) {
 		bool same = a->value[i] && b->value[i] ? !strcmp(a->value[i], b->value[i]) : a->value[i] == b->value[i];
 
-		if (!same && q->name[i].tested && (q->counts || is_number_of_place(&q->name[i])))
+		if (!same && (q->name[i].weighed || is_number_of_place(&q->name[i])))
 			return true;
 	}
 	return false;

@@ -43,6 +43,8 @@ struct builder {
 	uint32_t nfiles;
 	const char **tested, **mentioned, **defined; /* names, with repetitions; defined: by -D */
 	uint32_t ntested, nmentioned, ndefined;
+	const char **weighed;    /* names in conditions that __COUNTER__ decides, and in their replacements; sorted at the end */
+	uint32_t nweighed;
 	struct use *use;
 	uint32_t nuses;
 	const char **moving[MOVING]; /* sorted: the name and all macros that mention it, directly or not */
@@ -93,6 +95,14 @@ static void mention_all(struct builder *b, const char *line)
 
 	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
 		add_name(b, &b->mentioned, &b->nmentioned, at, size);
+}
+
+static void weigh_all(struct builder *b, const char *line)
+{
+	size_t size;
+
+	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
+		add_name(b, &b->weighed, &b->nweighed, at, size);
 }
 
 static void test_all(struct builder *b, const char *line)
@@ -293,6 +303,8 @@ static void follow_conditions(struct builder *b, const char *name, const char *r
 		if (strstr(rest, "__has_"))
 			b->query->unsure = "a condition tests __COUNTER__ and what the compiler has";
 	}
+	if (b->counted && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
+		weigh_all(b, rest);
 }
 
 /* A condition at its line in the source. A #line in a group that is not taken has no effect, thus #elif becomes #else and #if. */
@@ -499,7 +511,7 @@ static void add_query_name(struct builder *b, const char *text, bool own)
 		q->name[q->nnames - 1].own |= own;
 		return;
 	}
-	q->name[q->nnames++] = (struct cl_name){ text, false, own };
+	q->name[q->nnames++] = (struct cl_name){ .text = text, .own = own };
 }
 
 static int compare_names(const void *a, const void *b)
@@ -558,6 +570,23 @@ static void spread_tests(struct builder *b)
 	}
 }
 
+static void spread_weights(struct builder *b)
+{
+	uint32_t before = 0;
+
+	sort_texts(b->weighed, b->nweighed);
+	while (b->nweighed != before && !b->pool->failed) {
+		before = b->nweighed;
+		for (uint32_t i = 0; i < b->nuses; i++)
+			if (has_text(b->weighed, b->nweighed, b->use[i].macro) && !has_text(b->weighed, b->nweighed, b->use[i].name)) {
+				add_name(b, &b->weighed, &b->nweighed, b->use[i].name, strlen(b->use[i].name));
+				sort_texts(b->weighed, b->nweighed);
+			}
+	}
+	for (uint32_t i = 0; i < b->query->nnames; i++)
+		b->query->name[i].weighed = has_text(b->weighed, b->nweighed, b->query->name[i].text);
+}
+
 static int list_names(struct builder *b)
 {
 	size_t n = sizeof(always) / sizeof(*always), k = 0, m = 0;
@@ -573,6 +602,7 @@ static int list_names(struct builder *b)
 		else
 			add_query_name(b, always[k++], false);
 	spread_tests(b);
+	spread_weights(b);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 struct cl_name {
 	const char *text;
 	bool tested;                 /* it may decide a branch of #if, itself or in another macro */
+	bool weighed;                /* it may decide a branch together with __COUNTER__ */
 	bool own;                    /* of the source's text, else of the list that every query has */
 };
 
