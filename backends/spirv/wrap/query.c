@@ -343,7 +343,7 @@ static bool has_file(struct builder *b, const struct file *from, const char *ope
 	return found;
 }
 
-/* The end of the operand in parentheses, which is the name of a file; NULL: it is something else. */
+/* The end of an operand in parentheses that names a file; NULL: it names none. */
 static const char *read_operand(const char *at, const char **operand, size_t *size)
 {
 	const char *end;
