@@ -15,31 +15,50 @@ struct functions {
 };
 GPUBPF_ARRAY(functions, struct functions, 1);
 
+static __always_inline int tell_call(struct gpubpf_ctx *ctx, struct told *t)
+{
+	gpubpf_count(&t->calls, 1);
+	gpubpf_count(&t->ids, ctx->global_linear);
+#ifndef NO_VALUES
+	for (int i = 0; i < 4; i++)
+		gpubpf_count(&t->arg[i], ctx->arg[i]);
+#endif
+	return 0;
+}
+
+static __always_inline int tell_return(struct gpubpf_ctx *ctx, struct told *t)
+{
+	gpubpf_count(&t->returns, 1);
+#ifndef NO_VALUES
+	gpubpf_count(&t->result, ctx->result);
+#endif
+	return 0;
+}
+
+static __always_inline int tell_function(struct gpubpf_ctx *ctx, struct functions *f)
+{
+	__u32 letter = (__u8)ctx->function_name[0] - 'a';
+
+	if (letter >= FUNCTIONS)
+		return 0;
+	return ctx->site == GPUBPF_SITE_CALL ? tell_call(ctx, &f->at[letter]) : tell_return(ctx, &f->at[letter]);
+}
+
+/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
 SEC("gpu/call/*")
 int tell(struct gpubpf_ctx *ctx)
 {
 	struct functions *f = bpf_map_lookup_elem(&functions, &(__u32){ 0 });
-	__u32 letter = (__u8)ctx->function_name[0] - 'a';
-	__u64 call = ctx->site == GPUBPF_SITE_CALL, result = ctx->result, arg[] = { ctx->arg[0], ctx->arg[1], ctx->arg[2], ctx->arg[3] };
-	struct told *t;
 
 	if (!f)
 		return 0;
+	if (ctx->site == GPUBPF_SITE_CALL || ctx->site == GPUBPF_SITE_CALL_EXIT)
+		return tell_function(ctx, f);
 	if (ctx->site == GPUBPF_SITE_MEM) {
 		gpubpf_count(&f->accesses[(ctx->mem.access - 1) % 4 % 3], 1);
 		gpubpf_count(&f->bytes, ctx->mem.bytes);
-	} else if (ctx->site != GPUBPF_SITE_CALL && ctx->site != GPUBPF_SITE_CALL_EXIT) {
+	} else {
 		gpubpf_count(&f->others, 1);
 	}
-	if (letter >= FUNCTIONS)
-		return 0;
-	t = &f->at[letter];
-	gpubpf_count(call ? &t->calls : &t->returns, 1);
-	gpubpf_count(&t->ids, call ? ctx->global_linear : 0);
-#ifndef NO_VALUES
-	gpubpf_count(&t->result, result & (call - 1));
-	for (int i = 0; i < 4; i++)
-		gpubpf_count(&t->arg[i], arg[i] & -call);
-#endif
 	return 0;
 }

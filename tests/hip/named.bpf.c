@@ -13,23 +13,30 @@ struct places {
 };
 GPUBPF_ARRAY(places, struct places, 1);
 
+#define AT(place) (1u << GPUBPF_SITE_##place)
+#define AT_KERNELS (AT(ENTRY) | AT(EXIT) | AT(BLOCK_BEGIN) | AT(BLOCK_END)) /* their places have no numbers and no lines */
+
+/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
 SEC("gpu/insn/*")
 int tell(struct gpubpf_ctx *ctx)
 {
 	struct places *p = bpf_map_lookup_elem(&places, &(__u32){ 0 });
-	__u32 place = ctx->place & (PLACES - 1); /* of all instructions there are more */
+	__u32 at = 1u << ctx->site, place = 0;
 	struct told *t;
 
+	if (!(at & AT_KERNELS))
+		place = ctx->place & (PLACES - 1); /* of all instructions there are more */
 	if (!p || place >= PLACES)
 		return 0;
 	t = &p->at[place];
 	gpubpf_count(&t->lanes, 1);
 	gpubpf_count(&t->ids, ctx->global_linear);
-	gpubpf_count(&t->line, ctx->line);
-	gpubpf_count(&t->operand[0], ctx->operand[0]);
-	gpubpf_count(&t->operand[1], ctx->operand[1]);
-	gpubpf_count(&t->operand[2], ctx->operand[2]);
-	gpubpf_count(&t->operand[3], ctx->operand[3]);
-	gpubpf_count(&t->mark, ctx->mark);
+	if (!(at & AT_KERNELS))
+		gpubpf_count(&t->line, ctx->line);
+	if (at & AT(INSN))
+		for (int i = 0; i < 4; i++)
+			gpubpf_count(&t->operand[i], ctx->operand[i]);
+	if (at & AT(MARK))
+		gpubpf_count(&t->mark, ctx->mark);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <gpubpf/probe.h>
 
 #define PLACES 48
+#define AT(ctx, place) ((ctx)->site == GPUBPF_SITE_##place)
 
 struct told {
 	__u64 lanes, ids;          /* how many, and their numbers */
@@ -19,11 +20,23 @@ struct places {
 };
 GPUBPF_ARRAY(places, struct places, 1);
 
+static __always_inline void tell_access(struct gpubpf_ctx *ctx, struct told *t)
+{
+	__u64 base = ctx->mem.space == GPUBPF_GLOBAL ? ctx->arg[0] : 0;
+
+	gpubpf_count(&t->offset, ctx->mem.offset - base);
+	gpubpf_count(&t->address, (__u32)ctx->mem.addr - (__u32)ctx->mem.offset);
+	gpubpf_count(&t->what, ctx->mem.bytes + (ctx->mem.access << 8) + (ctx->mem.space << 16) + (ctx->mem.count << 24));
+	gpubpf_count(&t->hint, ctx->mem.hint);
+	gpubpf_count(&t->value[0], ctx->mem.value[0]);
+	gpubpf_count(&t->value[1], ctx->mem.value[1]);
+}
+
+/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
 SEC("gpu/mem.all/*")
 int tell(struct gpubpf_ctx *ctx)
 {
 	struct places *p = bpf_map_lookup_elem(&places, &(__u32){ 0 });
-	__u64 base = ctx->mem.space == GPUBPF_GLOBAL ? ctx->arg[0] : 0;
 	struct told *t;
 	__u32 i = ctx->place;
 
@@ -32,16 +45,15 @@ int tell(struct gpubpf_ctx *ctx)
 	t = &p->at[i];
 	gpubpf_count(&t->lanes, 1);
 	gpubpf_count(&t->ids, ctx->global_linear);
-	gpubpf_count(&t->offset, ctx->mem.offset - base);
-	gpubpf_count(&t->address, (__u32)ctx->mem.addr - (__u32)ctx->mem.offset);
-	gpubpf_count(&t->what, ctx->mem.bytes + (ctx->mem.access << 8) + (ctx->mem.space << 16) + (ctx->mem.count << 24));
-	gpubpf_count(&t->hint, ctx->mem.hint);
-	gpubpf_count(&t->value[0], ctx->mem.value[0]);
-	gpubpf_count(&t->value[1], ctx->mem.value[1]);
-	gpubpf_count(&t->op, ctx->atomic.op);
-	gpubpf_count(&t->operand, ctx->atomic.operand);
-	gpubpf_count(&t->old, ctx->atomic.old);
 	gpubpf_count(&t->line, ctx->line);
-	gpubpf_count(&t->barrier, ctx->barrier.kind + 16 * ctx->barrier.id);
+	if (AT(ctx, BARRIER) || AT(ctx, BARRIER_EXIT))
+		gpubpf_count(&t->barrier, ctx->barrier.kind + 16 * ctx->barrier.id);
+	else
+		tell_access(ctx, t);
+	if (AT(ctx, ATOMIC)) {
+		gpubpf_count(&t->op, ctx->atomic.op);
+		gpubpf_count(&t->operand, ctx->atomic.operand);
+		gpubpf_count(&t->old, ctx->atomic.old);
+	}
 	return 0;
 }

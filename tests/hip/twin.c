@@ -2,7 +2,8 @@
 /*
  * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
  * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code; or
- * kinds of places of single instructions, separated by commas, those with names as KIND:GLOB.
+ * kinds of places of single instructions, separated by commas, those with names as KIND:GLOB. Each kind gets a copy of the
+ * program, as if its section named that place, and each copy is verified there.
  * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
  * separated by commas, or "refused WHY".
  * hip-twin ARCH IMAGE: the kernels of an image, and the functions that they call, one a line: name, parameters, registers, reason.
@@ -40,21 +41,45 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* The object's first program, verified, with its maps laid out. */
-static int make_job(const char *object, struct gpubpf_lower_job *job, struct gpubpf_layout *layout,
+/* The first program of a unit becomes one copy for each kind of place, verified there; adds up what they do to maps. */
+static int copy_to_places(struct gpubpf_unit *unit, uint32_t kinds, uint32_t *map_use, struct gpubpf_diag *diag)
+{
+	static struct gpubpf_prog copies[GPUBPF_NSITES];
+	struct gpubpf_verify_opts how = { 0 };
+	uint32_t n = 0;
+
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
+		struct gpubpf_prog *copy = &copies[n];
+
+		if (!(kinds >> kind & 1))
+			continue;
+		*copy = unit->progs[0];
+		copy->site = kind;
+		if (gpubpf_verify(unit, copy, &how, diag) < 0)
+			return -1;
+		for (uint32_t map = 0; map < unit->nmaps; map++)
+			map_use[map] |= copy->facts->map_use[map];
+		n++;
+	}
+	unit->progs = copies;
+	unit->nprogs = n;
+	return 0;
+}
+
+/* The object's first program at these kinds of places, with its maps laid out. */
+static int make_job(const char *object, uint32_t kinds, struct gpubpf_lower_job *job, struct gpubpf_layout *layout,
 		    struct gpubpf_diag *diag)
 {
+	static uint32_t map_use[GPUBPF_MAX_MAPS];
 	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
-	struct gpubpf_layout_opts place = { .replicas = 4, .threads = 1 << 16 };
-	struct gpubpf_verify_opts how = { 0 };
+	struct gpubpf_layout_opts place = { .replicas = 4, .threads = 1 << 16, .map_use = map_use };
 	struct gpubpf_loaded *loaded;
 	int err = gpubpf_load(&load, &loaded, diag);
 
 	if (!err)
-		err = gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, diag);
+		err = copy_to_places(&loaded->unit, kinds, map_use, diag);
 	if (err < 0)
 		return err;
-	place.map_use = loaded->unit.progs->facts->map_use;
 	err = gpubpf_layout_compute(&loaded->unit, &place, layout, diag);
 	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout->maps, .layout_hash = layout->hash,
 					  .caps = &caps };
@@ -146,40 +171,42 @@ static void find_called(const struct gpubpf_kernel_info *kernels, const struct g
 		}
 }
 
-static void add_site(struct gpubpf_site_desc *site, enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
+/* With the copy of the program for this kind of place: the copies stand in the order of kinds. */
+static void add_site(struct gpubpf_site_desc *site, enum gpubpf_site kind, uint32_t kinds, const struct gpubpf_kernel_info *kernel,
 		     const struct gpubpf_kernel_info *of)
 {
-	static const uint32_t progs[] = { 0 };
+	static uint32_t progs[GPUBPF_NSITES];
 
+	progs[kind] = __builtin_popcount(kinds & ((1u << kind) - 1));
 	*site = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = of->params, .nparams = of->nparams,
-					   .progs = progs, .nprogs = 1 };
+					   .progs = &progs[kind], .nprogs = 1 };
 	memcpy(site->kernel, kernel->name, sizeof(site->kernel));
 	if (of != kernel)
 		memcpy(site->function, of->name, sizeof(site->function));
 }
 
-/* Sites of the job's first program on a kernel, at all places of their kind, and in what it calls. */
+/* Sites of the job's programs on a kernel, at all places of their kind, and in what it calls. */
 static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at, const struct gpubpf_kernel_info *kernels,
 			   uint32_t nkernels, const struct gpubpf_kernel_info *kernel, const char *where)
 {
 	bool *called = calloc(nkernels, sizeof(*called));
-	uint32_t n = 0;
+	uint32_t kinds = kinds_of(where), n = 0;
 
 	find_called(kernels, kernel, called);
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
 		bool functions = gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 
-		if (!(kinds_of(where) >> kind & 1))
+		if (!(kinds >> kind & 1))
 			continue;
 		if (!functions) {
-			add_site(&sites[n], kind, kernel, kernel);
+			add_site(&sites[n], kind, kinds, kernel, kernel);
 			insert(at, n, kind, kernel, where);
 		}
 		for (uint32_t i = 0; i < nkernels; i++) {
 			if (!called[i])
 				continue;
 			if (functions)
-				add_site(&sites[n], kind, kernel, &kernels[i]);
+				add_site(&sites[n], kind, kinds, kernel, &kernels[i]);
 			insert(at, n, kind, &kernels[i], where);
 			n += functions && n + 1 < MOST_SITES;
 		}
@@ -199,7 +226,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 	struct gpubpf_twin_image twin;
 	struct gpubpf_layout layout;
 
-	if (make_job(args[0], &job, &layout, diag) < 0)
+	if (make_job(args[0], kinds_of(args[2]), &job, &layout, diag) < 0)
 		return -1;
 	job.sites = sites;
 	job.nsites = make_sites(sites, &at, kernels, nkernels, kernel, args[2]);
