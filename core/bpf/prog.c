@@ -180,7 +180,7 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_giv
 	return err == -EINVAL ? -EACCES : err; /* as the Linux kernel's verifier */
 }
 
-/* Entry and exit of a kernel give a program the same. */
+/* A loader names the place when it attaches the program, and the session verifies the program once more there. */
 static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
 	struct sys_given *g = calloc(1, sizeof(*g));
@@ -188,6 +188,7 @@ static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *d
 	int err = g ? sys_given_program(c->s, o, GPUBPF_SITE_ENTRY, "*", g, &loaded, diag) : -ENOMEM;
 
 	if (!err) {
+		loaded->unit.progs[0].site = GPUBPF_SITE_NONE;
 		err = verify(c, o, g, loaded, diag);
 		gpubpf_loaded_destroy(loaded);
 	}

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock]: attaches a program for a GPU to that kprobe. The name's first byte is repeated LENGTH
- * times. Prints what the program counts while the command runs, or why it is not attached; with `clock`, the base of helper 502.
+ * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock|access]: attaches a program for a GPU to that kprobe. The name's first byte is repeated LENGTH
+ * times. Prints what the program counts while the command runs, or why it is not attached; with `clock`, the base of helper 502;
+ * with `access`, the program reads how many bytes an access has.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "gpubpf/ctx.h"
 #include "putting.h"
 
 #define HELPER_GLOBALTIMER 502
@@ -66,6 +69,8 @@ int main(int argc, char **argv)
 
 	printf("GPU_RINGBUF: %s\n", ring < 0 ? strerror(errno) : "made");
 	name_function(argv[1]);
+	if (!strcmp(how, "access"))
+		add(&c, BPF_LDX | BPF_MEM | BPF_W, 0, 1, offsetof(struct gpubpf_ctx, mem.bytes), 0);
 	add_begin(&c, 0);
 	if (!strcmp(how, "clock"))
 		add_time(&c, map);
