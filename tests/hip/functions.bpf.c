@@ -44,7 +44,7 @@ static __always_inline int tell_function(struct gpubpf_ctx *ctx, struct function
 	return ctx->site == GPUBPF_SITE_CALL ? tell_call(ctx, &f->at[letter]) : tell_return(ctx, &f->at[letter]);
 }
 
-/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
+/* tests/hip/twin.c verifies a copy of the program for each kind of place. */
 SEC("gpu/call/*")
 int tell(struct gpubpf_ctx *ctx)
 {

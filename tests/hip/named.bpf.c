@@ -16,7 +16,7 @@ GPUBPF_ARRAY(places, struct places, 1);
 #define AT(place) (1u << GPUBPF_SITE_##place)
 #define AT_KERNELS (AT(ENTRY) | AT(EXIT) | AT(BLOCK_BEGIN) | AT(BLOCK_END)) /* their places have no numbers and no lines */
 
-/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
+/* tests/hip/twin.c verifies a copy of the program for each kind of place. */
 SEC("gpu/insn/*")
 int tell(struct gpubpf_ctx *ctx)
 {

@@ -32,7 +32,7 @@ static __always_inline void tell_access(struct gpubpf_ctx *ctx, struct told *t)
 	gpubpf_count(&t->value[1], ctx->mem.value[1]);
 }
 
-/* tests/hip/twin.c puts the program at places of each kind, and verifies it once for each: it reads what that place gives. */
+/* tests/hip/twin.c verifies a copy of the program for each kind of place. */
 SEC("gpu/mem.all/*")
 int tell(struct gpubpf_ctx *ctx)
 {

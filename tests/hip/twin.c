@@ -41,7 +41,7 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* The first program of a unit becomes one copy for each kind of place, verified there; adds up what they do to maps. */
+/* Makes a verified copy of the unit's first program for each kind of place, and adds up their use of maps. */
 static int copy_to_places(struct gpubpf_unit *unit, uint32_t kinds, uint32_t *map_use, struct gpubpf_diag *diag)
 {
 	static struct gpubpf_prog copies[GPUBPF_NSITES];
