@@ -149,7 +149,7 @@ static const char *named_file(struct reader *r, size_t at)
 	return file;
 }
 
-/* Why the copy behind `at` cannot have the file's name that the body has; NULL: it can, or no word of `mask` reads the name. */
+/* Why the copy behind `at` cannot have the file's name that the body has; NULL: it can, or no word of `mask` reads it. */
 static const char *find_file(struct reader *r, size_t body, size_t at, uint32_t mask, const char **file)
 {
 	const uint32_t reads = 1u << CLREAD_WORD_FILE | 1u << CLREAD_WORD_BASE_FILE | 1u << CLREAD_WORD_FILE_NAME |

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function that the kernel calls, counted where it begins and where it returns, without what it is given and gives. Both places give its name. */
+/*
+ * A function that the kernel calls, counted where it begins and where it returns, without what it is given and gives. Both
+ * places give its name.
+ */
 #include "../case.h"
 
 EXPECT("workload returns");
