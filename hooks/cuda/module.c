@@ -88,8 +88,8 @@ void cuda_function_leave(struct cuda_function *f)
 		empty(f);
 }
 
-/* The record stays for those who hold it; look-ups find a later record of the same handle, which is in front of it. A thread
- * of the agent may call the driver with the handle until the launch path has let the kernel go. */
+/* The record stays, and look-ups find a later record of the same handle, which is in front of it. A thread of the agent may
+ * call the driver with the handle until the launch path has let the kernel go. */
 static void kill_function(struct cuda_function *f)
 {
 	if (gpubpf_users_kill(&f->users))

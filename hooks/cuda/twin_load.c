@@ -16,8 +16,8 @@
 #define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
 
-/* Symbols that a twin has only where its probes use them. The driver is not called for those that it lacks: tools that watch
- * the program's calls report each one that fails. */
+/* Symbols that a twin has only where its probes use them. The agent looks up no others: tools that watch the program's calls
+ * report each call that fails. */
 enum symbol { ARENA, CLOCK, KERNEL, LAUNCH, PID, FLAT, SYMBOLS };
 
 static const char *const symbols[] = { "gpubpf_arena", "gpubpf_clock_offset", "gpubpf_kernel", "gpubpf_launch", "gpubpf_pid",
@@ -299,7 +299,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	return 0;
 }
 
-/* The address of a word, 0: the twin has none. */
+/* The address of a word, 0: the twin lacks it. */
 static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr *at)
 {
 	CUresult error = CUDA_ERROR_NOT_FOUND;

@@ -101,7 +101,7 @@ static bool goes_on(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* A table of strings may have one string at the end of another: what is before it does not matter. */
+/* A table of strings may keep one string at the end of another, so the bytes before the symbol do not matter. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
 {
 	const char *from = twin, *end = from + size, *at;

@@ -243,7 +243,7 @@ static void unloads(const char *slow, const char *what)
 	fake_stop(&tool);
 }
 
-/* Twins are loaded beside the program, which unloads what they are bound to, or looked up for. */
+/* The program unloads modules while a thread of the agent loads their twins. */
 static void hasty(void)
 {
 	run_app("link", "hasty", NULL, &native);
