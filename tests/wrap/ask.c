@@ -8,7 +8,7 @@
 #include "core/diag.h"
 
 char *ask_compiler(struct gpubpf_worker *clread, struct gpubpf_worker *build, const struct gpubpf_image *image,
-		   const struct gpubpf_device_caps *caps)
+		   const struct gpubpf_device_caps *caps, const struct gpubpf_device_caps *device)
 {
 	struct gpubpf_twin_image query = { 0 }, made = { 0 };
 	char log[256], *answer = NULL;
@@ -18,7 +18,7 @@ char *ask_compiler(struct gpubpf_worker *clread, struct gpubpf_worker *build, co
 	gpubpf_diag_init(&diag);
 	err = gpubpf_worker_query(clread, "wrap", image, caps, &query, &diag);
 	if (!err)
-		err = gpubpf_worker_build(build, caps, &query, &made, log, sizeof(log), &diag);
+		err = gpubpf_worker_build(build, device, &query, &made, log, sizeof(log), &diag);
 	if (err < 0 && asprintf(&answer, "!%s", diag.what) < 0)
 		abort();
 	if (!err) {

@@ -93,21 +93,27 @@ static char *built_kernels(const char *text, const char *with)
 
 static char said[sizeof(((struct gpubpf_diag *)0)->what)]; /* why the reader did not read the last source */
 
-static struct gpubpf_kernel_info *inspect(const char *text, const char *with, const char *answer, uint32_t *n)
+static struct gpubpf_kernel_info *inspect_on(const struct gpubpf_device_caps *caps, const char *text, const char *with, const char *answer,
+					     uint32_t *n)
 {
 	struct gpubpf_image image = { .data = text, .size = strlen(text), .kind = GPUBPF_IMAGE_OPENCL_C, .options = with, .cwd = "" };
-	char *own = answer ? NULL : ask_compiler(clread, build, &image, &dev.caps);
+	char *own = answer ? NULL : ask_compiler(clread, build, &image, caps, &dev.caps);
 	struct gpubpf_kernel_info *infos = NULL;
 	struct gpubpf_diag diag;
 
 	*n = 0;
 	image.answer = answer ? answer : own;
 	gpubpf_diag_init(&diag);
-	if (gpubpf_worker_inspect(clread, "wrap", &image, &dev.caps, &infos, n, &diag) < 0)
+	if (gpubpf_worker_inspect(clread, "wrap", &image, caps, &infos, n, &diag) < 0)
 		*n = 0;
 	snprintf(said, sizeof(said), "%s", diag.what);
 	free(own);
 	return infos;
+}
+
+static struct gpubpf_kernel_info *inspect(const char *text, const char *with, const char *answer, uint32_t *n)
+{
+	return inspect_on(&dev.caps, text, with, answer, n);
 }
 
 static bool is_listed(const struct gpubpf_kernel_info *infos, uint32_t n, const char *name)
@@ -196,6 +202,10 @@ static const struct verdict {
 	{ "", "#define H \"none.h\"\n#if __has_include(H)\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
 	{ "", "#define HAS __has_include(\"none.h\")\n#if HAS\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
 	{ "", "#define NAME(x) x ## __COUNTER__\n#if 1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#if 0\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", NULL, "" },
+	{ "", "#if 0\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@@@", "" },
+	{ "", "#if 0\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@0.1.@@", "another branch of #if than clang 22 (line 1)" },
+	{ "", "#if 1\n#else\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@0.@@", "" },
 	{ "", "#ifdef X\n?\?=define Y\n#endif\nkernel void k(int v) { }\n", NULL, "trigraphs" },
 };
 
@@ -278,6 +288,74 @@ static void judge_headers(void)
 	rmdir(folder);
 }
 
+/* Headers that do not exist, in branches that clang takes for a GPU's triple and the device's compiler does not. */
+static void judge_branches_without_headers(void)
+{
+	static const char *const texts[] = {
+		"#ifdef __NVPTX__\n#include <none/mark.h>\n#endif\nkernel void k(int v) {}\n",
+		"#if defined(__NVPTX__) || defined(__AMDGCN__)\n#include \"none.h\"\n#else\n#define BODY\n#endif\nkernel void k(int v) { BODY }\n",
+		"#define ON_GPU defined(__NVPTX__)\n#if 0\n#include <none.h>\n#elif ON_GPU\n#include <other.h>\n#endif\nkernel void k(int v) {}\n",
+	};
+	struct gpubpf_device_caps caps = dev.caps;
+
+	strcpy(caps.name, "NVIDIA"); /* args.c has its triple */
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		uint32_t n;
+		struct gpubpf_kernel_info *infos = inspect_on(&caps, texts[i], "", NULL, &n);
+
+		ok(n == 1 && !infos[0].reason[0], "no header, branch %zu: %s", i, n ? infos[0].reason : said);
+		free(infos);
+		infos = inspect_on(&caps, texts[i], "", "!it is mute", &n);
+		ok(n == 1 && strstr(infos[0].reason, "(it is mute)"), "no header and no answer, branch %zu: %s", i, n ? infos[0].reason : said);
+		free(infos);
+	}
+}
+
+/* A header that only the device's compiler finds: its text is not known. One that it does not find either is gone. */
+static void judge_own_headers(void)
+{
+	static const char text[] = "#include \"none/own.h\"\nkernel void k(int v) {}\n";
+	uint32_t n;
+	struct gpubpf_kernel_info *infos = inspect(text, "", "gpubpf:@0-@1=120@2-@3-@4-@5-@@0.@@", &n);
+
+	ok(n == 1 && strstr(infos[0].reason, "compiler finds 'none/own.h', which clang 22 does not (line 1)"), "a header of the device's own: %s",
+	   n ? infos[0].reason : said);
+	free(infos);
+	free(inspect(text, "", "gpubpf:@0-@1=120@2-@3-@4-@5-@@1.@@", &n));
+	ok(!n && strstr(said, "'none/own.h', which the program includes, is gone"), "a header that the device does not find: %s", said);
+}
+
+/* NVIDIA's compiler looks into the working directory and its folder include. */
+static void judge_searched(void)
+{
+	static const char text[] = "#include <in.h>\n#include \"out.h\"\n#ifdef IN\nkernel void IN(int v) {}\n#endif\nkernel void OUT(int v) {}\n";
+	char folder[] = "/tmp/gpubpf-dialects-XXXXXX", path[64];
+	struct gpubpf_image image = { .data = text, .size = strlen(text), .kind = GPUBPF_IMAGE_OPENCL_C, .options = "", .cwd = folder };
+	struct gpubpf_device_caps caps = dev.caps;
+	struct gpubpf_kernel_info *infos = NULL;
+	struct gpubpf_diag diag;
+	uint32_t n = 0;
+
+	if (!mkdtemp(folder))
+		abort();
+	strcpy(caps.name, "NVIDIA");
+	snprintf(path, sizeof(path), "%s/include", folder);
+	mkdir(path, 0700);
+	write_file(folder, "include/in.h", "#define IN inner\n");
+	write_file(folder, "include/out.h", "#define OUT wrong\n");
+	write_file(folder, "out.h", "#define OUT outer\n");
+	image.answer = ask_compiler(clread, build, &image, &caps, &dev.caps);
+	gpubpf_diag_init(&diag);
+	if (gpubpf_worker_inspect(clread, "wrap", &image, &caps, &infos, &n, &diag) < 0)
+		n = 0;
+	ok(n == 2 && is_listed(infos, n, "inner") && is_listed(infos, n, "outer") && !infos[0].reason[0],
+	   "headers where NVIDIA's compiler looks by itself: %s", n ? infos[0].reason : diag.what);
+	free(infos);
+	free((char *)image.answer);
+	snprintf(path, sizeof(path), "rm -r %s", folder);
+	ok(!system(path), "they are removed");
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_worker_opts opts = { .memory = UINT64_MAX };
@@ -304,6 +382,9 @@ int main(int argc, char **argv)
 		judge(&verdicts[i]);
 	judge_versions();
 	judge_headers();
+	judge_branches_without_headers();
+	judge_own_headers();
+	judge_searched();
 	gpubpf_worker_destroy(build);
 	gpubpf_worker_destroy(clread);
 	return done();

@@ -260,7 +260,7 @@ static bool read_and_wrap(struct run *r)
 	int err;
 
 	if (!program_il && !r->answer)
-		r->answer = ask_compiler(clread, build, &image, &dev.caps);
+		r->answer = ask_compiler(clread, build, &image, &dev.caps, &dev.caps);
 	image.answer = r->answer;
 	gpubpf_diag_init(&diag);
 	if (program_il)

@@ -19,12 +19,14 @@ static const struct vendor {
 	const char *match;
 	const char *triple;
 	const char *define[3];
+	const char *before, *after; /* where it looks for headers before the folders of -I, and after them */
 } vendors[] = {
 	/* PoCL on a CPU compiles for the host */
 	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "cpu-", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "basic", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
-	{ "NVIDIA", "nvptx64-nvidia-nvcl", { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" } },
+	{ "NVIDIA", "nvptx64-nvidia-nvcl", { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" },
+	  "-I. ", " -Iinclude -I/usr/local/include -I/usr/include" }, /* found so by the compiler of driver 580 */
 	{ "Advanced Micro Devices", "amdgcn-amd-amdhsa", { "-D__AMD__=1", "-D__GPU__=1" } },
 	{ "", "spir64-unknown-unknown", { 0 } },
 };
@@ -37,6 +39,20 @@ static const struct vendor *vendor_of(const struct gpubpf_device_caps *caps)
 	       strncmp(caps->driver, v->match, strlen(v->match)) != 0)
 		v++;
 	return v;
+}
+
+const char *gpubpf_cl_search(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
+{
+	const struct vendor *v = vendor_of(caps);
+	char *text;
+
+	options = options ? options : "";
+	if (!v->before || !cwd || !cwd[0])
+		return options;
+	text = gpubpf_pool_alloc(pool, strlen(v->before) + strlen(options) + strlen(v->after) + 1, 1);
+	if (text)
+		sprintf(text, "%s%s%s", v->before, options, v->after);
+	return text;
 }
 
 static void add(struct gpubpf_cl_args *args, const char *arg)

@@ -227,7 +227,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 
 /* -- branches -- */
 
-/* The line of the first branch that only one of the two takes. */
+/* The first branch that only one of the two takes. */
 static uint32_t first_difference(const struct cl_query *q, const char *a, const char *b)
 {
 	while (*a && *b && atoi(a) == atoi(b)) {
@@ -236,15 +236,20 @@ static uint32_t first_difference(const struct cl_query *q, const char *a, const 
 	}
 	if (!*a || (*b && atoi(b) < atoi(a)))
 		a = b;
-	return (uint32_t)atoi(a) < q->nbranches ? q->line[atoi(a)] : 0;
+	return (uint32_t)atoi(a) < q->nbranches ? (uint32_t)atoi(a) : q->nbranches;
 }
 
-static const char *differ(struct gpubpf_pool *pool, uint32_t line)
+static const char *differ(struct gpubpf_pool *pool, const struct cl_query *q, uint32_t branch)
 {
-	char *text = gpubpf_pool_alloc(pool, 200, 1);
+	uint32_t line = branch < q->nbranches ? q->branch[branch].line : 0;
+	const char *header = line ? q->branch[branch].header : NULL;
+	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
-	if (text)
-		snprintf(text, 200, "the device's compiler takes another branch of #if than clang 22 (line %u), so its text is not known; "
+	if (text && header)
+		snprintf(text, 230, "the device's compiler finds '%.60s', which clang 22 does not (line %u), so its text is not known; give the "
+			 "header's folder by -I", header, line);
+	else if (text)
+		snprintf(text, 230, "the device's compiler takes another branch of #if than clang 22 (line %u), so its text is not known; "
 			 "give what that branch tests a value by -D", line);
 	return text;
 }
@@ -274,6 +279,18 @@ static bool tests_unlike(const struct cl_query *q, const struct answer *a, const
 	return false;
 }
 
+/* The device's compiler came to a header that it does not find, though it has built the program. */
+static const char *find_gone(const struct cl_query *q, const char *branches)
+{
+	for (; *branches; branches += strcspn(branches, ".") + (strchr(branches, '.') != NULL)) {
+		uint32_t i = (uint32_t)atoi(branches);
+
+		if (i < q->nbranches && q->branch[i].header && !q->branch[i].found)
+			return q->branch[i].header;
+	}
+	return NULL;
+}
+
 /* -- the whole -- */
 
 static int compare(const struct cl_query *q, const struct answer *device, const struct gpubpf_device_caps *caps,
@@ -291,7 +308,7 @@ static int compare(const struct cl_query *q, const struct answer *device, const 
 	if (d->macros[0] && !read_answer(ask_clang(q, d, caps, pool), q, pool, &clang))
 		d->differs = differ_without(pool, "clang 22 gives no answer");
 	else if (strcmp(device->branches, clang.branches))
-		d->differs = differ(pool, first_difference(q, device->branches, clang.branches));
+		d->differs = differ(pool, q, first_difference(q, device->branches, clang.branches));
 	else if (tests_unlike(q, device, &clang))
 		d->differs = differ_without(pool, "it tests __LINE__ or __COUNTER__ and macros whose values differ");
 	return 0;
@@ -302,6 +319,7 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 {
 	struct cl_query q;
 	struct answer device;
+	const char *gone;
 	int err = gpubpf_cl_query(source, pool, &q);
 
 	*dialect = (struct cl_dialect){ .features = "", .macros = "" };
@@ -311,6 +329,9 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 		dialect->differs = q.nbranches ? differ_without(pool, answer[0] == '!' ? answer + 1 : "its answer is cut") : NULL;
 		return 0;
 	}
+	gone = find_gone(&q, device.branches);
+	if (gone)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "'%.200s'" GPUBPF_CL_GONE, gone);
 	dialect->standard = find_standard(&q, &device);
 	if (dialect->standard)
 		dialect->features = list_features(&q, &device, dialect->standard, pool);

@@ -71,11 +71,12 @@ static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
 	const char *text = gpubpf_pool_strndup(&p->pool, part->data, strnlen(part->data, part->size));
+	const char *options = gpubpf_cl_search(part->options, image->cwd, caps, &p->pool);
 	int err;
 
-	if (!text)
+	if (!text || !options)
 		return -ENOMEM;
-	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, image->cwd,
+	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), options, image->cwd,
 						  part->headers, part->nheaders,
 						  places & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)),
 						  NULL, image->built_ns };
@@ -134,13 +135,14 @@ bool wrap_loose_math(const struct wrap_image *p)
 }
 
 /* A part of the query: the source's directives, as query.h says. */
-static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_cl_part *from,
-		     struct gpubpf_cl_parts *to)
+static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		     const struct gpubpf_cl_part *from, struct gpubpf_cl_parts *to)
 {
-	struct gpubpf_cl_source source = { from->data, strnlen(from->data, from->size), from->options, image->cwd, from->headers,
+	const char *options = gpubpf_cl_search(from->options, image->cwd, caps, &p->pool);
+	struct gpubpf_cl_source source = { from->data, strnlen(from->data, from->size), options, image->cwd, from->headers,
 					   from->nheaders };
 	struct cl_query q;
-	int err = gpubpf_cl_query(&source, &p->pool, &q);
+	int err = options ? gpubpf_cl_query(&source, &p->pool, &q) : -ENOMEM;
 
 	if (!err)
 		to->part[to->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, q.text, strlen(q.text), q.options, q.header,
@@ -159,7 +161,7 @@ int wrap_query(const struct gpubpf_image *image, const struct gpubpf_device_caps
 		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
 		if (p.parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
-			err = add_query(&p, image, &p.parts.part[i], &queries);
+			err = add_query(&p, image, caps, &p.parts.part[i], &queries);
 	if (!err && queries.nparts)
 		err = gpubpf_cl_parts_write(&queries, &out->piece[0].blob);
 	if (!err && queries.nparts) {

@@ -318,7 +318,7 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 		struct gpubpf_cl_part *part = &made.part[i];
 
 		*part = p->parts.part[i];
-		part->options = gpubpf_cl_twin_options(part->options, cwd, &p->pool);
+		part->options = gpubpf_cl_twin_options(p->source[i].options ? p->source[i].options : part->options, cwd, &p->pool);
 		if (!part->options)
 			err = -ENOMEM;
 		if (err < 0 || part->kind != GPUBPF_IMAGE_OPENCL_C)

@@ -221,29 +221,42 @@ static uint32_t find_included(struct builder *b, const struct file *from, const 
 
 /* -- the text -- */
 
-static void write_include(struct builder *b, const struct file *from, const char *operand)
+static void write_branch(struct builder *b, struct cl_branch branch)
+{
+	struct cl_query *q = b->query;
+
+	q->branch = grow(b, q->branch, q->nbranches, sizeof(*q->branch));
+	if (q->branch)
+		q->branch[q->nbranches] = branch;
+	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
+}
+
+/* The answer says whether the device's compiler comes to a header that is in no folder, and whether it has one of its own. */
+static void write_missing(struct builder *b, const struct cl_line *line, const char *quoted, const char *header)
+{
+	fprintf(b->out, "#ifndef __has_include\n#include %s\n#elif __has_include(%s)\n", quoted, quoted);
+	write_branch(b, (struct cl_branch){ line->number, header, true });
+	fprintf(b->out, "#include %s\n#else\n", quoted);
+	write_branch(b, (struct cl_branch){ line->number, header, false });
+	fprintf(b->out, "#endif\n");
+}
+
+static void write_include(struct builder *b, const struct file *from, const struct cl_line *line, const char *operand)
 {
 	const char *open = operand + strspn(operand, " \t"), *close = open[0] ? strchr(open + 1, *open == '<' ? '>' : '"') : NULL;
+	const char *name = (*open == '<' || *open == '"') && close ? gpubpf_pool_strndup(b->pool, open + 1, close - open - 1) : NULL;
 	uint32_t found = 0;
 
-	if ((*open == '<' || *open == '"') && close)
-		found = find_included(b, from, gpubpf_pool_strndup(b->pool, open + 1, close - open - 1), *open == '"');
+	if (name)
+		found = find_included(b, from, name, *open == '"');
 	else
 		mention_all(b, operand);
 	if (found)
 		fprintf(b->out, "#include \"gpubpf-file-%u.h\"\n", found);
+	else if (name)
+		write_missing(b, line, gpubpf_pool_strndup(b->pool, open, close + 1 - open), name);
 	else
 		fprintf(b->out, "#include%s\n", operand);
-}
-
-static void write_branch(struct builder *b, const struct cl_line *line)
-{
-	struct cl_query *q = b->query;
-
-	q->line = grow(b, q->line, q->nbranches, sizeof(*q->line));
-	if (q->line)
-		q->line[q->nbranches] = line->number;
-	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
 }
 
 static bool is_any(const char *name, const char *const *list, size_t n)
@@ -407,7 +420,7 @@ static void write_directive(struct builder *b, const struct file *from, const st
 	if (!strcmp(name, "define"))
 		add_macro(b, rest);
 	if (!strcmp(name, "include"))
-		write_include(b, from, rest);
+		write_include(b, from, line, rest);
 	else if (IS_ANY(name, conditions))
 		write_condition(b, line, name, resolve_files(b, from, rest));
 	else if (!strcmp(name, "endif"))
@@ -418,7 +431,7 @@ static void write_directive(struct builder *b, const struct file *from, const st
 		if (!strncmp(word, once[i], strlen(once[i])))
 			fprintf(b->out, "#pragma %s\n", word);
 	if (IS_ANY(name, conditions) || !strcmp(name, "else"))
-		write_branch(b, line);
+		write_branch(b, (struct cl_branch){ line->number });
 }
 
 /* Does it look like a macro that a compiler predefines? */

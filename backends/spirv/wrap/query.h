@@ -17,6 +17,13 @@ struct cl_name {
 	bool own;                    /* of the source's text, else of the list that every query has */
 };
 
+/* of #if; or of an #include whose header is in no folder: one branch where the compiler finds it, another where it does not */
+struct cl_branch {
+	uint32_t line;               /* in its file */
+	const char *header;          /* NULL: of #if */
+	bool found;
+};
+
 struct cl_query {
 	const char *text;            /* the main file, for both compilers */
 	const char *options;         /* the source's, without folders */
@@ -24,7 +31,7 @@ struct cl_query {
 	uint32_t nheaders;
 	struct cl_name *name;        /* sorted; the answer has them in this order */
 	uint32_t nnames;
-	uint32_t *line;              /* of each branch, in its file */
+	struct cl_branch *branch;
 	uint32_t nbranches;
 	bool lines, counts;          /* a branch may depend on __LINE__, on __COUNTER__ */
 	const char *unsure;          /* why no answer decides how the source is read; NULL: an answer does */

@@ -413,10 +413,9 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
 		return -ENOMEM;
 	}
-	missing = find_missing(r);
+	missing = r->source->dialect && r->source->dialect->differs ? NULL : find_missing(r);
 	if (missing)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s, which the program includes, is gone since it was built: what "
-				       "was compiled is not known; keep headers until the program ends", missing);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_GONE, missing);
 	if (r->newer)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%s, which the program includes, was changed "

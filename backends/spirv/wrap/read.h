@@ -42,6 +42,10 @@ struct gpubpf_cl_unit {
 	const char *included;            /* lines: core/wire/included.h */
 };
 
+/* behind a header's name */
+#define GPUBPF_CL_GONE ", which the program includes, is gone since it was built: what was compiled is not known; keep headers until " \
+		       "the program ends"
+
 struct cl_dialect;
 
 /* one source, as clCompileProgram gets it */
@@ -70,6 +74,8 @@ struct gpubpf_cl_args {
 };
 int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args);
+/* The options with the folders that the device's compiler looks into by itself, as it does in `cwd`. NULL: no memory. args.c */
+const char *gpubpf_cl_search(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
 /* where headers of clCompileProgram seem to lie, and the source when its folder is unknown */
 #define GPUBPF_CL_FOLDER "/gpubpf-program"
 
