@@ -52,7 +52,7 @@ run "$GPUBPF" bpf -- sh -c "'$T/hop' pid & echo \$!; wait"; [ "$(sort -u "$T/out
 run "$GPUBPF" bpf -- sh -c "exec '$T/hop' exec sh -c 'kill -TERM \$\$'"; is 143 "and how it ends"
 ! grep -q gpubpf "$T/err"; ok $? "and we say nothing"
 run "$GPUBPF" bpf -- sh -c "'$T/hop' late '$T/late' & sleep 0.5"; until_true [ -s "$T/late" ]
-cp "$T/late" "$T/out"; prints '^made, then Operation not permitted$' "one that outlives the session goes on, with the Linux kernel alone"
+cp "$T/late" "$T/out"; prints '^made, then Operation not supported$' "one that outlives the session goes on, with the Linux kernel alone, and has no maps of a GPU's types"
 gone() { ! pgrep -f "gpubpf-supervise $T/" > /dev/null; }
 until_true gone; ok $? "supervisors end with what they supervise"
 
