@@ -87,17 +87,21 @@ static void close_sockets(void)
 			close(fd);
 }
 
-static cl_kernel make_kernel(const char *name, cl_mem data)
+static cl_program make_program(void)
 {
 	const char *text[] = { folder ? "#include \"step.h\"\n" : "#define STEP 2\n",
 			       "__kernel void step_one(__global int *v) { v[get_global_id(0)] += 1; }\n"
 			       "__kernel void step_two(__global int *v) { v[get_global_id(0)] += STEP; }\n" };
 	cl_program program = cl.clCreateProgramWithSource(context, 2, text, NULL, NULL);
-	cl_kernel kernel;
 
 	cl.clBuildProgram(program, 0, NULL, folder ? "-I folder" : "", NULL, NULL);
-	kernel = cl.clCreateKernel(program, name, NULL);
-	cl.clReleaseProgram(program);
+	return program;
+}
+
+static cl_kernel make_kernel(cl_program program, const char *name, cl_mem data)
+{
+	cl_kernel kernel = cl.clCreateKernel(program, name, NULL);
+
 	cl.clSetKernelArg(kernel, 0, sizeof(data), &data);
 	return kernel;
 }
@@ -109,9 +113,20 @@ static void launch(cl_kernel kernel)
 	printf("launched: %d\n", cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL));
 }
 
-static void CL_CALLBACK in_callback(cl_event event, cl_int status, void *kernel)
+struct later {
+	cl_program program;
+	const char *name;
+	cl_mem data;
+	cl_kernel kernel;
+};
+
+/* The kernel is made here, so that nothing has waited for its twin. */
+static void CL_CALLBACK in_callback(cl_event event, cl_int status, void *arg)
 {
-	launch(kernel);
+	struct later *later = arg;
+
+	later->kernel = make_kernel(later->program, later->name, later->data);
+	launch(later->kernel);
 	cl.clFlush(queue);
 	pthread_mutex_lock(&lock);
 	called = 1;
@@ -119,34 +134,40 @@ static void CL_CALLBACK in_callback(cl_event event, cl_int status, void *kernel)
 	pthread_mutex_unlock(&lock);
 }
 
-static void launch_in_callback(cl_kernel kernel)
+static cl_kernel launch_in_callback(cl_program program, const char *name, cl_mem data)
 {
+	struct later later = { program, name, data };
 	cl_event gate = cl.clCreateUserEvent(context, NULL), event;
 
 	cl.clEnqueueMarkerWithWaitList(queue, 1, &gate, &event);
-	cl.clSetEventCallback(event, CL_COMPLETE, in_callback, kernel);
+	cl.clSetEventCallback(event, CL_COMPLETE, in_callback, &later);
 	cl.clFlush(queue);
 	cl.clSetUserEventStatus(gate, CL_COMPLETE);
 	pthread_mutex_lock(&lock);
 	while (!called)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
+	return later.kernel;
 }
 
 static void run(const char *name, int callback)
 {
 	int v[64] = {0};
 	cl_mem data = cl.clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(v), v, NULL);
-	cl_kernel kernel = make_kernel(name, data);
+	cl_program program = make_program();
+	cl_kernel kernel;
 
 	if (after_build == LEAVE && chdir("/"))
 		exit(1);
 	if (after_build == CHANGE)
 		write_header(8);
-	if (callback)
-		launch_in_callback(kernel);
-	else
+	if (callback) {
+		kernel = launch_in_callback(program, name, data);
+	} else {
+		kernel = make_kernel(program, name, data);
 		launch(kernel);
+	}
+	cl.clReleaseProgram(program);
 	cl.clEnqueueReadBuffer(queue, data, CL_TRUE, 0, sizeof(v), v, 0, NULL, NULL);
 	printf("%d\n", v[63]);
 	cl.clReleaseKernel(kernel);
