@@ -123,10 +123,14 @@ int on_host(void *ctx)
 	if (!value)
 		return 0;
 	last = __sync_fetch_and_add(&value->of_kernel, 1);
-	/* a key that comes, and the one before it goes */
+	/* a key that comes, and the one before it goes; one that comes late, when another thread has taken the next, goes at once */
 	index = 100 + last;
 	bpf_map_update_elem(&values, &index, &none, BPF_ANY);
 	bpf_map_update_elem(&cpu_keys, &index, &last, BPF_ANY);
+	if (*(volatile __u64 *)&value->of_kernel > last + 1) {
+		bpf_map_delete_elem(&values, &index);
+		bpf_map_delete_elem(&cpu_keys, &index);
+	}
 	index--;
 	bpf_map_delete_elem(&values, &index);
 	bpf_map_delete_elem(&cpu_keys, &index);
@@ -143,11 +147,10 @@ int on_entry(struct gpubpf_ctx *ctx)
 {
 	__u32 zero = 0;
 	__u64 given;
-	struct both *value = bpf_map_lookup_elem(&values, &zero);
+	struct both *value;
 
-	if (ctx->global_linear || !value)
+	if (ctx->global_linear)
 		return 0;
-	value->of_gpu = ctx->launch + 1;
 	given = ctx->launch;
 	bpf_map_push_elem(&to_kernel, &given, BPF_ANY);
 	given += 1000000;
@@ -155,6 +158,11 @@ int on_entry(struct gpubpf_ctx *ctx)
 	bpf_map_pop_elem(&both_take, &given);
 	if (!bpf_map_pop_elem(&to_gpu, &given))
 		check(0, given);
+	/* what the kernel's programs put in comes some milliseconds later: after the first launches, if those are quick */
+	value = bpf_map_lookup_elem(&values, &zero);
+	if (!value)
+		return 0;
+	value->of_gpu = ctx->launch + 1;
 	bpf_map_update_elem(&seen, &zero, &value->of_kernel, BPF_ANY);
 	return 0;
 }
