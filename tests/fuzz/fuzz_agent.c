@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/session_parse.c hooks/cache.c core/wire/kept.c hooks/environ.c hooks/opencl/binary.c hooks/opencl/image.c
-// SOURCES: core/wire/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c
+// SOURCES: core/wire/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c
 // LIBS: -lpthread
 /* Any bytes as what a tool says to the agent, as what the agent finds in its cache, and as a SPIR-V module whose
  * constants are set: taken or refused, and nothing worse. The first byte says which. */
@@ -9,6 +9,7 @@
 
 #include "core/wire/match.h"
 #include "hooks/opencl/opencl.h"
+#include "hooks/run_aside.h"
 #include "hooks/session_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,6 +24,16 @@ struct gpubpf_records ocl_programs;
 void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 {
 	return handle == &program ? &program : NULL;
+}
+
+void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+{
+	work(arg);
+}
+
+const char *ocl_binary_reason(void)
+{
+	return "";
 }
 
 static cl_int CL_API_CALL take_constant(cl_program handle, cl_uint id, size_t size, const void *value)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hooks/levelzero/levelzero.h"
+#include "hooks/run_aside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,6 +18,11 @@ struct gpubpf_records lz_modules;
 void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 {
 	return NULL;
+}
+
+void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+{
+	work(arg);
 }
 
 static unsigned touch(const void *at, size_t size)
