@@ -5,7 +5,7 @@
 // SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/islands.c backends/hip/amdgpu/linker.c backends/hip/amdgpu/listing.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c
 // SOURCES: backends/hip/amdgpu/moves.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/object.c backends/hip/amdgpu/operands.c
 // SOURCES: backends/hip/amdgpu/stub.c
-// SOURCES: core/diag.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: core/diag.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_listing_write
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h

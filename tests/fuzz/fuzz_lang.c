@@ -2,7 +2,7 @@
 // SOURCES: cli/lang/lang.c cli/lang/lex.c cli/lang/parse.c cli/lang/expr.c cli/lang/probe.c cli/lang/builtin.c cli/lang/check.c cli/lang/check_call.c
 // SOURCES: cli/lang/emit.c cli/lang/gen.c cli/lang/gen_action.c cli/lang/gen_expr.c cli/lang/gen_map.c cli/lang/gen_text.c cli/lang/gen_value.c
 // SOURCES: cli/lang/object.c cli/lang/types.c core/duration.c
-// SOURCES: core/load/*.c core/wire/match.c core/wire/name.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /* Any bytes as a one-liner: refused with a reason that points into it, or made into an object that loads, and whose
  * instructions the verifier takes or refuses for what the program does, never for how they are encoded. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/images.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
-// SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/placement.c
+// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/twin_aside.c hooks/images.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
+// SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
  * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for
@@ -32,6 +32,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #undef lock
 #undef poll
 
+#include "hooks/run_aside.h"
 #include "maps/layout.h"
 
 #define ARENA_SIZE (768u << 10) /* two tables of allocations fit, and that of pieces */
@@ -327,6 +328,17 @@ static char *kernels(void *program)
 
 static void image_put(struct gpubpf_hook_image *image)
 {
+}
+
+/* All work runs in place, so that an input always takes the same path. */
+void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+{
+	work(arg);
+}
+
+int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
+{
+	return -EAGAIN;
 }
 
 static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpubpf_image_kind kind,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/load/*.c core/wire/match.c core/wire/name.c core/insn.c core/diag.c core/duration.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/duration.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /* Any bytes as an object: loading takes them or refuses them with a diagnostic, and does nothing worse; so
  * does the verifier with the programs. */

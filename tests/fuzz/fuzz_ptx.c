@@ -3,7 +3,7 @@
 // SOURCES: backends/cuda/ptx/closure.c backends/cuda/ptx/edit.c backends/cuda/ptx/header.c backends/cuda/ptx/result.c
 // SOURCES: backends/cuda/ptx/access.c backends/cuda/ptx/give_control.c backends/cuda/ptx/give_memory.c backends/cuda/ptx/give_named.c backends/cuda/ptx/control.c backends/cuda/ptx/late.c backends/cuda/ptx/leave.c backends/cuda/ptx/sums.c backends/cuda/ptx/around.c backends/cuda/ptx/came.c backends/cuda/ptx/register.c core/lower/ctx.c
 // SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
-// SOURCES: backends/cuda/ptx/params.c backends/cuda/ptx/part.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/diag.c
+// SOURCES: backends/cuda/ptx/params.c backends/cuda/ptx/part.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/diag.c
 /*
  * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
  * twin, or a reason why not, and so has what that one needs by itself.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/sass/access.c backends/cuda/sass/around.c backends/cuda/sass/body.c backends/cuda/sass/given.c backends/cuda/sass/constant.c backends/cuda/sass/check_constant.c backends/cuda/sass/operands.c
-// SOURCES: backends/cuda/sass/places.c backends/cuda/sass/check_around.c backends/cuda/sass/check_said.c backends/cuda/sass/check_count.c backends/cuda/sass/count.c core/places.c core/nearest.c core/wire/match.c
-// SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
+// SOURCES: backends/cuda/sass/places.c backends/cuda/sass/check_around.c backends/cuda/sass/check_said.c backends/cuda/sass/check_count.c backends/cuda/sass/count.c core/places.c core/nearest.c core/wire/match.c core/wire/glob.c
+// SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/check_flight.c backends/cuda/sass/flight.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_asked.c backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c backends/cuda/sass/straight.c backends/cuda/sass/check_kept.c backends/cuda/sass/check_pending.c backends/cuda/sass/compact.c
