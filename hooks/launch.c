@@ -485,10 +485,10 @@ static enum gpubpf_miss miss_of(const char *kernel)
 	return gpubpf_plan_wants(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
 }
 
-/* Its twin was made, when the program made the kernel, and never launched. */
-static bool never_ran(const struct gpubpf_kernel_row *k)
+/* The agent examined the kernel or built its twin when the program created it, and no launch has run that twin. */
+static bool is_unlaunched(const struct gpubpf_kernel_row *k)
 {
-	return k->state == GPUBPF_KERNEL_PROBED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
+	return k->state != GPUBPF_KERNEL_REFUSED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
 }
 
 /* state and reason describe a kernel whose row has none yet. */
@@ -501,7 +501,7 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 	count_missed(k, miss);
 	note_shape(k, l);
 	if (miss == GPUBPF_MISS_UNSUPPORTED && !k->reason[0])
-		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN || never_ran(k) ? state : k->state, reason);
+		gpubpf_kernel_table_state(entry, is_unlaunched(k) ? state : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)

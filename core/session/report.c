@@ -112,19 +112,14 @@ static const char *reason_to_wait(const struct gpubpf_session *s, const struct g
 		"its twin was still being made when the session ended; let the program run longer, or raise --wait";
 }
 
-/* Its twin came too late for its launches. Another call could launch it with a probe. */
-static bool is_only_late(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
-{
-	return stats->outcome == GPUBPF_OUTCOME_WAITING && !s->missed[stats - s->stats].by[GPUBPF_MISS_UNSUPPORTED];
-}
-
 const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, stats->name);
 
 	if (s->opts.inspect && verdict && verdict->reason[0])
 		return verdict->reason;
-	if (s->opts.inspect && stats->reason[0] && !(verdict && is_only_late(s, stats)))
+	/* a kernel that could be probed has no reason if only its twin was late */
+	if (s->opts.inspect && stats->reason[0] && !(verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
 		return stats->reason;
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";

@@ -8,7 +8,9 @@ kernel void threes(global float *out, global const float *in)
 {
 	size_t i = get_global_id(0);
 
-	vstore3(vload3(i, in) + 1.0f, i, out);
+	float3 v = vload3(i, in) + 1.0f;
+
+	vstore3(v, i, out);
 }
 
 //@ run: chars 64 16 buf:256 buf:256 buf:256
@@ -17,7 +19,9 @@ kernel void chars(global char *out, global const char *a, global const char *b)
 {
 	size_t i = get_global_id(0);
 
-	vstore4(max(vload4(i, a), vload4(i, b)), i, out);
+	char4 v = max(vload4(i, a), vload4(i, b));
+
+	vstore4(v, i, out);
 }
 
 //@ run: either 64 16 buf:1024 buf:1024
