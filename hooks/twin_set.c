@@ -644,13 +644,20 @@ static bool has_twin(const struct gpubpf_hook_choice *choice)
 	return b && b->twin;
 }
 
+/* A call that never gets a twin launched the kernel, and no twin has run: the row says so until one does. */
+static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
+{
+	return __atomic_load_n(&k->state, __ATOMIC_RELAXED) == GPUBPF_KERNEL_REFUSED &&
+	       __atomic_load_n(&k->missed[GPUBPF_MISS_UNSUPPORTED], __ATOMIC_RELAXED);
+}
+
 /* By the program's lock. */
 static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	const char *kernel = choice->kernel->whole;
 
 	gpubpf_assert_held(&set->program->lock);
-	if (set->state < SET_LOADED && !has_twin(choice))
+	if (set->state < SET_LOADED && !has_twin(choice) && !is_refused_by_call(choice->entry->shared))
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
 		advance(set, SET_ASKED, kernel);
