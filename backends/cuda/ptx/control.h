@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers and branches among instructions, by control.def. */
+/* Classifies instructions as barriers or branches, by control.def. */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_CONTROL_H
 #define GPUBPF_BACKENDS_CUDA_PTX_CONTROL_H
 
@@ -7,24 +7,24 @@
 #include "ptx.h"
 
 enum ptx_control_kind {
-	PTX_GOES_ON,               /* neither */
+	PTX_GOES_ON,               /* neither waits nor branches */
 	PTX_WAITS,
-	PTX_BRANCHES,              /* lanes whose predicate says so leave the others */
+	PTX_BRANCHES,              /* a predicate decides which lanes branch */
 	PTX_JUMPS,                 /* by a table */
-	PTX_NOT_KNOWN,             /* it may be any of these */
+	PTX_NOT_KNOWN,             /* unknown: it may be any of these */
 };
 
 struct ptx_control {
 	enum ptx_control_kind kind;
 	enum gpubpf_barrier_kind barrier; /* WAITS */
-	uint32_t operand;          /* token: WAITS, its id; JUMPS, the index; PTX_NONE: there is none */
+	uint32_t operand;          /* token: the barrier's id (WAITS) or the table index (JUMPS); PTX_NONE: none */
 };
 
 struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node);
-/* Is that one of the places of this kind, which is none of accesses? */
+/* Returns true if the instruction is a place of this kind. The kind must not be one of memory accesses. */
 bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind);
-/* The node before which code for a place before that one may stand: no branch may between the instructions that store a
- * call's arguments, the call, and those that load what it returns (PTX ISA 7.1.1). */
+/* Returns the node before which a probe for the place at `node` must be inserted. No branch may come between the stores
+ * of a call's arguments, the call, and the loads of its results (PTX ISA 7.1.1). */
 uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node);
 
 #endif

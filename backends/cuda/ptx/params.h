@@ -5,9 +5,9 @@
 #include "core/lower/lower.h"
 #include "ptx.h"
 
-/* The node of parameter i, results not counted; PTX_NONE past the end. */
+/* Returns the node of parameter i, results not counted, or PTX_NONE past the end. */
 uint32_t cuda_param_node(const struct ptx_module *m, uint32_t function, uint32_t i);
-/* The parameters of a function, in order; *params is malloc'd. 0 or -ENOMEM. */
+/* Lists the parameters of a function in order. *params is malloc'd. Returns 0 or -ENOMEM. */
 int cuda_params(const struct ptx_module *m, uint32_t function, struct gpubpf_param **params, uint32_t *nparams);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PTX tokens to a tree (PTX ISA chapters 4, 5, 7, 10 and 11). */
+/* Does: builds a tree from PTX tokens (PTX ISA chapters 4, 5, 7, 10 and 11). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 struct parser {
 	struct ptx_module *m;
 	struct gpubpf_diag *diag;
-	uint32_t at;         /* token */
-	uint32_t room;       /* of nodes */
-	uint32_t *last;      /* [node]: last child, so that appending is cheap */
+	uint32_t at;         /* the current token */
+	uint32_t room;       /* allocated nodes */
+	uint32_t *last;      /* [node]: its last child, so that appending takes constant time */
 	int err;
 };
 
@@ -52,7 +52,7 @@ static bool punct(const struct parser *p, char c)
 	return t->kind == PTX_PUNCT && p->m->text[t->off] == c;
 }
 
-/* The first error counts; the parser then stands at the end of the text, where every loop stops. */
+/* Reports the first error only. It then moves the parser to the end of the text, where every loop stops. */
 static void fail(struct parser *p, const char *what)
 {
 	const struct ptx_token *t = &p->m->tokens[p->at];
@@ -63,7 +63,7 @@ static void fail(struct parser *p, const char *what)
 	p->at = p->m->ntokens - 1;
 }
 
-/* Every loop below ends when this says so: at an error, or at the end of the text. */
+/* Every loop below ends once this returns true: after an error, or at the end of the text. */
 static bool stopped(const struct parser *p)
 {
 	return p->err || kind(p) == PTX_END;
@@ -133,7 +133,7 @@ static void close_node(struct parser *p, uint32_t node)
 		p->m->nodes[node].end = p->at;
 }
 
-/* Everything up to and with the next ';' outside of brackets. */
+/* Skips everything up to and including the next ';' outside of brackets. */
 static void skip_statement(struct parser *p)
 {
 	int depth = 0;
@@ -187,7 +187,7 @@ static bool is_linkage(const struct parser *p)
 	return is(p, ".extern") || is(p, ".visible") || is(p, ".weak") || is(p, ".common") || is(p, ".internal");
 }
 
-/* Modifiers of a declaration, up to the name: .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32 */
+/* Skips the modifiers of a declaration up to the name: .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32 */
 static void skip_declarator(struct parser *p)
 {
 	while (!stopped(p) && (kind(p) == PTX_DOT || kind(p) == PTX_NUMBER || punct(p, '('))) {
@@ -224,7 +224,7 @@ static void skip_loc(struct parser *p)
 		if (kind(p) != PTX_WORD)
 			fail(p, "function_name or inlined_at is expected");
 		while (!stopped(p) && (kind(p) == PTX_WORD || kind(p) == PTX_NUMBER || punct(p, '+'))) {
-			/* the next statement may begin with a word too: an attribute is at most a line */
+			/* an attribute ends with its line, since the next statement may begin with a word too */
 			if (p->m->tokens[p->at].line != p->m->tokens[p->at - 1].line)
 				return;
 			advance(p);
@@ -263,7 +263,7 @@ static void parse_directive(struct parser *p, uint32_t parent)
 	close_node(p, node);
 }
 
-/* .section name { data } (11.5.4): raw data directives, kept as they are */
+/* .section name { data } (11.5.4): raw data directives, which the parser does not read */
 static void parse_section(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_SECTION);
@@ -299,7 +299,8 @@ static void parse_params(struct parser *p, uint32_t function, bool result)
 	expect(p, ')');
 }
 
-/* A mark: what is moved to a register of its name, which nobody reads. */
+/* Turns a mov into a mark if its destination is a register named PTX_MARK_PREFIX NAME. No instruction reads such a
+ * register. */
 static void find_mark(struct parser *p, uint32_t node)
 {
 	struct ptx_node *n = &p->m->nodes[node];
@@ -314,7 +315,7 @@ static void find_mark(struct parser *p, uint32_t node)
 	n->operands = name + 2;
 }
 
-/* instructions, 8.1 to 8.4: opcode and modifiers touch each other, then operands */
+/* Parses an instruction (8.1 to 8.4): the opcode with its modifiers, then the operands. */
 static void parse_insn(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_INSN), guard = PTX_NONE;
@@ -360,7 +361,7 @@ static bool at_label(const struct parser *p)
 	return kind(p) == PTX_WORD && next->kind == PTX_PUNCT && p->m->text[next->off] == ':';
 }
 
-/* A block and the blocks within; iterative, since nesting is the input's to choose. */
+/* Parses a block and the blocks in it. It is iterative because the input decides how deep blocks are nested. */
 static void parse_block(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_BLOCK), depth = 1;
@@ -391,7 +392,7 @@ static void parse_block(struct parser *p, uint32_t parent)
 		fail(p, "'}' is expected");
 }
 
-/* 5.1 linkage, 7.1 .func, 11.1 .entry, 11.4 performance directives between header and body */
+/* Parses linkage (5.1), .func (7.1), .entry (11.1), and performance directives between header and body (11.4). */
 static void parse_function(struct parser *p, uint32_t parent, uint32_t first)
 {
 	uint32_t node = open_node(p, parent, PTX_FUNCTION);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree back to text. A leaf prints its tokens, each with what stands before it; a node with children
- * prints them and the tokens between. So the walk, not the buffer, decides what comes out: a statement
- * that the parser lost would be missing, and the tests would see it.
+ * Does: prints the tree as text, with edits applied.
+ * A leaf prints its tokens, each with the blanks before it. A node with children prints them and the tokens between.
+ * The walk decides which text is printed, so the tests notice a statement that the parser lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 struct printer {
 	const struct ptx_module *m;
-	const struct ptx_edit **edits; /* sorted by place */
+	const struct ptx_edit **edits; /* sorted by token */
 	size_t nedits, edit;
 	char *out;
 	size_t size, room;
-	uint32_t skip;                 /* tokens below are replaced already */
+	uint32_t skip;                 /* a replacement already covers the tokens before this one */
 	int err;
 };
 
@@ -57,7 +57,7 @@ static void emit_token(struct printer *p, uint32_t t)
 		emit(p, p->m->text + blank, token->off + token->len - blank);
 }
 
-/* Pre-order over the tree without recursion: nesting is the input's to choose. */
+/* Walks the tree in pre-order. It is iterative because the input decides how deep blocks are nested. */
 static void print_tree(struct printer *p)
 {
 	const struct ptx_node *nodes = p->m->nodes;
@@ -83,7 +83,7 @@ static void print_tree(struct printer *p)
 		while (at < nodes[node].first)
 			emit_token(p, at++);
 	}
-	emit_token(p, p->m->ntokens - 1); /* the blank behind the last token */
+	emit_token(p, p->m->ntokens - 1); /* prints the blanks after the last token */
 }
 
 static int by_place(const void *a, const void *b)

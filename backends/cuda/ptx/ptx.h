@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader of PTX, lossless: the tree refers to tokens, the tokens to the text, and printing the tree
- * gives the text back byte for byte. Covers the PTX ISA 9.0 as nvcc, NVRTC, Triton and hand-written
- * programs use it (statement grammar, PTX ISA chapters 4, 5, 7, 10, 11); instruction operands are kept
- * as tokens. Input is not trusted: every error has a line, nothing is read past the text.
+ * Does: parses PTX without loss. Nodes refer to tokens, tokens refer to the text, and printing the tree returns the
+ * text byte for byte.
+ * Covers the PTX ISA 9.0 as nvcc, NVRTC, Triton and hand-written programs use it (statement grammar, PTX ISA chapters
+ * 4, 5, 7, 10, 11). Instruction operands stay tokens.
+ * Input is not trusted: every error names a line, and the parser reads nothing past the text.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_PTX_H
 #define GPUBPF_BACKENDS_CUDA_PTX_PTX_H
@@ -24,7 +25,7 @@ enum ptx_token_kind {
 };
 
 struct ptx_token {
-	uint32_t off, len;   /* in the text; what lies between tokens is blank or comment */
+	uint32_t off, len;   /* in the text; only blanks and comments lie between tokens */
 	uint32_t line;       /* from 1 */
 	uint8_t kind;        /* enum ptx_token_kind */
 };
@@ -53,29 +54,30 @@ struct ptx_node {
 	uint32_t name;       /* token: label, function, (first) variable, parameter, opcode; PTX_NONE */
 	uint32_t guard;      /* INSN: token of the predicate's name, PTX_NONE if unguarded */
 	uint32_t operands;   /* INSN: first token after opcode and modifiers; MARK: of its value */
-	uint32_t parent, child, next; /* nodes, PTX_NONE: none */
-	uint32_t in_slot;    /* LABEL: the next node in its slot of the module's labels, likewise */
+	uint32_t parent, child, next; /* nodes, or PTX_NONE */
+	uint32_t in_slot;    /* LABEL: the next node in the same slot of the module's labels, or PTX_NONE */
 };
 
 struct ptx_module {
-	const char *text;    /* the caller's, not necessarily NUL-terminated */
+	const char *text;    /* owned by the caller, not necessarily NUL-terminated */
 	size_t size;
 	struct ptx_token *tokens; /* the last one is PTX_END */
 	uint32_t ntokens;
 	struct ptx_node *nodes;   /* [0] is the module */
 	uint32_t nnodes;
-	uint32_t *labels;         /* slots, a power of two, by the hash of a name: the first node of it (scope.h) */
-	uint32_t nslots;          /* 0: there are no labels */
+	uint32_t *labels;         /* hash slots, a power of two; each holds the first label node whose name hashes to it
+				   * (scope.h) */
+	uint32_t nslots;          /* 0: the module has no labels */
 };
 
-/* Parse; -EINVAL with the line in diag, -ENOMEM. The text must outlive the module. */
+/* Parses a module. Returns 0, -EINVAL with the line in diag, or -ENOMEM. The text must outlive the module. */
 int ptx_parse(const char *text, size_t size, struct ptx_module *module, struct gpubpf_diag *diag);
 void ptx_finish(struct ptx_module *module);
 
-/* Print the tree as text, malloc'd, not terminated: what was parsed, with the edits applied. */
+/* An edit that ptx_print() applies while it prints the tree. The printed text is malloc'd and not NUL-terminated. */
 enum ptx_edit_kind {
-	PTX_INSERT,          /* text before token `first` (and before what precedes it on its line) */
-	PTX_REPLACE,         /* tokens [first, end) by text */
+	PTX_INSERT,          /* insert text before token `first` and before the blanks that precede it */
+	PTX_REPLACE,         /* replace tokens [first, end) by text */
 };
 struct ptx_edit {
 	uint8_t kind;        /* enum ptx_edit_kind */
@@ -83,21 +85,21 @@ struct ptx_edit {
 	const char *text;
 	size_t size;
 };
-/* Edits must not overlap; at one place they apply in the order given. */
+/* Edits must not overlap. Edits at one token apply in array order. */
 int ptx_print(const struct ptx_module *module, const struct ptx_edit *edits, size_t nedits, char **text,
 	      size_t *size);
 
-/* Text of a token as a slice, and comparison with a C string. */
+/* Returns where a token's text begins; it is not NUL-terminated. */
 static inline const char *ptx_token_text(const struct ptx_module *m, uint32_t token)
 {
 	return m->text + m->tokens[token].off;
 }
 bool ptx_token_is(const struct ptx_module *m, uint32_t token, const char *text);
-/* Is that its short name (core/wire/name.h)? */
+/* Returns true if `name` is the token's short name (core/wire/name.h). */
 bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *name);
-/* The first function of that short name (a definition before a declaration), PTX_NONE if there is none. */
+/* Returns the first function with that short name; a definition wins over a declaration. PTX_NONE: there is none. */
 uint32_t ptx_find_function(const struct ptx_module *m, const char *name);
-/* The i-th child of that kind, PTX_NONE past the end. */
+/* Returns the i-th child of that kind, or PTX_NONE past the end. */
 uint32_t ptx_child(const struct ptx_module *m, uint32_t node, enum ptx_node_kind kind, uint32_t i);
 
 #endif

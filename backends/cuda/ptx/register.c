@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of a declaration's type (PTX ISA 5.2): the bits are its digits, but for packed ones. */
+/* Returns the bits of a declaration's type (PTX ISA 5.2): its digits, except for packed types. */
 static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
 {
 	static const struct {
@@ -22,7 +22,8 @@ static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
 	return 0;
 }
 
-/* ".reg .v4 .f32 v;" is four of them, each named with what of it is meant. */
+/* ".reg .v4 .f32 v;" declares four registers. An operand names one of them with a suffix, so a vector's own name has
+ * width 0. */
 uint32_t ptx_register_bits(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
 	uint32_t declared = m->tokens[token].kind == PTX_WORD ? ptx_declaration(m, node, token) : PTX_NONE, bits = 0;
@@ -52,7 +53,7 @@ int ptx_put_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t node
 	return 0;
 }
 
-/* Integers of any base, and floating point as the instruction's type has it (PTX ISA 4.5). */
+/* Emits an immediate: an integer of any base, or floating point of the instruction's type (PTX ISA 4.5). */
 static void put_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
 			  const char *to)
 {

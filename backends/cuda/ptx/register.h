@@ -7,12 +7,14 @@
 
 #define PTX_PREDICATE 1
 
-/* Bits of the register that a token at that node names, PTX_PREDICATE of a predicate; 0: it names none. */
+/* Returns the width in bits of the register that a token at that node names, or PTX_PREDICATE. 0: it names no
+ * register. */
 uint32_t ptx_register_bits(const struct ptx_module *m, uint32_t node, uint32_t token);
-/* Into the .b64 register `to` the address, in its space, of the variable that a token names. 0; -EINVAL: it names none. */
+/* Emits code that puts the address of the variable named by a token, in its state space, into the .b64 register `to`.
+ * Returns 0, or -EINVAL if the token names no variable. */
 int ptx_put_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, const char *to);
-/* The low `bytes`, 1 to 8, of an operand that begins at a token: a register, a number, a variable's address. 0; -EINVAL:
- * it is none of these. */
+/* Emits code that puts the low `bytes` (1 to 8) of the operand at a token into `to`. The operand is a register, a
+ * number, or a variable's address. Returns 0, or -EINVAL for any other operand. */
 int ptx_put_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
 		    const char *to);
 

@@ -23,7 +23,7 @@ uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token
 	return PTX_NONE;
 }
 
-/* A token's text as a number; 0 where it is none. */
+/* Returns a token's text as a number, or 0 if it is none. */
 static uint32_t number(const char *text, uint32_t len)
 {
 	char buf[12] = "";
@@ -72,7 +72,7 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 	return PTX_NONE;
 }
 
-/* FNV-1a; of a module with labels */
+/* Returns the slot of a name by its FNV-1a hash. The module must have labels. */
 static uint32_t *slot_of(const struct ptx_module *m, uint32_t token)
 {
 	const char *name = ptx_token_text(m, token);
@@ -97,7 +97,7 @@ int ptx_index_labels(struct ptx_module *m)
 	if (!m->labels)
 		return -ENOMEM;
 	memset(m->labels, 0xff, m->nslots * sizeof(*m->labels));
-	for (uint32_t i = m->nnodes; i-- > 0;) { /* so that a slot has them in order */
+	for (uint32_t i = m->nnodes; i-- > 0;) { /* backwards, so that each slot lists its labels in order */
 		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? slot_of(m, m->nodes[i].name) : NULL;
 
 		if (!slot)

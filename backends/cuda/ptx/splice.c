@@ -10,8 +10,8 @@
 #include "around.h"
 #include "params.h"
 
-#define HERE "%%gpubpf_here"     /* the lanes that come to the probe together */
-#define NOBODY "%%gpubpf_nobody" /* of no lane, and that each says so ptxas does not know */
+#define HERE "%%gpubpf_here"     /* mask of the lanes that are active at the probe */
+#define NOBODY "%%gpubpf_nobody" /* false for every lane, which ptxas cannot prove */
 
 static void declare_nobody(struct ptx_splice *in, struct ptx_text *text)
 {
@@ -25,7 +25,7 @@ static bool meets(const struct cuda_probe *probe)
 	return probe->parts_lanes && !probe->ends_thread;
 }
 
-/* What probes at instructions ask for each time. */
+/* Reads special registers once at function entry; instruction probes use the copies. */
 static void read_once(struct ptx_splice *in, struct ptx_text *text)
 {
 	if (in->reads_sm)
@@ -38,10 +38,10 @@ static void read_once(struct ptx_splice *in, struct ptx_text *text)
 		declare_nobody(in, text);
 }
 
-/* Lanes that wait behind a loop for others go on as soon as one of these yields, as ptxas has loops do that read what
- * other threads write (seen on an H200: BSYNC lets go at YIELD), and do apart what follows. So they wait for each other
- * once more. Nor does that take them together, but they are within a branch that ptxas knows nothing of, where nobody
- * yields any more: at its end they are one again. */
+/* Lanes that wait after a loop may resume before all have arrived: ptxas adds YIELD to loops that read memory written
+ * by other threads. BSYNC releases waiting lanes at YIELD (seen on an H200), and the code after it then runs diverged.
+ * The bar.warp.sync makes the lanes wait once more, but does not reconverge them. They reconverge at the end of the
+ * opaque branch over NOBODY, in which no lane yields any more. */
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_addf(text, &in->err, "{\n");
@@ -67,7 +67,7 @@ void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cu
 	ptx_add(text, &in->err, "\n}\n", 3);
 }
 
-/* Where the lanes have more to do. */
+/* Adds a probe after which the lanes continue in the function. */
 static void add_between(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t meeting = ptx_begin_meeting(in, text, probe);
@@ -89,7 +89,8 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
-/* How a probe stands at the top of a body, or where it is left; at single instructions it is put by around.c. */
+/* How the probe of each site kind is added, at the top of a body or at its exits. around.c adds probes at single
+ * instructions. */
 static const struct way {
 	bool top, left;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
@@ -102,7 +103,7 @@ static const struct way {
 	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_add_last },
 };
 
-/* Where the kernel is left, the exit's own probe, and that of the block's last lane. */
+/* Adds a probe where the kernel or function is left: the exit's own probe, or the probe of the block's last lane. */
 static void add_left(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
@@ -121,7 +122,7 @@ static bool has_probe(const struct ptx_placed *at, uint32_t n)
 	return n;
 }
 
-/* Probe code and then the exit itself; a predicated one is jumped around. */
+/* Replaces an exit by the probe code followed by the exit. The code for a predicated exit is skipped by a branch. */
 static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, uint32_t n)
 {
 	const struct ptx_module *m = in->m;
@@ -152,12 +153,12 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 	ptx_edit(in, PTX_REPLACE, insn->first, insn->end, text);
 }
 
-/* A reference to an application's variable becomes the register that holds its address. */
+/* Replaces a reference to an application's variable by the register that holds its address. */
 static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, uint32_t t, uint32_t binding)
 {
 	struct ptx_text text = { 0 };
 
-	/* mov takes a variable plus a constant, but no register plus a constant (9.7.9.6) */
+	/* mov accepts a variable plus a constant, but no register plus a constant (9.7.9.6) */
 	if (ptx_word_is(in, insn->name, "mov") && ptx_word_is(in, t + 1, "+")) {
 		ptx_addf(&text, &in->err, "add.s64");
 		ptx_edit(in, PTX_REPLACE, insn->name, insn->operands, text);
@@ -170,7 +171,7 @@ static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, ui
 	ptx_edit(in, PTX_REPLACE, t, t + 1, text);
 }
 
-/* A constant of the application lies in global memory for the twin. */
+/* Redirects an access from .const to .global: for the twin, the application's constants lie in global memory. */
 static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 {
 	struct ptx_text text = { 0 };
@@ -232,7 +233,7 @@ static void note_needs(struct ptx_splice *in, const struct cuda_probe *probe)
 	in->meets_often |= probe->at_insns && meets(probe);
 }
 
-/* The places of a function and what stands there. */
+/* Finds the places of a function and the probes that run there. */
 static void find_probes(struct ptx_splice *in, uint32_t function)
 {
 	const struct ptx_token *name = &in->m->tokens[in->m->nodes[function].name];
@@ -255,7 +256,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
 		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ALONE, places[i].node };
-		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
+		if (in->meets && ptx_jumps(&places[i])) /* the probe runs at the branch's target, after the barrier */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			note_needs(in, in->placed[i].probe);
@@ -266,7 +267,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	ptx_note_sums(in, function);
 }
 
-/* At the top of a body: addresses of the variables that it uses, then the probe. */
+/* Edits the top of a body: loads the addresses of the variables that it uses, then adds the probes. */
 static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
@@ -312,7 +313,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
 
-/* The places, if there are more, where the function runs off its end. */
+/* Adds the remaining probes where the function runs off its end. */
 static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_placed *at = &in->placed[in->next];
@@ -338,8 +339,8 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
 
-/* A function of another module that is linked with this one is one of its own in the twin; so is a strong one that
- * counts instead of this module's weak one. */
+/* Edits a declaration. A function defined in another linked module becomes a function of the twin. A strong definition
+ * replaces this module's weak one. */
 static void edit_declaration(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
@@ -374,7 +375,8 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 	if (function == in->kernel_node && in->at.job->registers) {
 		struct ptx_text most = { 0 };
 
-		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last counts, if it has others */
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last .maxnreg counts, if the
+										    * kernel has others */
 		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
 	}
 	find_probes(in, function);
@@ -393,8 +395,9 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 	edit_bottom(in, function, body);
 }
 
-/* Does the twin have this node for that symbol: its definition, or a declaration of what is defined nowhere or further down, also
- * where another's definition stood? Behind the definition assemblers take a declaration for a second one. */
+/* Returns true if the twin keeps this node of a symbol. It keeps the definition, and declarations before it or without
+ * one. A weak definition before the strong one is kept too, edited to a declaration. Assemblers reject a declaration
+ * after the definition as a second one. */
 static bool keeps(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
 {
 	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
@@ -404,7 +407,7 @@ static bool keeps(const struct ptx_splice *in, const struct ptx_symbol *symbol, 
 	return node <= symbol->node || !symbol->defined;
 }
 
-/* Top-level nodes that the twin does not have become nothing. */
+/* Deletes the top-level nodes that the twin does not have, and edits the others. */
 static void drop_rest(struct ptx_splice *in)
 {
 	const struct ptx_module *m = in->m;
@@ -427,7 +430,7 @@ static void drop_rest(struct ptx_splice *in)
 	}
 }
 
-/* The constants that hold the addresses, and the probes' own top level, behind the module's header. */
+/* Adds the constants that hold the addresses and the probes' own top level, after the module's header. */
 static void add_prelude(struct ptx_splice *in, const char *prelude, size_t size)
 {
 	const struct ptx_module *m = in->m;
@@ -472,7 +475,7 @@ static void list_bindings(struct ptx_splice *in, struct cuda_twin *twin)
 	}
 }
 
-/* All lanes of a block must pass where they are counted. */
+/* Refuses probes that end threads if block ends are counted, since all lanes of a block must pass the counter. */
 static void check_leaving(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->counts_lanes && i < in->at.job->nsites; i++)
@@ -488,7 +491,7 @@ static void check_shared(struct ptx_splice *in)
 			   in->m->tokens[in->asks_shared].line);
 }
 
-#define SHORT 256 /* instructions: of a kernel that does little, what looking once more takes is much */
+#define SHORT 256 /* instructions; in a kernel this short, reading a special register once more costs much */
 
 bool ptx_is_short(const struct ptx_splice *in)
 {
@@ -499,7 +502,7 @@ bool ptx_is_short(const struct ptx_splice *in)
 	return n <= SHORT;
 }
 
-/* The module's text with the edits, which are gone then, behind what is there. */
+/* Appends the module's text with the edits applied to `out`, then frees the edits. */
 static void print_edits(struct ptx_splice *in, struct ptx_text *out)
 {
 	char *text = NULL;
@@ -516,8 +519,9 @@ static void print_edits(struct ptx_splice *in, struct ptx_text *out)
 	in->nedits = 0;
 }
 
-/* Launches are told sizes, but what a kernel states holds: a block's, which a launch may leave out, and that what it is told
- * are clusters. */
+/* Returns true if the kernel can have a form for one-dimensional launches. A launch may omit the block size that
+ * .reqntid requires, so the kernel's y and z sizes must be 1. With .blocksareclusters the launch's grid counts
+ * clusters. */
 static bool may_be_flat(const struct ptx_splice *in)
 {
 	const struct ptx_node *kernel = &in->m->nodes[in->kernel_node];
@@ -535,7 +539,7 @@ static bool may_be_flat(const struct ptx_splice *in)
 	return true;
 }
 
-/* The kernel once more, behind the twin, for launches of one dimension. */
+/* Appends the second form of the kernel, for one-dimensional launches. */
 static void add_flat(struct ptx_splice *in, const struct cuda_probe *probes, struct ptx_text *out)
 {
 	in->flat = true;

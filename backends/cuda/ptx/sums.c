@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that a function's probes keep in registers (core/lower/llvm_sums.c): 0 at its top, and added wherever it is left.
- * What lanes had kept that never leave, for a fault or a trap ended the kernel, is lost. So is what places in loops keep, each for
- * the last value to which its probe added.
+ * Does: allocates the accumulators of a function's probes in registers (core/lower/llvm_sums.c).
+ * Before: probes refer to %gpubpf_sum, %gpubpf_key, %gpubpf_kept and %gpubpf_keeper registers that nothing declares.
+ * After: the function zeroes them at its top and adds them to the maps at every exit.
+ * Requires: the places of the function with their probes (splice.c).
+ *
+ * Lanes that never leave the function lose their sums, because a fault or a trap ended the kernel. Each place in a loop
+ * accumulates only for the last value to which its probe added.
+ * CUDA_KEEPS is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
+ * each add goes to the map at once.
  */
 #include <assert.h>
 #include <errno.h>
@@ -25,11 +31,11 @@ static void note(struct ptx_splice *in, const struct cuda_sum *sum)
 		in->sums[in->nsums++] = *sum;
 }
 
-#define MOST_PLACES 8 /* that keep something, of a function */
+#define MOST_PLACES 8 /* places of a function with accumulators of their own */
 #define WARP 32
 
 struct parts {
-	unsigned bytes, map, off; /* off 0: of a key */
+	unsigned bytes, map, off; /* off is 0 for a key */
 };
 
 static struct parts parts_of(const struct cuda_sum *sum)
@@ -51,7 +57,8 @@ static void note_map(struct ptx_splice *in, uint32_t map)
 		in->maps[in->nmaps++] = map;
 }
 
-/* Of each node, less the first's number: in how many loops it is, more or less: what a branch back spans. NULL: there is no memory. */
+/* Returns for each node, numbered from the function's, in how many loops it is. A loop is approximated as the text that
+ * a backward branch spans. NULL: out of memory. */
 static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
@@ -79,7 +86,7 @@ static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
 	return loops;
 }
 
-/* The first places where lanes may come by again keep what their probes add to one of many values. */
+/* Assigns accumulators to the first places in loops whose probes add to one of many values. */
 static void note_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MOST_PLACES; i++) {
@@ -105,7 +112,8 @@ static void note_held(struct ptx_splice *in, const struct cuda_sum *key)
 	note_map(in, parts_of(key).map);
 }
 
-/* Of the others the first, if there are several, each have lanes that keep it for their warps. */
+/* Assigns lanes to the places outside of loops, if there are several: each lane accumulates one add of one probe for
+ * its warp. */
 static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	struct ptx_placed *first = NULL;
@@ -127,7 +135,7 @@ static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_
 			note_held(in, &in->placed[i].probe->keys[k]);
 }
 
-/* May lanes go where no label is named? */
+/* Returns true if a branch in the function has no label as its target. */
 static bool goes_anywhere(const struct ptx_splice *in, uint32_t function)
 {
 	PTX_FOR_EACH_NODE(in->m, function, node)
@@ -170,8 +178,9 @@ bool ptx_keeps(const struct ptx_splice *in)
 	return in->nsums || in->nkeeps || in->nheld;
 }
 
-/* Where the multiprocessor's values of the map begin: gpubpf_array_address() (maps/array.h). It is known long before the
- * function is left; a lane that goes on at another multiprocessor adds to this one's, which is as good. */
+/* Computes the address of the map's first value for this multiprocessor, as gpubpf_array_address() (maps/array.h) does.
+ * It is computed once, at the function's top. A lane that migrates to another multiprocessor still adds to this copy,
+ * which is equally valid. */
 static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map)
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
@@ -185,7 +194,8 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %" PRIu64 ";\n}", map, map, l->data);
 }
 
-/* In order, all that places keep: the next one behind `at`, and which of its probe's keys. */
+/* Iterates in order over the keys of all places that have accumulators. Returns the place after `at` and sets the index
+ * of the key. */
 static const struct ptx_placed *next_key(const struct ptx_splice *in, const struct ptx_placed *at, uint32_t *key)
 {
 	const struct ptx_placed *end = in->placed + in->nplaced;
@@ -198,7 +208,7 @@ static const struct ptx_placed *next_key(const struct ptx_splice *in, const stru
 	return at < end ? at : NULL;
 }
 
-#define HELD "held" /* in place of a place's number */
+#define HELD "held" /* suffix in place of a place's number */
 
 static void begin_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
@@ -227,7 +237,7 @@ void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 		begin_pair(in, text, in->held[i].name, HELD);
 }
 
-/* Behind the names of the registers that the place has of its function; "": it has none. */
+/* Returns the suffix of the place's registers in its function; "" if it has no registers. */
 static const char *number_of(const struct ptx_placed *at, char number[16])
 {
 	if (at->keeps == PTX_NONE)
@@ -236,7 +246,7 @@ static const char *number_of(const struct ptx_placed *at, char number[16])
 	return number;
 }
 
-/* The function's registers are the place's while its probe runs. */
+/* Copies the function's registers into the place's before its probe runs. */
 void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
 	const char *number = number_of(at, (char[16]){ "" });
@@ -271,7 +281,8 @@ void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx
 	}
 }
 
-/* Adds gpubpf_d to the multiprocessor's summand, gpubpf_k bytes behind the one at its offset. */
+/* Adds gpubpf_d to this multiprocessor's value. Its address is the map's first value plus the offset plus gpubpf_k
+ * bytes. */
 static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct parts p)
 {
 	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_FIRST "%u;\n", p.map);
@@ -281,7 +292,8 @@ static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct 
 	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");
 }
 
-/* Lanes that leave together with the same sum add it once. kept and key: its registers; key "": the value is the one at its offset. */
+/* Adds an accumulator to the map. Lanes that leave together with equal sums and keys add once, the sum times their
+ * number. kept and key are registers; key "" selects the value at the accumulator's offset. */
 static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts p, const char *kept, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
@@ -303,7 +315,8 @@ static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts 
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
-/* What lanes keep for all is of places that differ: each adds its own, all of a warp by one instruction. */
+/* Adds the accumulators that lanes hold for their warp. Each lane's is for another place, so every lane adds its own;
+ * one instruction does so for the warp. */
 static void add_held(struct ptx_splice *in, struct ptx_text *text, const char *name, struct parts p)
 {
 	uint32_t over = ++in->labels;

@@ -12,13 +12,14 @@ static int compare(const char *a, size_t na, const char *b, size_t nb)
 	return order ? order : (na > nb) - (na < nb);
 }
 
-/* A strong definition counts before weak ones, of these the first, and any before declarations (PTX ISA 11.6.2). */
+/* Ranks a symbol: strong definition, weak definition, declaration. Among weak definitions the first counts (PTX ISA
+ * 11.6.2). */
 static int strength(const struct ptx_symbol *symbol)
 {
 	return !symbol->defined ? 0 : symbol->weak ? 1 : 2;
 }
 
-/* by name, what counts first */
+/* sorts by name, then by descending rank */
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct ptx_symbol *x = a, *y = b;
@@ -49,7 +50,7 @@ static void classify(const struct ptx_module *m, struct ptx_symbol *symbol)
 	symbol->defined = symbol->function ? ptx_child(m, symbol->node, PTX_BLOCK, 0) != PTX_NONE : !external;
 }
 
-/* It stands behind the list of results, if there is one. */
+/* The callee follows the list of results, if there is one. */
 uint32_t ptx_callee(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	uint32_t t = insn->operands;
@@ -69,13 +70,14 @@ static bool is_symbol(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_FUNCTION || m->nodes[node].kind == PTX_VARIABLE;
 }
 
-/* Linked modules may both define a name where one is weak; what a module keeps for itself is not for the other. */
+/* Returns true if two definitions conflict. Linked modules may both define a name if one is weak, and private names do
+ * not conflict. */
 static bool clash(const struct ptx_symbol *first, const struct ptx_symbol *other)
 {
 	return other->defined && (!other->weak || !(first->weak || first->visible));
 }
 
-/* The first symbol that is not before a name. */
+/* Returns the index of the first symbol whose name does not sort before `name`. */
 static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, size_t size)
 {
 	const struct ptx_module *m = symbols->module;
@@ -92,7 +94,8 @@ static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, 
 	return low;
 }
 
-/* Those that a range of names means begin with its own, and stand one behind the other. */
+/* Marks the symbols that a range such as r<8> hides. Their names begin with the range's name, so they are adjacent in
+ * the table. */
 static void find_range_hiding(struct ptx_symbols *symbols, uint32_t declared)
 {
 	const struct ptx_module *m = symbols->module;
@@ -108,7 +111,7 @@ static void find_range_hiding(struct ptx_symbols *symbols, uint32_t declared)
 	}
 }
 
-/* Names that a declaration in a function has in common with the top level. */
+/* Marks symbols whose names a declaration in a function hides. */
 static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
 {
 	const struct ptx_module *m = symbols->module;
