@@ -18,7 +18,7 @@ struct row {
 	enum { ACCESS, UNSEEN, NO_ACCESS } what;
 	const char *why;           /* UNSEEN */
 	uint32_t spaces;           /* UNSEEN */
-	uint32_t value;            /* ACCESS, this and all below */
+	uint32_t value;            /* ACCESS: this member and all below */
 	enum gpubpf_mem_access access;
 	uint8_t address, space;
 	enum ptx_bytes how;
@@ -40,7 +40,7 @@ static const struct row rows[] = {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* ".shared" is ".shared::cta" too */
+/* ".shared" matches ".shared::cta" too */
 static bool is_word(const struct ptx_module *m, uint32_t token, const char *word, size_t n)
 {
 	const char *text = ptx_token_text(m, token);
@@ -69,7 +69,7 @@ bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifie
 	return true;
 }
 
-/* The first row that it meets; NROWS: none. */
+/* Returns the first row that matches, or NROWS. */
 static size_t row_of(const struct ptx_module *m, uint32_t node)
 {
 	const struct ptx_token *name = &m->tokens[m->nodes[node].name];
@@ -104,7 +104,7 @@ uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i)
 	return PTX_NONE;
 }
 
-/* The i-th modifier that names a space, and that space. */
+/* Returns the token of the i-th modifier that names a space, and sets that space. */
 static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *insn, uint32_t i, uint32_t *spaces)
 {
 	static const struct {
@@ -125,7 +125,7 @@ static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *i
 	return PTX_NONE;
 }
 
-/* All that its modifiers name; none: any. */
+/* Returns all spaces that the modifiers name, or any space if they name none. */
 static uint32_t named_spaces(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	uint32_t all = 0, spaces;

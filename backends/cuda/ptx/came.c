@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lanes that come to places. Those that execute one instruction execute the next one too, as long as none between branches,
- * calls, leaves or is branched to: of such a run the first place's lanes, asked for before it, are those of the others
- * (core/lower/llvm_here.c says what they are asked for). What has a guard, or a part of the lanes, asks by itself.
+ * Does: shares the active mask among the places of a straight-line run of instructions.
+ * Before: each probe that needs the active mask reads it at its place.
+ * After: the mask is read once, before the first place of a run; the others use the same register.
+ * Requires: no instruction of the run branches, calls, exits or is a branch target, and every lane runs the probe. A
+ * place with a guard, or whose probe only some lanes run, reads the mask itself. core/lower/llvm_here.c states what the
+ * mask is used for.
  */
 #include "around.h"
 #include "control.h"
 
-/* Instructions behind which a lane goes on with the next one, as all do. */
+/* Returns true if every lane that executes the instruction continues with the next one. */
 static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const memory[] = { "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu" };

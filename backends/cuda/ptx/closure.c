@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel needs of its module: the functions that it calls, and the variables that they all name. */
+/* Does: finds what a kernel needs of its module: the functions that it calls, and the variables that all of them
+ * name. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 	}
 }
 
-/* Memory of the module that a function declares for itself: the twin would have its own. */
+/* Refuses module-level memory that a function declares, because the twin would get a second copy. */
 static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable)
 {
 	for (uint32_t t = variable->first; t < variable->name; t++) {
@@ -77,7 +78,7 @@ static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable
 	}
 }
 
-/* The twin reads constants through global memory. */
+/* Refuses isspacep.global if the kernel has constants, because the twin reads these through global memory. */
 static void check_spaces(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->asks_global && i < in->symbols.n; i++)

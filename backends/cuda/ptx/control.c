@@ -10,7 +10,7 @@
 
 static const struct row {
 	const char *opcode, *modifiers;
-	struct ptx_control is;     /* operand: its number */
+	struct ptx_control is;     /* operand: index of the operand */
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
@@ -22,7 +22,8 @@ static const struct row {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* Branches without a predicate are all lanes' way; a jump with one goes two ways at once. */
+/* All lanes take a branch without a predicate. A table jump with a predicate has an edge that fall-through lanes take,
+ * so it is unknown. */
 static enum ptx_control_kind by_guard(enum ptx_control_kind kind, bool guarded)
 {
 	if (kind == PTX_BRANCHES)
@@ -43,7 +44,7 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 		c = rows[i].is;
 		c.kind = by_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
-		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler takes that */
+		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler accepts it */
 			c.kind = PTX_NOT_KNOWN;
 		break;
 	}
@@ -70,7 +71,8 @@ bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 
 enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
 
-/* Parameters of calls are variables; those of the function itself are none (PTX ISA 7.1). */
+/* A call's parameters are .param variables in the body; the function's own parameters are no variables (PTX ISA
+ * 7.1). */
 static enum step step_of(const struct ptx_module *m, uint32_t node)
 {
 	bool store = ptx_token_is(m, m->nodes[node].name, "st");

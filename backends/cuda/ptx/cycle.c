@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* what is next of a node; between the first and the last it is on the way here */
+enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* the edge to follow next from a node; a node between NEW and DONE
+						      * is on the current path */
 
 struct walk {
 	const struct ptx_module *m;
@@ -27,7 +28,7 @@ static uint32_t branch_of(const struct ptx_module *m, uint32_t node)
 	return n->kind == PTX_INSN && ptx_token_is(m, n->name, "bra") ? ptx_find_label(m, node, n->operands) : PTX_NONE;
 }
 
-/* Is it on the way here? */
+/* Enters a node of the depth-first search. Returns true if the node is on the current path, which closes a cycle. */
 static bool enter(struct walk *w, uint32_t node)
 {
 	uint8_t *next;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where inlined probe code in a CUDA twin finds its environment: the arena, the clock, the launch and the thread
- * that launched in words of the twin's constant memory, which the agent fills; arguments in the kernel's own
- * parameters. The parameter that a ld.param means is written gpubpf_param_<i> here; cuda_probe_extract()
- * puts its name there, and %gpubpf_result for gpubpf_result, which is what a function returns. What other places give
- * is in registers CUDA_OPERAND <word>, which the injector fills at each.
+ * The environment of inlined probe code in a CUDA twin. The arena, the clock, the launch and the launching thread are
+ * words of the twin's constant memory, which the agent fills. Arguments are the kernel's own parameters.
+ * A ld.param names parameter i as gpubpf_param_<i>, and the return value is gpubpf_result; the function
+ * cuda_probe_extract() replaces these by the real names. Other operands are in registers CUDA_OPERAND <word>, which the
+ * injector sets at each place.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* Of what places give, these have no more than 32 bits; the first are what the text says, the last of these if CUDA_TOLD. */
+/* These operands have at most 32 bits. The first NTOLD of them are constants of a place, the last of these only if
+ * CUDA_TOLD is 1. */
 static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
 #define NSAME 3
@@ -80,7 +81,7 @@ static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
-/* What places of the site's kind give, in registers of the place. */
+/* Sets the operands of the site's kind from the place's registers. */
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 {
 	if (gpubpf_place_kind(site)->operands & GPUBPF_GIVES_RESULT) {
@@ -99,8 +100,8 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	return cuda_load_param(l, name, off, bytes);
 }
 
-/* A lane need not wait for the arena's header: that would take vectorAdd with a clock at entry and exit 1.7 times as
- * long as without, on an H200. */
+/* Loads the clock offset as a word of constant memory, so that no lane waits for the arena's header. With a clock at
+ * entry and exit, loading the header makes vectorAdd 1.7 times as slow on an H200. */
 static void set_clock(struct low *l, LLVMValueRef env)
 {
 	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), cuda_load_word(l, "gpubpf_clock_offset"));
@@ -113,7 +114,7 @@ static void set_flags(struct low *l, LLVMValueRef env, bool clock)
 	LLVMBuildStore(l->b, low_const32(l, flags), low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
 }
 
-/* The arena's address: a sum with an offset of a map is then known not to be NULL. */
+/* Loads the arena's address. Its range metadata lets LLVM see that the address plus a map's offset is not NULL. */
 static LLVMValueRef load_arena(struct low *l)
 {
 	LLVMValueRef arena = cuda_load_word(l, "gpubpf_arena");

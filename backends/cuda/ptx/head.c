@@ -6,7 +6,7 @@
 
 #include "around.h"
 
-/* A register that LLVM has declared, not one of the machine. */
+/* Returns true for a register that LLVM declared, not a special register. */
 static bool is_own_register(const char *name, uint32_t len)
 {
 	static const char *const kinds[] = { "p", "rs", "r", "rd", "f", "fd" };
@@ -20,7 +20,7 @@ static bool is_own_register(const char *name, uint32_t len)
 	return false;
 }
 
-/* Is it the same for a lane at any time? */
+/* Returns true if the token's value never changes for a lane. */
 static bool is_steady(const struct ptx_module *m, uint32_t token)
 {
 	static const char *const steady[] = { "%tid", "%ntid", "%ctaid", "%nctaid" };
@@ -34,7 +34,7 @@ static bool is_steady(const struct ptx_module *m, uint32_t token)
 	return false;
 }
 
-/* An instruction that writes registers of the probe alone, from what is the same whoever looks and whenever. */
+/* Returns true if the instruction only writes registers of the probe, from values that do not change over time. */
 static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 {
 	static const char *const names[] = { "mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "setp", "selp", "min", "max" };
@@ -47,7 +47,7 @@ static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 	return pure && n->guard == PTX_NONE && n->first == n->name;
 }
 
-/* Does the probe end where the branch goes? */
+/* Returns true if the branch goes to a ret of the probe. */
 static bool goes_to_end(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t at = ptx_find_label(m, branch, m->nodes[branch].operands);
@@ -74,7 +74,7 @@ uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
 	return PTX_NONE;
 }
 
-#define MOST_GUARDED 24 /* which all lanes are carried through */
+#define MOST_GUARDED 24 /* instructions; lanes that skip the probe execute them too, with a false predicate */
 
 bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -86,7 +86,7 @@ bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 	return false;
 }
 
-/* Does the branch go to what stands behind it? */
+/* Returns true if the branch goes to the node that follows it. */
 static bool goes_on(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t to = ptx_find_label(m, branch, m->nodes[branch].operands), at = m->nodes[branch].next;

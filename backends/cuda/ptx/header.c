@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directives at a module's top: its version of PTX and its architecture, which the probes may raise. */
+/* Does: edits the directives at a module's top, PTX version and architecture; the probes may raise the version. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ uint32_t cuda_ptx_target(const struct ptx_module *m)
 	return target;
 }
 
-/* Of a directive that each of several linked modules has, the first. */
+/* Returns true for the first of equal directives, since each of several linked modules has its own. */
 static bool is_first(const struct ptx_splice *in, const struct ptx_node *node)
 {
 	const struct ptx_module *m = in->m;
@@ -76,7 +76,7 @@ static void edit_header(struct ptx_splice *in, const struct ptx_node *node)
 		ptx_edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
 	}
 	for (uint32_t t = node->first; t < node->end; t++)
-		if (ptx_word_is(in, t, "debug")) /* there is no debug information in the twin */
+		if (ptx_word_is(in, t, "debug")) /* the twin has no debug information */
 			ptx_edit(in, PTX_REPLACE, t - 1, t + 1, (struct ptx_text){ 0 });
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The making of twins out of images and probes. */
+/* Does: makes twins from images and probes. */
 #include "inject.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #include "probe.h"
 #include "share.h"
 
-/* The probe of each site on the kernel that the job's first one names, as text for the function in which it stands. */
+/* Extracts the probe of each site on the first site's kernel, as text for the function into which it is inlined. */
 static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,
 		       bool flat, struct cuda_probe *probes, struct gpubpf_diag *diag)
 {
@@ -49,7 +49,8 @@ static void probes_finish(struct cuda_probe *probes, uint32_t n)
 	free(probes);
 }
 
-/* As an assembler has to be told: the device's own, or of PTX that is for no other that one; "": that is for the driver to say. */
+/* Writes the assembler's -arch option. It is the device's architecture, or the PTX's if that is specific to this
+ * device. Without an option the driver compiles the twin. */
 static void put_arch(FILE *f, const struct ptx_module *app, const char *device)
 {
 	uint32_t target = cuda_ptx_target(app);
@@ -64,8 +65,8 @@ static void put_arch(FILE *f, const struct ptx_module *app, const char *device)
 		fprintf(f, "-arch=%.*s", (int)len, name);
 }
 
-/* The twin's text with the names of its bindings in front, as far as a driver reads it; what an assembler needs to be told
- * behind it. */
+/* Writes the piece: the names of the bindings, the twin's text as far as a driver reads it, and after a NUL the
+ * assembler's options. */
 static int publish(const struct cuda_twin *twin, const struct ptx_module *app, const char *device, struct gpubpf_twin_image *out)
 {
 	size_t all = 0, size;
@@ -89,12 +90,13 @@ static int publish(const struct cuda_twin *twin, const struct ptx_module *app, c
 	return 0;
 }
 
-/* How probes are emitted: with sums that they keep, or without, as functions have to be. */
+/* how probes are emitted: with accumulators, or without, as outlined probes require */
 struct way {
-	bool keeps_sums, other; /* other: the other way would do, too */
+	bool keeps_sums, other; /* other: the probes may also be emitted the other way */
 };
 
-/* In launches of one dimension there is less to ask, which is seen where a block's other lanes wait for the one that asks. */
+/* Returns true if a form for one-dimensional launches saves time. A block's other lanes wait for the lane that runs a
+ * block probe, so reading fewer indices there shortens the kernel. */
 static bool gains_by_flat(const struct cuda_probe *probes, uint32_t n)
 {
 	while (n && !probes[n - 1].of_blocks)
@@ -102,7 +104,7 @@ static bool gains_by_flat(const struct cuda_probe *probes, uint32_t n)
 	return n;
 }
 
-/* 1: it is to be asked again the other way. */
+/* Injects the probes. Returns 1 if the caller must emit them the other way and call again. */
 static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct way way,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
@@ -138,7 +140,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	return err;
 }
 
-/* Does a function that kernels call end threads? What its caller keeps in registers would be lost. */
+/* Returns true if a function that kernels call ends threads. The accumulators of its caller would be lost. */
 static bool ends_within(const struct ptx_module *m)
 {
 	bool function = false;
@@ -152,7 +154,7 @@ static bool ends_within(const struct ptx_module *m)
 	return false;
 }
 
-/* probes that were made, and read */
+/* probes, emitted and parsed */
 struct made {
 	struct gpubpf_blob blob;
 	struct ptx_module m;
@@ -177,7 +179,8 @@ static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool
 	return err;
 }
 
-/* The last that others may be alike, without sums that they keep and with: kernels of one image follow each other, and some ask for both. */
+/* The last probes that other jobs may share, without accumulators [0] and with [1]. Jobs for the kernels of one image
+ * follow each other, and some need both. */
 static struct kept {
 	bool is;
 	uint8_t alike[GPUBPF_IMAGE_DIGEST];
@@ -207,7 +210,7 @@ static int keep_probes(const struct gpubpf_lower_job *job, const uint8_t *alike,
 	return err;
 }
 
-#define FEW_PLACES 256 /* of which copies are likely to be few enough */
+#define FEW_PLACES 256 /* up to this many places, copies of the probes probably stay within the text limit */
 
 static int make_with(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
 		     struct way way, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
@@ -230,7 +233,7 @@ static int make_with(const struct cuda_opened *app, const struct gpubpf_lower_jo
 static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
 		struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must be for none that is newer */
+	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must not require a newer architecture */
 	char cpu[16] = "";
 	struct way way;
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the ptx target: how probes meet kernels (env.c, inspect.c, inject.c). */
+/* Private to the ptx target: opens images, lists their places and makes twins (env.c, inspect.c, inject.c). */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
 #define GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
 
@@ -14,7 +14,7 @@ struct low;
 void cuda_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void cuda_inline_end(struct low *l);
 
-/* an image opened: its PTX and the tree over it; where one kernel is asked for, what that one needs may be all */
+/* an open image: its PTX and the tree; for an image with a kernel name, perhaps only the slice that the kernel needs */
 struct cuda_opened {
 	char *text;
 	struct ptx_module m;
@@ -24,14 +24,14 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 		    struct gpubpf_diag *diag);
 void cuda_close_image(struct cuda_opened *o);
 
-/* struct gpubpf_target's inspect and inject. The twin's text begins with a line "//gpubpf-bind NAME" for each
- * variable of the application that it refers to, in the order of its words gpubpf_bind_<i>. */
+/* struct gpubpf_target's inspect and inject. The twin's text begins with a line "//gpubpf-bind NAME" for each variable
+ * of the application that it refers to, in the order of the words gpubpf_bind_<i>. */
 int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
-/* target.c: the sites of the job as PTX */
+/* target.c: emits the sites of the job as PTX */
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that run later than their places. What only adds to sums (core/lower/sums.h) may do so anywhere where the same lanes
- * pass. Behind a load that others follow it would keep these from being under way meanwhile: such a probe runs behind the last of
- * them that needs nothing of what the ones before load. Its operands are taken at its place, in a block that ends there.
+ * Does: sinks probes after loads to the end of a run of loads.
+ * Before: each such probe runs directly after its load and keeps the following loads from being in flight together with
+ * it.
+ * After: the probe runs after the last load of the run that does not depend on values loaded before it.
+ * Requires: the probe only adds to accumulators (core/lower/sums.h), so it may run anywhere that the same lanes pass.
+ * Its operands are still read at its place, in a block that extends to the probe.
  */
 #include "around.h"
 
 #include <string.h>
 
-#define MOST_LOADED 64 /* tokens: registers that a run's loads give */
+#define MOST_LOADED 64 /* tokens: registers that the loads of a run write */
 
 bool ptx_gives_register(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -31,7 +34,7 @@ static bool is_load(const struct ptx_splice *in, const struct ptx_node *insn)
 	return ptx_word_is(in, insn->name, "ld");
 }
 
-/* Of memory that is far. */
+/* Returns true if the instruction loads from memory with a long latency. */
 static bool is_far(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const near[] = { ".shared", ".local", ".const", ".param" };
@@ -60,7 +63,7 @@ static bool mentions(const struct ptx_module *m, const struct ptx_node *insn, co
 	return false;
 }
 
-/* What stands before the address. False: it is more than there is room for. */
+/* Records the registers that a load writes: the operands before the address. Returns false if there are too many. */
 static bool note_loaded(const struct ptx_module *m, const struct ptx_node *insn, struct loaded *loaded)
 {
 	for (uint32_t t = insn->operands; t < insn->end && !ptx_token_is(m, t, "["); t++) {
@@ -73,7 +76,8 @@ static bool note_loaded(const struct ptx_module *m, const struct ptx_node *insn,
 	return true;
 }
 
-/* The last load behind that one which may be under way with it, or itself. */
+/* Returns the last load of the run that begins at `node`, which may be `node` itself. Loads of a run can be in flight
+ * together. */
 static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 {
 	struct loaded loaded = { .n = 0 };
@@ -98,8 +102,8 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 	return last;
 }
 
-/* Behind an instruction, of those places [first, end) of one: the blocks around it that end there enclose those that end later, so
- * that all their probes wait, or none. */
+/* Returns true if all probes of the places [first, end) of one instruction may be sunk. Their blocks nest, so either
+ * all are sunk or none. */
 static bool all_may_wait(const struct ptx_splice *in, uint32_t first, uint32_t end)
 {
 	bool may = true;
@@ -128,7 +132,7 @@ void ptx_find_late(struct ptx_splice *in)
 			end++;
 		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !all_may_wait(in, first, end))
 			continue;
-		if (node > open) /* else it is one of a run's loads, and that ends where the first's does */
+		if (node > open) /* else it belongs to the current run, and its probes are sunk to the run's end */
 			open = last_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that one lane of a block runs. The first is the one whose indices are 0, which every block has. It is the last too
- * where a block's lanes, before they leave, wait for each other, or the first lane's warp for the others: in kernels that have
- * one instruction by which they leave, and none by which one waits for others (ptx_may_meet()). Elsewhere the last is found by
- * counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the kernel's top,
- * behind the word's first value; where they leave nothing waits, so that it is no matter how they part.
+ * Does: adds probes that one lane of a block runs.
+ *
+ * 1. The first lane is the one whose indices are all 0; every block has it.
+ * 2. If ptx_may_meet() holds, the first lane is also the last: the lanes of a block wait at a barrier before they exit.
+ * In a one-dimensional launch only the first warp waits for the others.
+ * 3. Otherwise the last lane is found by counting: a word in shared memory holds the number of lanes that have not
+ * left.
+ * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.
+ * 5. No lane waits at an exit, so divergence there does no harm.
+ *
+ * The function ptx_may_meet() requires one exit instruction in the kernel, and no instruction at which a lane waits for
+ * others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +21,7 @@
 #include "edit.h"
 
 #define LANES "gpubpf_lanes"
-#define OTHERS "%" CUDA_OTHERS /* as printf has them */
+#define OTHERS "%" CUDA_OTHERS /* as formats of printf */
 #define CTAID "%" CUDA_CTAID
 #define TAKES_LANE (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
 
@@ -23,7 +30,7 @@ bool ptx_jumps(const struct ptx_place *place)
 	return place->kind == GPUBPF_SITE_BLOCK_END && place->node != place->exit;
 }
 
-/* All leave by one instruction, whatever way they come there. */
+/* Returns true if all lanes leave by the same instruction, whatever path they take to it. */
 static bool leaves_once(struct ptx_splice *in)
 {
 	struct ptx_place *places = NULL;
@@ -42,8 +49,8 @@ static bool leaves_once(struct ptx_splice *in)
 	return exits == 1 && !guarded;
 }
 
-/* Is it an instruction by which lanes may wait for others, or a call of what may have some? One that has left is waited for no
- * more; one that waits where they leave would be. */
+/* Returns true if a lane may wait for others at the instruction, or in a function that it calls. A lane that has exited
+ * is not waited for, but a lane that waits at the exit barrier would be. */
 static bool may_wait(const struct ptx_splice *in, uint32_t node)
 {
 	static const char *const meet[] = { "bar", "barrier", "mbarrier", "call" };
@@ -65,7 +72,7 @@ static bool waits_for_nobody(const struct ptx_splice *in)
 
 bool ptx_may_meet(struct ptx_splice *in)
 {
-	/* what stands elsewhere may itself be where lanes leave */
+	/* at any other place, the probe may itself be where lanes leave */
 	const uint32_t meeting = GPUBPF_TAKES(ENTRY) | TAKES_LANE;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
@@ -74,8 +81,9 @@ bool ptx_may_meet(struct ptx_splice *in)
 	return leaves_once(in) && waits_for_nobody(in);
 }
 
-/* What a launch adds to shared memory lies behind the kernel's own, where code may count on more than the alignment that it
- * declares: the most that hardware asks for is left as it is (the 1024 bytes of swizzled copies). */
+/* Declares the counter in shared memory. Dynamic shared memory follows it, and kernel code may rely on more than the
+ * alignment that it declares. The counter therefore takes 1024 bytes, the largest alignment that hardware requires
+ * (swizzled copies). */
 void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t size = in->extern_shared ? 1024 : 4;
@@ -84,14 +92,15 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
 }
 
-/* Of the launch, where that is known. */
+/* Returns the last axis that a launch may use. */
 static char last_axis(const struct ptx_splice *in)
 {
 	return in->flat ? 'x' : 'z';
 }
 
-/* Who of a block is not its first lane. Each index is a slow look, but the three at once take hardly longer than one, and
- * both ends of the block ask. With them all lanes look where the block is in x, which nearly all kernels do themselves. */
+/* Computes OTHERS, which is true for all lanes except the block's first. Each read of an index is slow, but three at
+ * once take hardly longer than one, and both ends of the block use the result. All lanes also read %ctaid.x, as nearly
+ * all kernels do themselves. */
 void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
 {
 	bool reads = false, any = in->counts_lanes;
@@ -120,7 +129,7 @@ static void read_ctaid(struct ptx_splice *in, struct ptx_text *text, const struc
 		ptx_addf(text, &in->err, "mov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
 }
 
-/* Opens a block in which the first lane alone goes on, and the others to its end, $gpubpf_over_<label>. */
+/* Opens a block in which only the first lane continues. The others branch to the block's end, $gpubpf_over_<label>. */
 static void begin_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
 {
 	ptx_addf(text, &in->err, "{\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
@@ -162,8 +171,8 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
 }
 
-/* The first lane is of the warp with the first 32 then: the others say that they came, and leave. Behind a block's end there is
- * nothing to do for them where lanes meet. */
+/* Makes the first warp wait for the others. In a one-dimensional launch the first lane is in the warp of the first 32
+ * lanes. The other warps arrive at the barrier and return, since nothing follows the block's end for them. */
 static void wait_by_one_warp(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t label = ++in->labels;
@@ -175,8 +184,8 @@ static void wait_by_one_warp(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "$gpubpf_waits_%u:\nbarrier.sync 0, %%gpubpf_n;\n}\n", label);
 }
 
-/* Where lanes wait for each other the block has nothing more to do behind that, for any of them. What is read before is no
- * later for it: they wait anyway. */
+/* Adds a probe after the barrier. No lane has other work after it. Special registers are read before the barrier, which
+ * hides their latency. */
 static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
 	read_ctaid(in, text, probe);
@@ -194,7 +203,8 @@ static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct c
 	end_first(in, text, label);
 }
 
-/* The lanes that come here together leave together: the lowest of them says so for all. */
+/* Adds a probe for the last lane by counting. The lowest active lane subtracts the number of active lanes from the
+ * counter, since these leave together. */
 void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t label = ++in->labels;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PTX text to tokens (PTX ISA 4.2 comments, 4.4 identifiers, 4.5 constants). */
+/* Does: splits PTX text into tokens (PTX ISA 4.2 comments, 4.4 identifiers, 4.5 constants). */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int lex_error(struct lexer *l, const char *what)
 	return gpubpf_diag_set(l->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "PTX line %u: %s", l->line, what);
 }
 
-/* Blanks, // and block comments, and # lines of a preprocessor. */
+/* Skips blanks, // and block comments, and the # lines of a preprocessor. */
 static int skip_blank(struct lexer *l)
 {
 	while (l->at < l->size) {

@@ -11,7 +11,7 @@
 #include "core/wire/name.h"
 #include "scope.h"
 
-/* what a token says */
+/* the text of a token */
 struct word {
 	const char *text;
 	size_t len;
@@ -37,7 +37,7 @@ static int by_name(const void *a, const void *b, void *module)
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-/* Functions and variables have names there, the latter several. */
+/* Adds the names of a function or variable; a variable declaration may have several. */
 static uint32_t add_names(struct ptx_top *top, uint32_t node)
 {
 	const struct ptx_node *of = &top->module->nodes[top->nodes[node]];
@@ -83,11 +83,11 @@ void ptx_top_finish(struct ptx_top *top)
 	*top = (struct ptx_top){ 0 };
 }
 
-/* a part while it is gathered */
+/* a slice under construction */
 struct parting {
 	const struct ptx_top *top;
 	bool *needed;                /* [top->nnodes] */
-	uint32_t *next, depth;       /* those whose own needs have not been looked at */
+	uint32_t *next, depth;       /* stack of needed functions that have not been scanned */
 };
 
 static void need(struct parting *p, uint32_t node)
@@ -99,7 +99,7 @@ static void need(struct parting *p, uint32_t node)
 		p->next[p->depth++] = node;
 }
 
-/* The first name that is not before the word. */
+/* Returns the index of the first name that does not sort before the word. */
 static uint32_t find(const struct ptx_top *top, struct word word)
 {
 	uint32_t from = 0;
@@ -161,7 +161,7 @@ static int write_part(const struct parting *p, char **text, size_t *size)
 	return -ENOMEM;
 }
 
-/* The lines of the module. -ENOENT: a statement is not what it is there. */
+/* Sets the tokens' lines to those in the module. Returns -ENOENT if a statement differs from the module's. */
 static int set_lines(const struct parting *p, struct ptx_module *part)
 {
 	const struct ptx_module *m = p->top->module;
@@ -208,7 +208,7 @@ static bool is_kernel(const struct ptx_top *top, uint32_t node)
 	return n->kind == PTX_FUNCTION && n->entry;
 }
 
-/* The token of its name; of one that was shortened all are looked at. */
+/* Returns the token of the kernel's name. A shortened name is compared with the short name of every kernel. */
 static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 {
 	struct word whole = { name, strlen(name) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the ptx target: what one kernel needs of a module, as a module by itself, so that what is made of one of thousands
- * does not grow with them. */
+/* Private to the ptx target: slices a module down to what one kernel needs, as a separate module. The cost of a twin
+ * then does not grow with the number of kernels in the image. */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_PART_H
 #define GPUBPF_BACKENDS_CUDA_PTX_PART_H
 
@@ -12,7 +12,7 @@ struct ptx_top {
 	uint32_t *nodes, nnodes;     /* in the module's order */
 	struct ptx_top_name {
 		uint32_t token, node;    /* node: index in nodes[] */
-	} *names;                    /* sorted by what they say; one may be there several times */
+	} *names;                    /* sorted by name; a name may occur several times */
 	uint32_t nnames;
 };
 
@@ -20,9 +20,11 @@ int ptx_top_init(struct ptx_top *top, const struct ptx_module *module);
 void ptx_top_finish(struct ptx_top *top);
 
 /*
- * All directives, the kernel of that short name, and whatever has a name that is written in it or in a function that comes
- * with it; in the order of the module, each token with its line there. *text is malloc'd, and *part refers to it. -ENOENT:
- * there is no such kernel, or its part would not be read as in the module.
+ * Returns a slice of the module in *part. It has all directives, the kernel of that short name, and the top-level nodes
+ * that the kernel mentions, directly or through another needed function. Nodes keep the module's order, and tokens keep
+ * their line there.
+ * *text is malloc'd, and *part refers to it. Returns 0, -ENOMEM, or -ENOENT if there is no such kernel or its slice
+ * parses differently from the module.
  */
 int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part);
 

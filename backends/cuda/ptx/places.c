@@ -13,13 +13,13 @@
 struct walk {
 	const struct ptx_module *m;
 	uint32_t function, kinds;
-	bool entry;                /* it is a kernel */
+	bool entry;                /* the function is a kernel */
 	uint32_t line;
-	uint32_t loc;              /* whose instructions have not begun; PTX_NONE */
-	uint32_t *locs;            /* of the LINEs that were met */
+	uint32_t loc;              /* whose first instruction has not been seen, or PTX_NONE */
+	uint32_t *locs;            /* .loc of each LINE found so far */
 	struct ptx_place *list;
 	uint32_t n, room;
-	uint32_t met[GPUBPF_NSITES]; /* of each kind */
+	uint32_t met[GPUBPF_NSITES]; /* places found so far, by kind */
 	bool failed;
 };
 
@@ -53,7 +53,7 @@ static void add(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t e
 	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line, 0, w->loc };
 }
 
-/* The ret or exit that an unguarded path from a branch meets before any other instruction; PTX_NONE: there is none. */
+/* Returns the ret or exit that a branch reaches before any other instruction, if it is unguarded, or PTX_NONE. */
 static uint32_t exit_behind(const struct walk *w, uint32_t branch)
 {
 	const struct ptx_module *m = w->m;
@@ -99,7 +99,8 @@ static void visit_control(struct walk *w, uint32_t node)
 			add(w, kind, node, PTX_NONE);
 }
 
-/* The same file and line, of the same copy of an inlined function: all but the column. */
+/* Returns true if two .loc directives name the same file, line and inlined copy of a function. The column may
+ * differ. */
 static bool same_line(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
 	uint32_t n = m->nodes[a].end - m->nodes[a].first;
@@ -114,7 +115,8 @@ static bool same_line(const struct ptx_module *m, uint32_t a, uint32_t b)
 	return n == m->nodes[b].end - m->nodes[b].first;
 }
 
-/* A place where the first instruction of a line stands; what no line made has line 0. */
+/* Adds a place at the first instruction of each line. Code that no source line produced has line 0 and gets no
+ * place. */
 static void visit_line(struct walk *w, uint32_t node)
 {
 	uint32_t loc = w->loc, n = w->met[GPUBPF_SITE_LINE], *grown;
@@ -135,7 +137,7 @@ static void visit_line(struct walk *w, uint32_t node)
 	w->loc = PTX_NONE;
 }
 
-/* Of a kernel, the places of its blocks too where they are asked for. */
+/* Adds an exit. At a kernel's exit it also adds the block's end, if that kind is selected. */
 static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
 {
 	add(w, ends ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
@@ -169,7 +171,7 @@ static void visit(struct walk *w, uint32_t node)
 	visit_control(w, node);
 }
 
-/* A function may also be left by running off its end. */
+/* Returns true if control may run off the function's end. */
 static bool runs_off(const struct walk *w, uint32_t body)
 {
 	const struct ptx_module *m = w->m;
@@ -182,7 +184,7 @@ static bool runs_off(const struct walk *w, uint32_t body)
 	       !(is(w, last, "ret") || is(w, last, "exit") || is(w, last, "bra") || is(w, last, "trap"));
 }
 
-/* The line of the first .loc is where the function begins. */
+/* Returns the line of the first .loc, which is where the function begins. */
 static uint32_t first_line(struct walk *w)
 {
 	uint32_t line;
@@ -219,7 +221,8 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	return 0;
 }
 
-/* Of .file index "path" ..., where the index is that of the .loc (PTX ISA 11.5.2), without the quotes. */
+/* Returns the path of the .file directive with the index of the .loc, without quotes: .file index "path" ... (PTX ISA
+ * 11.5.2). */
 static const char *file_of(const struct ptx_module *m, uint32_t loc, int *len)
 {
 	uint32_t index = m->nodes[loc].name + 1;

@@ -12,7 +12,7 @@
 #include "scope.h"
 
 #define END_LABEL "$gpubpf_end"
-#define OUT "%gpubpf_out" /* .pred: the lane goes to the end with nothing done */
+#define OUT "%gpubpf_out" /* .pred: the lane skips the probe */
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
 #define RESULT "gpubpf_result"
@@ -50,18 +50,19 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 	replace_by(e, first, end, text, strlen(text));
 }
 
-/* The kernel or function whose parameters the probe means. */
+/* the kernel or function whose parameters the probe reads */
 struct meant {
-	struct cuda_probe *probe;  /* whose sums and special registers are noted */
+	struct cuda_probe *probe;  /* extraction records its accumulators and special registers */
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result, ends, parts, guarded; /* guarded: no branch has its lanes alone go on, but predicates */
+	bool reads, reads_result, ends, parts, guarded; /* guarded: the probe is if-converted; it uses predicates
+							 * instead of a divergent branch */
 	uint64_t operands;
-	uint32_t head;   /* the first token of that branch */
-	char joins[128]; /* what stands for the first tokens of the head's branch */
+	uint32_t head;   /* the first token of the head branch */
+	char joins[128]; /* the text that replaces the first tokens of the head branch */
 };
 
-/* The number behind a name of ours; UINT32_MAX: it is another. */
+/* Returns the number that follows one of our prefixes, or UINT32_MAX for any other name. */
 static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char *name, size_t size)
 {
 	const struct ptx_token *t = &m->tokens[token];
@@ -74,7 +75,7 @@ static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char
 	return number;
 }
 
-/* The injector declares the registers whose names begin so. */
+/* Records a register whose name begins with `begins`; the injector declares it. */
 static void note_kept(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
@@ -101,7 +102,8 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 	probe->reads_lane |= lane;
 }
 
-/* What launches of one dimension have in the others. True: the probe is for them, and it stands there. */
+/* Replaces the y and z indices and sizes by constants in a probe for one-dimensional launches. Returns true if it
+ * did. */
 static bool edit_axis(const struct ptx_module *m, uint32_t token, const struct cuda_probe *probe, struct edits *e)
 {
 	static const char *const of[][2] = { { "%tid", "0" }, { "%ctaid", "0" }, { "%ntid", "1" }, { "%nctaid", "1" } };
@@ -116,7 +118,7 @@ static bool edit_axis(const struct ptx_module *m, uint32_t token, const struct c
 	return false;
 }
 
-/* Each look at where the block is takes long. */
+/* Replaces %ctaid by a register read once, since each read is slow. */
 static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
 {
 	static const char *const of[][2] = { { ".x", CUDA_CTAID "x" }, { ".y", CUDA_CTAID "y" }, { ".z", CUDA_CTAID "z" } };
@@ -130,7 +132,8 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 		}
 }
 
-/* The other lanes go to the end with those for whom the probe has nothing to do: by one branch, which is cheaper than two. */
+/* Merges two branches into one, which is cheaper: the head branch also sends the lanes to the end that do not run the
+ * probe. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
 {
 	bool joins = meant->probe->of_last || (meant->probe->of_blocks && meant->probe->flat);
@@ -156,7 +159,7 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *m
 	meant->probe->asks_others = true;
 }
 
-/* "gpubpf_param_3" becomes the name of parameter 3. */
+/* Replaces "gpubpf_param_3" by the name of parameter 3. */
 static void edit_param(const struct ptx_module *m, uint32_t token, struct meant *meant, struct edits *e)
 {
 	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
@@ -190,7 +193,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct meant 
 
 #define TOGETHER "_together"
 
-/* The library's functions of such names take lanes together again themselves (maps/machine_nvptx.h). */
+/* Library functions with this suffix reconverge the lanes themselves (maps/machine_nvptx.h). */
 static bool calls_together(const struct ptx_module *m, const struct ptx_node *call)
 {
 	for (uint32_t t = call->operands; t < call->end; t++) {
@@ -213,7 +216,7 @@ static void edit_insn(const struct ptx_module *m, const struct ptx_node *insn, s
 		edit_param(m, t, meant, e);
 }
 
-/* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
+/* Replaces each return by a branch to the probe's end: "@p ret;" becomes "@p bra $gpubpf_end;" */
 static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
 {
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next) {
@@ -234,7 +237,7 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *m
 	}
 }
 
-/* What the tokens [first, end) print as, with the edits. */
+/* Prints the tokens [first, end) with the edits applied, and frees the edits. */
 static int print_range(const struct ptx_module *m, struct edits *e, uint32_t first, uint32_t end, char **text,
 		       size_t *size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lowering's PTX, as something to inline: it emits each site as an .entry without parameters; its
- * body becomes the statements of a cuda_probe, everything else of the module the twin's prelude.
+ * Extracts probes from the PTX that the lowering emits. It emits each site as an .entry without parameters. The body of
+ * an entry becomes the statements of a cuda_probe; the rest of the module becomes the twin's prelude.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_PROBE_H
 #define GPUBPF_BACKENDS_CUDA_PTX_PROBE_H
@@ -11,13 +11,15 @@
 struct gpubpf_diag;
 
 /*
- * Statements of entry `name` of a module: its body without the braces, every ret a jump to the label
- * behind it, every gpubpf_param_<i> the name of parameter i of `function` of module `app`, gpubpf_result CUDA_RESULT. The
- * probe's text is malloc'd. -EINVAL when there is no such entry or it has parameters.
+ * Extracts entry `name` of a module: its body without the braces. Every ret becomes a branch to a label at the end.
+ * Every gpubpf_param_<i> becomes the name of parameter i of `function` of module `app`, and gpubpf_result becomes
+ * CUDA_RESULT.
+ * The caller frees the probe's text. Returns 0, -ENOMEM, or -EINVAL if there is no such entry or it has parameters.
  */
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag);
-/* The module without header, debug information and the entries whose names begin with `sites`. malloc'd. */
+/* Extracts the module without its header, debug information, and the entries whose names begin with `sites`. The text
+ * is malloc'd. */
 int cuda_prelude_extract(const struct ptx_module *m, const char *sites, char **text, size_t *size);
 
 #endif

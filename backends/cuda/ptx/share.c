@@ -7,9 +7,9 @@
 
 #include "core/lower/lower.h"
 
-#define MOST_TEXT (1u << 20) /* of all copies: BENCH.md has what more takes */
+#define MOST_TEXT (1u << 20) /* bytes of all copies; BENCH.md has the assembling time of larger texts */
 
-/* What may be a function: of parameters of the kernel and what is in its registers a function knows nothing. */
+/* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
 static bool can_share(const struct cuda_probe *probe)
 {
 	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps &&
@@ -59,7 +59,7 @@ static void put_function(FILE *f, const struct cuda_probe *probe, uint32_t site)
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
 
-/* The probe is a call of the function from now on. */
+/* Replaces the probe's text by a call of its function. */
 static int make_call(struct cuda_probe *probe, uint32_t site)
 {
 	const char *before = ", (";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that stand at so many instructions that as many copies would take assemblers long: one function of the twin's, which
- * is called at each place. What places give are its parameters.
+ * Outlines probes. A probe at very many instructions would take the assembler long if every place had a copy. Such a
+ * probe becomes a function of the twin that each place calls, with the place's operands as parameters.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_SHARE_H
 #define GPUBPF_BACKENDS_CUDA_PTX_SHARE_H
@@ -10,10 +10,11 @@
 
 #include "splice.h"
 
-/* Are the copies of such probes, one a place, more text than a twin should have? Sums that its function keeps in registers a
- * function cannot have: these probes are to be emitted without. */
+/* Returns true if inlining a copy of the probes at each place exceeds the text limit. Outlined probes cannot use
+ * accumulators in registers of the calling function, so the caller must emit the probes again without them. */
 bool cuda_probes_are_many(const struct gpubpf_lower_job *job, const struct cuda_probe *probes);
-/* The probes become calls, and their text functions at the end of the prelude, which is malloc'd. -ENOMEM. */
+/* Replaces probes by calls and appends their text as functions to the prelude, which is malloc'd. Returns 0 or
+ * -ENOMEM. */
 int cuda_share_probes(const struct gpubpf_lower_job *job, struct cuda_probe *probes, char **prelude, size_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ptx target: PTX text by LLVM's NVPTX. Needs sm_70 for the device library's warp operations. */
+/* The ptx target: PTX by LLVM's NVPTX backend. The device library's warp operations need sm_70. */
 #include "target.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ const struct gpubpf_llvm_target cuda_llvm_target = {
 	.optimised = low_ask_once,
 };
 
-/* "sm_75", "sm_90a" */
+/* Accepts "sm_75" and "sm_90a". */
 static bool known_cpu(const char *cpu)
 {
 	char *end;
@@ -59,7 +59,7 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	struct gpubpf_llvm_target target = cuda_llvm_target;
 
 	if (!strncmp(cpu, "sm_7", 4) && cpu[4] < '5')
-		target.features = "+ptx63"; /* LLVM's own choice for these, 6.0, lacks activemask */
+		target.features = "+ptx63"; /* LLVM's default for these, PTX 6.0, lacks activemask */
 	return cuda_emit(&target, job, opts, out, diag);
 }
 
