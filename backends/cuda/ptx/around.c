@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes at single instructions, before or after them: what the place gives is read before the instruction, which may
- * write over the registers that say it, into registers of a block around both; what the instruction gives, behind it; and
- * only what the probe reads.
+ * Does: adds probes before or after single instructions.
+ * Before: operands of the place are read before the instruction, which may overwrite their registers, into registers of
+ * a block around the instruction and the probe.
+ * After: results of the instruction are read after it.
+ * Requires: the words that the probe reads (cuda_probe.reads); no others are read.
  */
 #include "around.h"
 
@@ -11,8 +13,8 @@
 #include "core/lower/ctx.h"
 #include "give.h"
 
-#define WITHIN "%%gpubpf_in" /* the lane's access is one of the place's */
-#define GUARD "%%gpubpf_g"   /* the predicate as it was before the instruction */
+#define WITHIN "%%gpubpf_in" /* predicate: the lane's access belongs to the place */
+#define GUARD "%%gpubpf_g"   /* the predicate's value before the instruction */
 
 uint32_t ptx_line_of(const struct around *a)
 {
@@ -37,7 +39,7 @@ static void give_line(struct around *a, uint32_t word, uint32_t i)
 static const struct {
 	const char *field;
 	void (*give)(struct around *a, uint32_t word, uint32_t i);
-	enum gpubpf_when when;     /* it is there */
+	enum gpubpf_when when;     /* when the field can be read */
 } fields[] = {
 	{ "place", give_place }, { "line", give_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
 	{ "mem.value", ptx_give_value }, { "mem.bytes", ptx_give_bytes }, { "mem.access", ptx_give_access },
@@ -49,7 +51,7 @@ static const struct {
 
 /* -- lanes that take part -- */
 
-/* Rows of a matrix are those of the first lanes. */
+/* Returns how many lanes, from the first on, hold the address of a matrix row. */
 static uint32_t rows_of(const struct around *a)
 {
 	const struct ptx_node *insn = &a->in->m->nodes[a->at->place.node];
@@ -59,13 +61,13 @@ static uint32_t rows_of(const struct around *a)
 	return ptx_has_modifier(a->in, insn, ".x2") ? 16 : 8;
 }
 
-/* The spaces of a place are some of those that the address may be of. */
+/* Returns true if the address may lie in a space that is not the place's. */
 static bool asks_space(const struct around *a)
 {
 	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
 }
 
-/* WITHIN, where not every lane that executes it takes part. */
+/* Computes WITHIN if only some of the lanes that execute the instruction take part. */
 static void put_within(struct around *a)
 {
 	if (rows_of(a) < 32) {
@@ -84,7 +86,8 @@ static bool is_after(const struct ptx_placed *at)
 	return gpubpf_place_kind(at->place.kind)->when == GPUBPF_WHEN_AFTER;
 }
 
-/* A branch's predicate says where lanes go, not which execute it. */
+/* Returns the instruction's guard. A branch's predicate decides where lanes go, not which execute it, so it is no
+ * guard. */
 static uint32_t guard_of(const struct around *a)
 {
 	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
@@ -123,7 +126,7 @@ static void put_operands(struct around *a, enum gpubpf_when when)
 			put_operand(a, &ctx_fields[k], i, when);
 }
 
-/* The probe, by the lanes that execute the instruction and take part. */
+/* Adds the probe, for the lanes that execute the instruction and take part. */
 static void put_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
@@ -161,7 +164,7 @@ static void check(struct around *a, uint32_t function)
 		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
 }
 
-/* What the instruction is to the place. */
+/* Looks up the access or barrier that the instruction is at this place. */
 static void look(struct around *a)
 {
 	struct ptx_access accesses[PTX_MOST_ACCESSES];
@@ -222,7 +225,7 @@ static void ask_before(struct ptx_splice *in, uint32_t node)
 	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
 }
 
-/* Behind the instruction in the places' order; so the blocks that are open around it were opened in the other one. */
+/* Probes after the instruction run in the places' order, so their blocks are opened in the reverse order. */
 void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -239,7 +242,8 @@ void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_
 			around(in, function, &placed[i], true);
 }
 
-/* A block that was opened last is closed first; those of one instruction were opened in the other order. */
+/* Closes the block first that was opened last. The blocks of one instruction were opened in the reverse order of its
+ * places. */
 void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_placed *placed = in->placed;

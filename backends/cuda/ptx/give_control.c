@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What places of barriers and branches give. */
+/* Operands of places at barriers and branches. */
 #include <stdio.h>
 
 #include "give.h"
@@ -36,7 +36,7 @@ void ptx_give_active(struct around *a, uint32_t word, uint32_t i)
 	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, " PTX_ACTIVE ";\n", word);
 }
 
-/* The predicate of the branch, "!" in front where it goes if that is false. */
+/* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
 static const char *predicate(const struct around *a, bool *negated, int *len)
 {
 	const struct ptx_module *m = a->in->m;
@@ -61,8 +61,8 @@ void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
 	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
-/* A lane counts in a predicated activemask where its predicate is true (PTX ISA, activemask); so no lanes need to meet, as they
- * do for a vote, behind a test whether they are together. */
+/* Computes the lanes that go the same way with predicated activemask: it counts the lanes whose predicate is true (PTX
+ * ISA, activemask). A vote would need all lanes converged, and a test for that. */
 static void put_side(struct around *a, const char *to)
 {
 	const struct ptx_module *m = a->in->m;
@@ -71,7 +71,8 @@ static void put_side(struct around *a, const char *to)
 	bool negated;
 	int len;
 
-	if (a->control.kind != PTX_BRANCHES) { /* all of the active lanes stand here, so none waits for one that does not come */
+	if (a->control.kind != PTX_BRANCHES) { /* all active lanes execute this instruction, so none waits for a lane
+						* that does not arrive */
 		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
 		return;
 	}

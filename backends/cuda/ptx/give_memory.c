@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of memory, and what places of accesses give: one function a field of the context. */
+/* Addresses and operands of places at memory accesses; each function sets one field of the context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "give.h"
 #include "register.h"
 
-/* Behind the base of an address, [base], [base+n], [base-n] or [base+-n]: what is to be added, as text; "" nothing. */
+/* Reads the offset of an address: [base], [base+n], [base-n] or [base+-n]. Sets `sum` to its text, "" for none. Returns
+ * false for any other form. */
 static bool offset_of(struct around *a, uint32_t t, char *sum, size_t size)
 {
 	const struct ptx_module *m = a->in->m;
@@ -31,7 +32,7 @@ static void put_sum(struct around *a, const char *sum)
 		put(a, "add.s64 " PTX_AT ", " PTX_AT ", %s;\n", sum);
 }
 
-/* PTX_AT from "[base+n]". An address of 32 bits wraps within them. */
+/* Computes PTX_AT from "[base+n]". A 32-bit address wraps. */
 static void put_address(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
@@ -70,7 +71,7 @@ bool ptx_is_generic(const struct around *a)
 	return a->access.space == PTX_NONE;
 }
 
-/* ".shared" of an address that is generic: from sm_90 on, that of the cluster's other blocks too. */
+/* From sm_90 on, a generic address may be in the shared memory of another block of the cluster. */
 const char *ptx_asked_space(const struct around *a, uint32_t space)
 {
 	uint32_t target = cuda_ptx_target(a->in->m);
@@ -88,7 +89,8 @@ const char *ptx_asked_space(const struct around *a, uint32_t space)
 	}
 }
 
-/* Constants of the application are global memory for the twin, where it takes their generic addresses. */
+/* Refuses a generic address if the kernel has constants. The twin takes the constants' generic addresses in global
+ * memory, so it cannot distinguish the two spaces. */
 void ptx_check_constants(struct around *a)
 {
 	for (uint32_t i = 0; i < a->in->symbols.n; i++)
@@ -154,7 +156,7 @@ void ptx_give_count(struct around *a, uint32_t word, uint32_t i)
 	ptx_give(a, word, a->access.count);
 }
 
-/* Cache operators, eviction priorities and what else says so (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
+/* Cache operators, eviction priorities and other cache hints (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
 void ptx_give_hint(struct around *a, uint32_t word, uint32_t i)
 {
 	static const struct {
@@ -191,7 +193,8 @@ static void put_number(struct around *a, uint32_t word, uint32_t t)
 		ptx_refuse(a->in, "PTX line %u says its bytes in a form that is not known", ptx_line_of(a));
 }
 
-/* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): a number, a predicate, 64 bits. */
+/* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): operand 3 is a number, a
+ * predicate, or 64 bits. */
 static void put_copied(struct around *a, uint32_t word)
 {
 	uint32_t t = ptx_operand(a->in->m, a->at->place.node, 3);
@@ -233,7 +236,7 @@ void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i)
 	}
 }
 
-/* Bytes 8 i to 8 i + 7 of the elements at a token, which stand in braces, or of one. */
+/* Sets a word to bytes 8 i to 8 i + 7 of the element at a token, or of the elements in braces. */
 static void put_elements(struct around *a, uint32_t word, uint32_t t, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
@@ -286,7 +289,7 @@ void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i)
 	ptx_refuse(a->in, "the operation of PTX line %u is not known", ptx_line_of(a));
 }
 
-/* Of d, [a], b, c what is compared stands before what is stored. */
+/* In d, [a], b, c the compared value precedes the stored one. */
 void ptx_give_operand(struct around *a, uint32_t word, uint32_t i)
 {
 	bool compares = ptx_insn_has(a->in->m, a->at->place.node, ".cas");
@@ -294,7 +297,7 @@ void ptx_give_operand(struct around *a, uint32_t word, uint32_t i)
 	put_elements(a, word, compares ? ptx_operand(a->in->m, a->at->place.node, 2) : a->access.value, i);
 }
 
-/* Behind the instruction: atom alone says what was there. */
+/* Reads the old value, after the instruction. Only atom returns it. */
 void ptx_give_old(struct around *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;

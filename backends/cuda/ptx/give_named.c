@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What places with names of their own give. */
+/* Operands of places that have names. */
 #include <stdio.h>
 
 #include "give.h"
 #include "register.h"
 
-/* The i-th register that an instruction names behind its opcode; PTX_NONE: it names fewer. */
+/* Returns the token of the i-th register among the instruction's operands, or PTX_NONE if there are fewer. */
 static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t i, uint32_t *bits)
 {
 	for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
@@ -16,7 +16,7 @@ static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t 
 	return PTX_NONE;
 }
 
-/* As it is before the instruction: of one that it sets, what was there. Of 128 bits the lower half. */
+/* Reads a register before the instruction; a destination has its old value. Only the lower half of 128 bits is read. */
 void ptx_give_register(struct around *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;

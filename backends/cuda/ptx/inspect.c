@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ptx target's look into images: kernels, the functions that they call, and the parameters of both. */
+/* Does: lists the kernels of an image, the functions that they call, and the parameters and places of both. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define KEPT_BYTES (64u << 20) /* of PTX */
 
-/* "sm_90" as 90 */
+/* Returns 90 for "sm_90", or 0. */
 static uint32_t capability(const struct gpubpf_device_caps *caps)
 {
 	return strncmp(caps->arch, "sm_", 3) ? 0 : strtoul(caps->arch + 3, NULL, 10);
@@ -40,7 +40,7 @@ void cuda_close_image(struct cuda_opened *o)
 	free(o->text);
 }
 
-/* the last image of which a kernel was asked for, read as a whole: others of its kernels follow */
+/* Cache: the last image that was opened for one kernel, parsed whole. Requests for its other kernels usually follow. */
 static struct kept {
 	bool is;
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
@@ -103,19 +103,19 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 	return err == -ENOENT ? open_whole(image, sm, o, diag) : err;
 }
 
-/* what is listed of a module */
+/* the list of a module's functions under construction */
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
-	uint32_t n, kinds;               /* kinds: of places that are asked for, GPUBPF_TAKES */
-	const char *kernel;              /* whose instructions are; "" all */
-	struct gpubpf_param *params;     /* room for the next one's */
-	uint32_t *callees;               /* likewise */
-	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
+	uint32_t n, kinds;               /* kinds: requested kinds of places (GPUBPF_TAKES) */
+	const char *kernel;              /* the kernel whose instructions are listed; "": all kernels */
+	struct gpubpf_param *params;     /* free room for the next function's parameters */
+	uint32_t *callees;               /* free room for the next function's callees */
+	uint32_t *node, *index;          /* node: of an info; index: of a node, its info or PTX_NONE */
 	struct ptx_place **places;       /* [n] */
 	uint32_t *nplaces;
-	struct gpubpf_place *room;       /* for the next one's */
-	char *names;                     /* likewise */
+	struct gpubpf_place *room;       /* free room for the next function's places */
+	char *names;                     /* free room for the next name */
 };
 
 static bool is_listed(const struct ptx_module *m, uint32_t node)
@@ -128,7 +128,7 @@ static bool is_call(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "call");
 }
 
-/* Does any of its instructions wait for other threads of the block? */
+/* Returns true if an instruction of the kernel may wait for other threads of the block. */
 static bool has_barrier(const struct ptx_module *m, uint32_t kernel)
 {
 	for (uint32_t n = kernel + 1; n < m->nnodes && m->nodes[n].first < m->nodes[kernel].end; n++)
@@ -149,7 +149,7 @@ static void place_params(struct gpubpf_param *params, uint32_t n)
 	}
 }
 
-/* The functions of the module that it calls, each once. */
+/* Lists the functions of the module that the function calls, each once. */
 static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info,
 			 uint32_t node)
 {
@@ -172,7 +172,7 @@ static void list_callees(struct list *l, const struct ptx_symbols *symbols, stru
 	l->callees += info->ncallees;
 }
 
-/* A function of the ABI takes its parameters in .param (PTX ISA 7.1); what stands in .reg no probe can read. */
+/* A function of the ABI takes its parameters in .param (PTX ISA 7.1). A probe cannot read parameters in .reg. */
 static void describe_function(const struct ptx_module *m, uint32_t node, struct gpubpf_kernel_info *info)
 {
 	info->flags |= GPUBPF_KINFO_FUNCTION;
@@ -251,7 +251,7 @@ static size_t name_bytes(const struct list *l, uint32_t i)
 	return bytes;
 }
 
-/* Of the kernels that nobody asked for instructions are not wanted. */
+/* Returns the kinds to list for a function. A kernel that was not requested is listed without its instructions. */
 static uint32_t wanted_kinds(const struct list *l, uint32_t node)
 {
 	bool other = l->m->nodes[node].entry && l->kernel[0] && !ptx_token_named(l->m, l->m->nodes[node].name, l->kernel);
@@ -275,7 +275,7 @@ static int find_places(struct list *l, size_t *total, size_t *names)
 	return err;
 }
 
-/* Room for all that can be listed, and which nodes are. */
+/* Selects the nodes to list and allocates room for the whole list. */
 static int list_init(struct list *l, const struct ptx_module *m, const struct gpubpf_image *image)
 {
 	size_t nparams = 0, ncalls = 0, nplaces = 0, names = 0;
@@ -309,7 +309,7 @@ static int list_init(struct list *l, const struct ptx_module *m, const struct gp
 	return 0;
 }
 
-/* All but the infos. */
+/* Frees all members except the infos. */
 static void list_finish(struct list *l)
 {
 	for (uint32_t i = 0; l->places && i < l->n; i++)

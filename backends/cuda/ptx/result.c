@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a function returns, kept in CUDA_RESULT for a probe at its returns. */
+/* Does: copies a function's return value into CUDA_RESULT, for a probe at its returns. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "edit.h"
 
-/* Bytes of an element that a store stores; 0: not known. */
+/* Returns the bytes of a stored element; 0: unknown. */
 static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const struct {
@@ -22,7 +22,8 @@ static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node 
 	return 0;
 }
 
-/* The same bytes in CUDA_RESULT. cvt takes integers of registers that are wider (PTX ISA 9.4.1), mov floats too. */
+/* Inserts the element's bytes into CUDA_RESULT. cvt accepts wider registers as integers (PTX ISA 9.4.1); mov accepts
+ * floats too. */
 static void keep_element(struct ptx_splice *in, struct ptx_text *text, const char *guard, uint32_t t, uint32_t off,
 			 uint32_t bytes)
 {
@@ -43,8 +44,8 @@ static void keep_element(struct ptx_splice *in, struct ptx_text *text, const cha
 }
 
 /*
- * st.param to what the function returns (PTX ISA 9.7.9.12), which nothing reads back there: its first 8 bytes are
- * kept in a register too. [result+off], value or {value, ...}.
+ * Copies the first 8 bytes of each st.param to the return value (PTX ISA 9.7.9.12) into a register, since no
+ * instruction can read it back. The store is [result+off], value or {value, ...}.
  */
 void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
@@ -80,7 +81,7 @@ void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 	ptx_edit(in, PTX_INSERT, insn->end, 0, text);
 }
 
-/* A function that returns in registers, as PTX without the ABI does, has no st.param. */
+/* Refuses functions that return in registers, as PTX without the ABI does: they have no st.param. */
 void ptx_check_result(struct ptx_splice *in, uint32_t function)
 {
 	if (!in->keeps_result)
