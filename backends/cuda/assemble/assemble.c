@@ -11,7 +11,7 @@
 
 #define INPUT_PTX 2 /* NVJITLINK_INPUT_PTX, nvJitLink.h */
 
-/* nvJitLink's documentation, "API": each answers 0 for success */
+/* nvJitLink's documentation, "API": each function returns 0 for success */
 static struct {
 	int (*create)(void **handle, uint32_t noptions, const char **options);
 	int (*destroy)(void **handle);
@@ -96,7 +96,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		  struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	char arch[48];
-	/* literals stay in the code: their constant bank would be the kernel's; older linkers do not know of it */
+	/* literals stay in the code, since their constant bank would be the kernel's; older linkers do not have this
+	 * option */
 	const char *options[] = { arch, "-Xptxas=--disable-optimizer-constants" };
 	void *handle = NULL;
 	char *text;
@@ -115,7 +116,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (err)
 		err = link.create(&handle, 1, options);
 	if (!err)
-		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* it reads up to a NUL, whatever the size */
+		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* nvJitLink reads up to a NUL,
+										      * whatever the size */
 	if (!err)
 		err = link.complete(handle);
 	if (err && handle)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-assemble: NVIDIA's assembler in a process of its own, which computes and talks to the tool, no more. */
+/* gpubpf-assemble: runs NVIDIA's assembler in a separate process that can only compute and talk to the tool. */
 #include <stdlib.h>
 
 #include "assemble.h"

@@ -64,7 +64,7 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
 	return 0;
 }
 
-/* PTX text, possibly with NUL padding behind it. */
+/* Copies PTX text and drops NUL padding at its end. */
 static int copy_text(const void *data, size_t size, char **text, size_t *text_size)
 {
 	size_t n = strnlen(data, size);
@@ -79,17 +79,18 @@ static int copy_text(const void *data, size_t size, char **text, size_t *text_si
 	return 0;
 }
 
-/* Which PTX of a container the chosen machine code was made of. */
+/* the search for the PTX of a container from which the chosen machine code was compiled */
 struct source {
 	const struct fatbin_entry *elf;
-	uint32_t arch;           /* virtual; 0: not known */
+	uint32_t arch;           /* virtual architecture; 0: unknown */
 	struct fatbin_entry ptx; /* data NULL: none */
 	bool unclear;
 };
 
 /*
- * That of the same virtual architecture: of another, __CUDA_ARCH__ may have made it other code. The architecture that
- * a cubin states has no suffix; nvcc gives machine code for the same number that of the PTX (compute_90a: sm_90a).
+ * Accepts PTX for the same virtual architecture only: __CUDA_ARCH__ may select other code in PTX for another one. The
+ * architecture that a cubin states has no suffix. nvcc gives machine code for the same number the suffix of the PTX
+ * (compute_90a: sm_90a).
  */
 static int compare_source(void *arg, const struct fatbin_entry *entry)
 {
@@ -104,7 +105,7 @@ static int compare_source(void *arg, const struct fatbin_entry *entry)
 	return 0;
 }
 
-/* 'a' as a string; "" of none */
+/* 'a' as a string; "" for no suffix */
 #define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
 
 static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, struct gpubpf_diag *diag)
@@ -121,7 +122,7 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 	return -ENOENT;
 }
 
-/* The PTX that the machine code was made of, in the container or in itself. */
+/* Returns the PTX from which the machine code was compiled, from the container or from the cubin itself. */
 static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text,
 		      size_t *text_size, struct gpubpf_diag *diag)
 {
@@ -144,7 +145,7 @@ static int source_ptx(const void *data, size_t size, const struct fatbin_chosen 
 	return err;
 }
 
-/* -ENOENT with a reason: the container has none of use. */
+/* Returns -ENOENT with a reason if the container has no usable PTX. */
 static int container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 			 struct gpubpf_diag *diag)
 {
@@ -171,8 +172,8 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 	return -ENOENT;
 }
 
-/* PTX of the modules that a program was linked from, one text behind the other. A module without (of a library, say)
- * may be none that the wanted kernel needs: the injector sees. */
+/* Concatenates the PTX of the modules from which a program was linked. A module without PTX, such as a library's, is
+ * skipped: the kernel may not need it, and the injector reports if it does. */
 static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 		     struct gpubpf_diag *diag)
 {

@@ -8,7 +8,7 @@
 
 #include "core/diag.h"
 
-/* Ends in NULL at the section's end; *why stays NULL where the cubin only lacks it. */
+/* Finds a section. If the cubin merely lacks it, the function returns NULL and leaves *why NULL. */
 static const char *find_section(const void *data, size_t size, const char *name, size_t *section_size,
 				const char **why)
 {
@@ -46,7 +46,7 @@ static const char *find_section(const void *data, size_t size, const char *name,
 	return NULL;
 }
 
-/* Lines separated by NUL. */
+/* The section's lines are separated by NUL. */
 int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, struct gpubpf_diag *diag)
 {
 	const char *why;
@@ -72,8 +72,8 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 }
 
 /*
- * As measured on cubins of ptxas 11.8 to 13.0: with ABI version 7, bits 16 to 23 of e_flags; with 8, a note
- * .note.nv.cuinfo, whose content is u16 version, u16 virtual architecture, u32 toolkit. ptxas 12.8 writes ABI 8 (for
+ * As measured on cubins of ptxas 11.8 to 13.0. With ABI version 7 the architecture is bits 16 to 23 of e_flags. With 8
+ * it is in a note .note.nv.cuinfo: u16 version, u16 virtual architecture, u32 toolkit. ptxas 12.8 writes ABI 8 (for
  * sm_100 and later) without that note.
  */
 uint32_t cubin_virtual(const void *data, size_t size)

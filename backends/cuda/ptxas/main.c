@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-ptxas: starts NVIDIA's ptxas for the tool, in a process of its own, which it does not share with probes' assembler. */
+/* gpubpf-ptxas: starts NVIDIA's ptxas for the tool, in a separate process from the probes' assembler. */
 #include "core/worker/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"

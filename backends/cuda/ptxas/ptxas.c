@@ -22,7 +22,7 @@
 #define TEXT "/proc/self/fd/3"
 #define CODE "/proc/self/fd/4"
 
-/* a start of the program */
+/* one run of the program */
 struct start {
 	char path[PATH_MAX], option[64];
 	bool probes;           /* GPUBPF_ASSEMBLER_PROBES */
@@ -48,15 +48,15 @@ static int take_options(struct start *s, const char *options)
 	return is_question(s) || !strncmp(s->option, "-arch=", 6) ? 0 : -EINVAL;
 }
 
-/* In a copy of this process, which has the time that is left to it, as has what it becomes: alarm(2). */
+/* Runs in a fork of this process. The fork and the program inherit the remaining alarm(2) time. */
 static int become(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
 	char *argv[] = { s->path, s->option, is_question(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
 
-	/* 3 was the socket; of the rest nothing survives. The text's is the first that was opened, so not yet 4 when that is taken
-	 * for the code's. */
+	/* Descriptor 3 was the socket, and all others are close-on-exec. The text's memfd may be 4 itself, so it is
+	 * duplicated before 4 becomes the code's. */
 	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 || dup2(s->code, 4) < 0 ||
 	    setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return NOT_STARTED;
@@ -96,7 +96,8 @@ static int read_code(int fd, struct gpubpf_twin_image *out)
 	return 0;
 }
 
-/* What it refuses it refuses again; what kills it, or that it is not there, may pass. */
+/* A non-zero exit status is permanent: the program refuses the text each time. A signal or a missing program may be
+ * transient. */
 static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	int status, err = gpubpf_in_fork(become, s, &status);

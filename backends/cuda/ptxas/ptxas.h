@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A twin's PTX to machine code, by NVIDIA's ptxas, the user's own program, which is what the driver has inside: of whole
- * programs both make the same, where nvJitLink compiles parts to be linked (wide loads of shared memory whose place it
- * does not know, and some unrolling, are lost). Other than the driver, which compiles one twin after the other, in the
- * application, it runs beside others.
+ * Compiles a twin's PTX to machine code with the user's installed ptxas of NVIDIA. The driver contains the same
+ * compiler: both produce the same code for whole programs. However, nvJitLink compiles parts to be linked, which loses
+ * some unrolling and wide loads of shared memory at unknown offsets.
+ * The driver compiles one twin after the other in the application; several runs of ptxas can work in parallel.
  */
 #ifndef GPUBPF_CUDA_PTXAS_H
 #define GPUBPF_CUDA_PTXAS_H
@@ -11,9 +11,11 @@
 #include "core/target.h"
 
 /*
- * struct gpubpf_serve_ops's build: one piece of PTX; its options are lines: the program's path, what tells it from others of
- * that path (core/worker/spawn.h), and its option, of probes two. Makes one piece of machine code; none where the program refuses the text, as
- * it always will, or is asked which it is. The text, the code and what it says are memfds: nothing lies in a folder. It ends with the job's time.
+ * struct gpubpf_serve_ops's build. The input is one piece of PTX. Its options are lines: the program's path, a line
+ * that identifies the program's version (core/worker/spawn.h), and its option; probes have two options.
+ * Makes one piece of machine code. Makes none if the program refuses the text, which is permanent, or if the request is
+ * for the program's version.
+ * Text, code and log are memfds; no file is created. The program's time limit is the job's.
  */
 int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
 	       char *log, size_t log_size, struct gpubpf_diag *diag);

@@ -9,7 +9,7 @@
 
 #define MIN_CONTAINER 16
 #define MIN_ENTRY_HEADER 64
-#define LINKED_MAX (64u << 20) /* bytes of a program and what it was linked from, copied */
+#define LINKED_MAX (64u << 20) /* bytes of a program and its linked containers, copied */
 
 static size_t elf_size(const unsigned char *image)
 {
@@ -32,7 +32,7 @@ static size_t elf_size(const unsigned char *image)
 	return end;
 }
 
-/* PTX begins with comments or .version; anything of printable first characters counts as text. */
+/* PTX begins with comments or .version. An image whose first characters are printable counts as text. */
 static int looks_like_text(const unsigned char *image)
 {
 	for (int i = 0; i < 4; i++)
@@ -41,14 +41,14 @@ static int looks_like_text(const unsigned char *image)
 	return 1;
 }
 
-/* what nvcc's programs hand over, in memory (fatbinary_section.h of the toolkit) */
+/* the structure that nvcc's programs pass to the driver, in memory (fatbinary_section.h of the toolkit) */
 struct wrapper {
 	uint32_t magic, version;
 	const void *data;
-	const void *const *parts; /* version 2: containers that `data` was linked from, then NULL */
+	const void *const *parts; /* version 2: containers from which `data` was linked, then NULL */
 };
 
-/* By its own account. */
+/* Returns the size that the container states. */
 static size_t container_size(const void *image)
 {
 	uint16_t header;
@@ -128,9 +128,9 @@ static int bad(const char **why, const char *what)
 }
 
 /*
- * Container: u32 magic, u16 version, u16 header size, u64 bytes that follow. Entry: u16 kind, u16
- * version, u32 header size, u64 data size, u32 compressed size, ... u32 arch at 28, u64 flags at 40,
- * u64 plain size at 56 (as measured on fatbins of nvcc 13.0).
+ * Container: u32 magic, u16 version, u16 header size, u64 bytes that follow.
+ * Entry: u16 kind, u16 version, u32 header size, u64 data size, u32 compressed size, ... u32 arch at 28, u64 flags at
+ * 40, u64 decompressed size at 56 (as measured on fatbins of nvcc 13.0).
  */
 int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct fatbin_entry *entry), void *arg,
 		const char **why)
@@ -177,7 +177,8 @@ char fatbin_suffix(const struct fatbin_entry *entry)
 	return entry->flags & FATBIN_SPECIFIC ? 'a' : entry->flags & FATBIN_FAMILY ? 'f' : 0;
 }
 
-/* PTX of an older or the same architecture can be compiled for the device; machine code is for a major number. */
+/* Returns true if the device can run the entry. PTX can be compiled for the same or a newer architecture. Machine code
+ * runs on one major number. */
 static bool runs_on(const struct fatbin_entry *entry, uint32_t sm)
 {
 	bool family = entry->kind == FATBIN_ELF || fatbin_suffix(entry) == 'f';
@@ -244,7 +245,8 @@ static int append(struct copied *to, const void *bytes, size_t n)
 	return 0;
 }
 
-/* What the choice is made of: the newest machine code, and PTX that it may be from; without, the newest PTX. */
+/* Copies the entries that decide the choice: the newest machine code, and all PTX from which it may be compiled.
+ * Without machine code it copies the newest PTX. */
 static int copy_entry(void *arg, const struct fatbin_entry *entry)
 {
 	struct copied *to = arg;
@@ -259,7 +261,7 @@ static int copy_entry(void *arg, const struct fatbin_entry *entry)
 	return append(to, entry->whole, entry->whole_size);
 }
 
-/* A container of those entries alone, perhaps of none. */
+/* Copies a container with these entries only; it may become empty. */
 static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct copied *to)
 {
 	size_t begin = to->size;

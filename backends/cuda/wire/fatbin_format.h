@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layout of images as CUDA programs hand them to the driver. For the agent too: libc only. An image that the
- * driver is given by pointer alone is the application's own memory, valid as far as it says.
+ * The layout of images as CUDA programs pass them to the driver. The agent uses it too, so it needs libc only. An image
+ * that the driver gets by pointer only is the application's memory and valid as far as it states.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_WIRE_FATBIN_FORMAT_H
 #define GPUBPF_BACKENDS_CUDA_WIRE_FATBIN_FORMAT_H
@@ -19,46 +19,48 @@ enum fatbin_kind {
 };
 
 struct fatbin_entry {
-	uint16_t kind;           /* enum fatbin_kind, or another */
+	uint16_t kind;           /* enum fatbin_kind, or another value */
 	uint32_t arch;           /* 90 for sm_90 */
 	const void *data;        /* in the container, perhaps compressed */
-	size_t size;             /* bytes there */
+	size_t size;             /* bytes in the container */
 	uint64_t flags;
-	size_t plain_size;       /* decompressed; 0 if not compressed */
-	const void *whole;       /* with its header, as it stands in the container */
+	size_t plain_size;       /* decompressed bytes; 0 if not compressed */
+	const void *whole;       /* the entry with its header, in the container */
 	size_t whole_size;
 };
 
 #define FATBIN_LZ4 0x2000u               /* of flags */
 #define FATBIN_ZSTD 0x8000u
-#define FATBIN_SPECIFIC 0x100000u        /* sm_90a: for that architecture alone */
-#define FATBIN_FAMILY 0x200000u          /* sm_100f: for its family alone */
+#define FATBIN_SPECIFIC 0x100000u        /* sm_90a: for that architecture only */
+#define FATBIN_FAMILY 0x200000u          /* sm_100f: for its family only */
 
-/* Call fn for each entry; its non-zero return ends the walk and is returned. 0, or -EINVAL with a reason. */
+/* Calls fn for each entry. A non-zero return of fn ends the walk and is returned. Returns 0, or -EINVAL with a
+ * reason. */
 int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct fatbin_entry *entry), void *arg,
 		const char **why);
 
-/* The suffix of its architecture: 'a', 'f', or 0. */
+/* Returns the suffix of the entry's architecture: 'a', 'f', or 0. */
 char fatbin_suffix(const struct fatbin_entry *entry);
 
 /* The newest entries that a device of compute capability `sm` can run; data NULL: none. */
 struct fatbin_chosen {
 	uint32_t sm;
 	struct fatbin_entry ptx, elf;
-	bool ptx_unclear, elf_unclear; /* there are several, with and without a suffix */
+	bool ptx_unclear, elf_unclear; /* several entries have that number, with and without a suffix */
 };
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why);
 
-/* The container behind this one, and how much there is from it on; NULL: none. */
+/* Returns the container after this one and the bytes from there to the end, or NULL. */
 const void *fatbin_next(const void *data, size_t size, size_t *rest);
 
-/* Where an image at the application's pointer begins (behind a wrapper) and how long it is, by its own account.
- * NULL: nothing that we know. */
+/* Returns where an image at the application's pointer begins (after a wrapper) and the size that it states.
+ * NULL: the format is unknown. */
 const void *cuda_image_bounds(const void *image, size_t *size);
-/* Where the pointer is to a program of nvcc's that was linked (-rdc): its container and, behind it, those that it
- * was linked from, malloc'd. NULL: it is none, or they are larger than 64 MiB. */
+/* If the pointer is to a program that nvcc linked (-rdc), returns its container followed by those from which it was
+ * linked, malloc'd. NULL: it is not such a program, or they are larger than 64 MiB. */
 void *cuda_image_linked(const void *image, size_t *size);
-/* A copy of the image, malloc'd; of containers only what twins for `sm` are made of. 0, -EINVAL, -ENOMEM. */
+/* Copies the image, malloc'd; from containers it copies only the entries that twins for `sm` need. Returns 0, -EINVAL
+ * or -ENOMEM. */
 int cuda_image_copy(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Behind the cubin: for each address u64 off, u64 addend, u32 part, str name, as core/wire/wire.h writes them; then the footer,
- * u32 size of these, u32 how many, u64 magic. Without a footer there are none.
+ * A table follows the cubin. Each address is u64 off, u64 addend, u32 part, str name, as core/wire/wire.h writes them.
+ * The footer is u32 size of the table, u32 number of addresses, u64 magic. Without a footer there are no addresses.
  */
 #include "twin_format.h"
 
@@ -101,7 +101,7 @@ static bool goes_on(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* A table of strings may keep one string at the end of another, so the bytes before the symbol do not matter. */
+/* A string table may store one string as the end of another, so the bytes before the symbol do not matter. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
 {
 	const char *from = twin, *end = from + size, *at;

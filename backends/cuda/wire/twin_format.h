@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins in PTX may have a second kernel, for launches of one dimension. Twins of machine code: a cubin, and behind it the
- * addresses of the application's variables that are to be stored into it before it is loaded. Made by the worker, read by the
- * agent; libc only.
+ * Formats of twins; the worker writes them and the agent reads them, so it needs libc only. A twin in PTX may have a
+ * second kernel, for one-dimensional launches. A twin in machine code is a cubin, followed by the application's
+ * variables whose addresses the agent stores into it before loading.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
 #define GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
@@ -11,12 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUDA_FLAT_SUFFIX "$gpubpf_flat" /* behind the twin's name: for grids and blocks whose sizes in y and z are 1 */
+#define CUDA_FLAT_SUFFIX "$gpubpf_flat" /* appended to the twin's name: for grids and blocks whose y and z sizes are
+					 * 1 */
 
 enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
 
-/* Bytes of the cubin that are to hold the address of a variable of the application's module, and addend: 8, or 4 with one
- * half of it. */
+/* Bytes of the cubin that will hold the address of a variable of the application's module, plus addend: 8 bytes, or 4
+ * with one half of it. */
 struct cuda_twin_address {
 	const char *name;
 	uint64_t off;
@@ -24,16 +25,19 @@ struct cuda_twin_address {
 	enum cuda_twin_part part;
 };
 
-/* The cubin, malloc'd, with the addresses behind it: freed and *twin the new one. 0, or -ENOMEM and it is as it was. */
+/* Appends the addresses to the cubin, which is malloc'd. On success it frees the old *twin and sets the new one.
+ * Returns 0, or -ENOMEM and leaves it unchanged. */
 int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *addresses, uint32_t n);
 
-/* Ask for each variable's address and store it. 0; -EINVAL: the twin is broken; what `address` returned, if not 0. */
+/* Calls `address` for each variable and stores the result. Returns 0, -EINVAL if the twin is malformed, or the non-zero
+ * return of `address`. */
 int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char *name, uint64_t *address), void *arg);
 
-/* Of a twin that is text, the machine code that stands behind it and a NUL; NULL: none does. */
+/* Returns the machine code that follows the text of a twin and a NUL, or NULL if there is none. */
 const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size);
 
-/* Does the twin, text or machine code, have a symbol that ends so? True also where only other bytes of it read so. */
+/* Returns true if the twin, text or machine code, has a symbol with that end. It may also return true because other
+ * bytes match. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol);
 
 #endif
