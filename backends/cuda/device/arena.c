@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena in a CUDA device's memory. All copies go through the copy engines, by streams of their own, so that
- * they wait for no kernel and none for them: zeros are copied too, since the driver fills memory, and copies it
- * within a device, by kernels, which a persistent kernel of the application would keep waiting. What goes has a stream, and
- * what comes some, by threads: the bus carries both at once.
+ * The arena in a CUDA device's memory. All copies use the copy engines on separate streams, so that they and the
+ * application's kernels do not wait for each other. Zeros are copied too: the driver fills memory, and copies within a
+ * device, by kernels, which a persistent kernel of the application would delay.
+ * Copies to the device have one stream. Copies from it have several, chosen by thread. The bus transfers in both
+ * directions at once.
  */
 #include "arena.h"
 
@@ -17,8 +18,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
-#define PIECE (4ull << 20)       /* of the mirror that is pinned at a time, its pages made before */
-#define LARGE (256ull << 10)     /* a copy that is worth it */
+#define PIECE (4ull << 20)       /* bytes of the mirror that are pinned at a time; their pages are populated first */
+#define LARGE (256ull << 10)     /* bytes of a copy for which pinning pays off */
 #define ZEROS (4ull << 20)
 
 static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
@@ -29,7 +30,7 @@ static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationPro
 	       (size + step - 1) / step * step;
 }
 
-/* device->handle's memory at an address; the handle is released if that fails. */
+/* Maps device->handle's memory at an address. On failure it releases the handle. */
 static CUresult map_memory(struct gpubpf_device *device, size_t room)
 {
 	const struct cuda_driver *cu = device->cu;
@@ -57,7 +58,7 @@ release:
 	return error;
 }
 
-/* Memory that another process can hold on to: it survives this one, and a fault of its kernels. */
+/* Allocates memory that another process can import: it survives this process, and a fault of its kernels. */
 static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
 {
 	CUmemAllocationProp prop = {
@@ -80,7 +81,7 @@ static CUresult make_streams(struct gpubpf_device *device)
 	return error || device->to ? error : device->cu->stream_create(&device->to, CU_STREAM_NON_BLOCKING);
 }
 
-/* What the driver does not tell is tried. */
+/* Returns true if the memory fits, or if the driver does not report free memory; the allocation then decides. */
 static bool fits(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
@@ -122,9 +123,9 @@ static bool outside(const struct gpubpf_device *device, size_t offset, size_t si
 	return offset > device->arena_size || size > device->arena_size - offset;
 }
 
-/* Pin the mirror's piece around `at`, up to where a copy of `size` bytes ends. Its pages are made first, which
- * several threads can do at once: the driver, which pins one piece after the other, makes 1.8 GB/s of them on an
- * H200's host, and four threads 5.5. */
+/* Pins the mirror's piece that contains `at`, up to the end of a copy of `size` bytes. Several threads can populate
+ * pages at once. The driver, which pins one piece after the other, populates 1.8 GB/s on an H200's host; four threads
+ * populate 5.5 GB/s. */
 static void pin(struct gpubpf_device *device, size_t at, size_t size)
 {
 	size_t piece = at / PIECE, begin = piece * PIECE, left = device->arena_size - begin;
@@ -132,7 +133,7 @@ static void pin(struct gpubpf_device *device, size_t at, size_t size)
 	left = left < PIECE ? left : PIECE;
 	if (size < LARGE || !device->pinned || atomic_exchange(&device->pinned[piece], true))
 		return;
-	madvise(device->host + begin, left, MADV_POPULATE_WRITE); /* before Linux 5.14 the driver makes them */
+	madvise(device->host + begin, left, MADV_POPULATE_WRITE); /* before Linux 5.14 the driver populates them */
 	if (device->cu->host_register(device->host + begin, left, 0))
 		atomic_store(&device->pinned[piece], false);
 }
@@ -149,7 +150,8 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 	cuda_leave(device->cu, &mode);
 }
 
-/* By the calling thread's number: fewer wait for what others have asked for since than if all had one. */
+/* Returns a stream for copies from the device, by the calling thread's number. With several streams, fewer threads wait
+ * for copies that others queued later. */
 static CUstream pulls(const struct gpubpf_device *device)
 {
 	static atomic_uint threads;
@@ -160,7 +162,7 @@ static CUstream pulls(const struct gpubpf_device *device)
 	return device->from[number - 1];
 }
 
-/* To the mirror, each piece by itself: it is pinned as a whole or not. */
+/* Copies to the mirror piece by piece, since each piece is either pinned as a whole or not at all. */
 static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t at, size_t size)
 {
 	CUresult error = 0;
@@ -178,7 +180,7 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 	return error;
 }
 
-/* A copy from or to a range of the arena, in the device's context; `host` is where from or to. */
+/* Copies from or to a range of the arena, in the device's context. `host` is the other end. */
 static int copy(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size,
 		CUresult (*how)(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size))
 {
@@ -218,7 +220,7 @@ int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *fro
 	return copy(device, offset, (uintptr_t)from, size, push);
 }
 
-/* Several threads may want them at once: whoever sees them sees zeros. */
+/* Several threads may call it at once. The pointer is published only after the memory is zeroed. */
 static CUresult make_zeros(struct gpubpf_device *device)
 {
 	char *zeros = NULL, *none = NULL;
@@ -256,7 +258,7 @@ static CUresult wait_for(struct gpubpf_device *device, CUstream stream)
 	return stream ? device->cu->stream_synchronize(stream) : 0;
 }
 
-/* For each, also behind one that failed: memory is given back next. */
+/* Waits for every stream, even if one fails, because the caller frees the memory next. */
 static CUresult wait_for_all(struct gpubpf_device *device)
 {
 	CUresult error = wait_for(device, device->to), other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA device, and the part of struct gpubpf_device_ops that is about its arena. */
+/* A CUDA device, and the functions of struct gpubpf_device_ops that access its arena. */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_ARENA_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_ARENA_H
 
@@ -15,26 +15,28 @@ struct gpubpf_device {
 	const struct cuda_driver *cu;
 	CUdevice device;
 	CUcontext context;
-	bool primary;            /* context is ours to release */
+	bool primary;            /* we retained the context and must release it */
 	struct gpubpf_device_caps caps;
-	/* the arena; made exportable so that it outlives the process (handle), else plain memory */
+	/* the arena: exportable memory that outlives the process (handle), else ordinary device memory */
 	char *host;
 	CUdeviceptr arena;
 	size_t arena_size, mapped;
 	CUmemGenericAllocationHandle handle;
-	CUstream from[CUDA_PULLS], to; /* the arena's copies, each way: what different threads pull goes by different streams */
+	CUstream from[CUDA_PULLS], to; /* streams for copies from and to the arena; threads that pull use different
+					* streams */
 	_Atomic(char *) zeros;   /* pinned */
-	atomic_bool *pinned;            /* pieces of the mirror, for copies without the driver's help; NULL: none */
-	CUstream stream;         /* for the clock and launches of our own; made with the first */
-	struct waiter *waiter;   /* whose time was over before the device was still */
+	atomic_bool *pinned;            /* [piece]: the mirror's piece is pinned, so copies bypass the driver's buffer;
+					 * NULL: no piece is */
+	CUstream stream;         /* for the clock and our launches; created with the first */
+	struct waiter *waiter;   /* a waiter whose deadline passed before the device was idle */
 	CUmodule clock_module;
 	CUfunction clock_kernel;
 	CUdeviceptr clock_word;
 };
 
-/* cuda_enter() of its context, in which it has a stream of its own. 0 or -EIO. */
+/* Calls cuda_enter() for the device's context and creates its stream. Returns 0 or -EIO. */
 int cuda_device_enter(struct gpubpf_device *device, int *mode);
-/* "WHAT: CUDA_ERROR_..." and -EIO. */
+/* Writes "WHAT: CUDA_ERROR_..." to `why` and returns -EIO. */
 int cuda_fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error);
 
 int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct gpubpf_device_ops over the CUDA driver API. */
+/* struct gpubpf_device_ops for the CUDA driver API. */
 #include "device.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "core/wire/checks.h"
 
 #define CLOCK_WAIT_NS 50000000ull
-#define CLOSE_WAIT_MS 500 /* for a wait that has begun; kernels that never end keep it beyond that */
+#define CLOSE_WAIT_MS 500 /* for a wait in progress; kernels that never end keep it waiting longer */
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
@@ -89,8 +89,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 	caps->ordinal = ordinal;
 }
 
-/* The device whose name holds how->name, or of the ordinal that it is, and any if it is NULL: the how->index-th of
- * them. */
+/* Finds the how->index-th device whose name contains how->name, or whose ordinal it is. NULL matches any device. */
 static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device,
 		       int *ordinal)
 {
@@ -171,12 +170,13 @@ static const struct gpubpf_device_caps *cuda_caps(const struct gpubpf_device *de
 
 /* ---- waiting for kernels ---- */
 
-/* The driver's wait has no limit of its own: a thread waits, and is left behind when the time is over. */
+/* A thread that waits for the context. The driver's wait has no timeout, so the caller abandons the thread after its
+ * deadline. */
 struct waiter {
 	const struct cuda_driver *cu;
 	CUcontext context;
 	sem_t ended;
-	atomic_bool begun;       /* or called off: who sets it first decides */
+	atomic_bool begun;       /* the wait has begun or was cancelled: the first to set it decides */
 	atomic_int users;
 	_Atomic(CUresult) error;
 };
@@ -230,7 +230,7 @@ static int start_waiter(struct gpubpf_device *device)
 	w->context = device->context;
 	w->users = 2;
 	sem_init(&w->ended, 0, 0);
-	sigfillset(&all); /* the application's signals are not for it */
+	sigfillset(&all); /* the application's signals must not run on this thread */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, wait_context, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -244,7 +244,7 @@ static int start_waiter(struct gpubpf_device *device)
 	return 0;
 }
 
-/* By the deadline; the waiter stays until its wait is over, so that there is one at a time. */
+/* Waits until the deadline. The waiter stays until its wait ends, so that there is one at a time. */
 static int wait_waiter(struct gpubpf_device *device, const struct timespec *until)
 {
 	struct waiter *w = device->waiter;
@@ -270,7 +270,7 @@ static struct timespec in(uint32_t ms)
 	return at;
 }
 
-/* The context may be destroyed next. */
+/* Cancels the waiter or waits for it, because the caller may destroy the context next. */
 static void end_waiter(struct gpubpf_device *device)
 {
 	struct timespec until = in(CLOSE_WAIT_MS);
@@ -290,7 +290,8 @@ static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
 	struct timespec until = in(timeout_ms);
 	int err;
 
-	err = device->waiter ? wait_waiter(device, &until) : 0; /* of an earlier time: more may run since */
+	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait timed out; more kernels may run
+								 * since */
 	if (!err)
 		err = start_waiter(device);
 	return err ? err : wait_waiter(device, &until);
@@ -444,7 +445,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* A kernel of the application may hold the whole device for as long as it likes. */
+/* Waits with a deadline, since a kernel of the application may occupy the whole device for any time. */
 static CUresult wait_clock(struct gpubpf_device *device)
 {
 	uint64_t deadline = now_ns() + CLOCK_WAIT_NS;

@@ -59,7 +59,7 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 /* ---- our waits, and the application's captures ---- */
 
 #define WAIT_BEGINS_NS 50000l
-#define WAIT_BEGINS 40 /* looks: a wait that takes longer waits in the driver */
+#define WAIT_BEGINS 40 /* polls; a wait that lasts longer is in the driver already */
 
 static atomic_int captures, waits;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the CUDA driver API that we call, declared by ourselves: the project builds where no CUDA
- * toolkit is. Types and numbers are those of the CUDA Driver API reference (v12, v13).
+ * The part of the CUDA driver API that we call. We declare it ourselves, so that the project builds without a CUDA
+ * toolkit. Types and numbers follow the CUDA Driver API reference (v12, v13).
  */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
@@ -139,29 +139,31 @@ struct cuda_driver {
 #undef CUDA_FN
 };
 
-/* The driver of this process, loaded on the first call and kept; NULL with one line of why. */
+/* Loads the driver of this process on the first call. Returns NULL and one line of `why` if it cannot be loaded. */
 const struct cuda_driver *cuda_driver_load(char *why, size_t size);
 /*
- * Work of our own in a context, whatever the application is doing: a capture of a stream in this thread does
- * not forbid it. cuda_leave() only after cuda_enter() gave 0. Copies and kernels of ours go to a stream of our
- * own: the legacy stream would wait for the application's, and break what it captures.
+ * Enters a context for our calls, even while the application captures a stream in this thread. Call cuda_leave() only
+ * after cuda_enter() returned 0.
+ * Our copies and kernels use separate streams: the legacy stream would wait for the application's streams, and break
+ * its captures.
  */
 CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mode);
 void cuda_leave(const struct cuda_driver *driver, int *mode);
-/* Copy to the device, in a context that was entered. */
+/* Copies to the device, in a context that was entered. */
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
 
 /*
- * To wait for a context in which a stream is captured breaks that capture. cuda_wait_begin() is false while one
- * is, and cuda_capture_begin() gives a wait that has just begun the time to pass into the driver.
+ * Waiting for a context while a stream of it is captured breaks the capture. cuda_wait_begin() returns false while a
+ * capture is open. After cuda_capture_begin() counts a capture, it pauses until a wait that has just begun is in the
+ * driver.
  */
 bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
 void cuda_capture_end(void);
-bool cuda_capture_open(void);        /* some stream may be captured now */
+bool cuda_capture_open(void);        /* returns true if a stream may be under capture */
 
-/* "CUDA_ERROR_INVALID_VALUE"; never NULL. */
+/* Returns a name such as "CUDA_ERROR_INVALID_VALUE", never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);
 
 #endif

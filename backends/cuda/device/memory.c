@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a CUDA device for maps that lie elsewhere than in the arena: the session's own, pinned or as it is, or managed. */
+/* Memory of a CUDA device for maps outside of the arena: the session's memory, pinned or pageable, or managed
+ * memory. */
 #include "memory.h"
 
 #include <errno.h>
 
-/* PCIe carries no atomics of GPUs that the host's would wait for (host-atomics): links as NVLink do. Pageable memory, which a
- * kernel driver moves to and fro, is no place for what other processes map: only page tables of the host's own are. */
+/* PCIe does not carry a GPU's atomics that are coherent with the host's (host-atomics); links such as NVLink do.
+ * Pageable memory that a kernel driver migrates cannot hold memory that other processes map, so only devices that use
+ * the host's page tables qualify. */
 static const struct {
 	int attribute;
 	uint64_t bits;
@@ -28,7 +30,7 @@ uint64_t cuda_memory_caps(const struct gpubpf_device *device)
 
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
 		bits |= has(device, caps[i].attribute) ? caps[i].bits : 0;
-	/* which the host may look at while kernels run */
+	/* the host can access this memory while kernels run */
 	if (has(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) && has(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
 		bits |= GPUBPF_CAP_MANAGED;
 	return bits;

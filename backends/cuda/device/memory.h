@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a CUDA device's struct gpubpf_device_ops that is about memory beside the arena, and GPUBPF_CAP_* of it. */
+/* The functions of a CUDA device's struct gpubpf_device_ops for memory outside of the arena, and its GPUBPF_CAP_*
+ * bits. */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
 
