@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only file that names backends and targets. Each program links those that it needs (the worker targets, the
- * agent devices): the others are weak, and so exist by name and say why they cannot be used.
+ * The only file that names backends and targets. The worker links targets, the agent links devices. The others are weak
+ * symbols; they exist by name and report why they cannot be used.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -17,13 +17,14 @@ extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WE
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
-/* NVIDIA's licence of the toolkit's libraries forbids to change them: their machine code, and the PTX that some have beside it. */
+/* NVIDIA's licence of the toolkit's libraries forbids modification of their machine code, and of the PTX that some of
+ * them contain. */
 static const char *const nvidia_closed[] = {
 	"libcublas*", "libcudnn*", "libcufft*", "libcurand*", "libcusolver*", "libcusparse*", "libcutensor*", "libnpp*",
 	"libnvinfer*", "libnvjpeg*", "libnvtiff*", "libcudss*", "libnvcomp*", "libcustatevec*", "libcutensornet*", NULL,
 };
 
-/* In the order of preference where an image has a choice. */
+/* In order of preference for images that several targets accept. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
 	  .code_beside = true, .closed = nvidia_closed,
@@ -46,7 +47,7 @@ static const struct gpubpf_target_info targets[] = {
 		     "a GPU's compiler could change the arithmetic beside it" },
 	  .never = { { GPUBPF_TAKES(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
-	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */
+	/* LLVM 22 keys the ids of SPIR-V's blocks by address, even after their module is freed; so .once */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
 	  .emits = true, .once = true, .builds = true, .env_args = true,
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
@@ -137,7 +138,7 @@ void gpubpf_targets_check(void)
 	for (size_t t = 0; t < COUNT(targets); t++) {
 		const struct gpubpf_target *ops = targets[t].ops;
 
-		(void)ops; /* where there are no asserts */
+		(void)ops; /* unused if asserts are disabled */
 		assert(!targets[t].images == !targets[t].places && !(targets[t].places & targets[t].where.places));
 		for (size_t i = 0; i < COUNT(targets[t].never); i++)
 			assert(!(targets[t].never[i].places & (targets[t].places | targets[t].where.places)));
@@ -150,7 +151,7 @@ void gpubpf_targets_check(void)
 	}
 }
 
-/* What core/device.h does not call optional is there. */
+/* Checks that the backend has every function that core/device.h does not call optional. */
 static const struct gpubpf_device_ops *whole_device(const struct backend *b)
 {
 	const struct gpubpf_device_ops *d = b->device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "llvm": the lowered programs as readable IR, before the device library is linked. It takes
- * the signatures of SPIR-V's library, which names no vendor. */
+/* The target "llvm": the lowered programs as readable IR, before the device library is linked. It uses the signatures
+ * of the SPIR-V library, which is independent of vendors. */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>

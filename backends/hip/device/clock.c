@@ -15,7 +15,7 @@ enum {
 	TYPE_GPU = 1,
 };
 
-#define STEP 1000000000ull   /* ticks that tell the counter's rate */
+#define STEP 1000000000ull   /* ticks over which the counter's rate is measured */
 #define MIN_HZ 1000000ull
 #define MAX_HZ 10000000000ull
 #define ROUNDS 4
@@ -55,7 +55,7 @@ static int look(hsa_agent agent, void *arg)
 
 	if (hsa.agent_info(agent, AGENT_TYPE, &type) || type != TYPE_GPU || hsa.agent_info(agent, AGENT_BDFID, &bdf))
 		return 0;
-	hsa.agent_info(agent, AGENT_DOMAIN, &domain); /* older ones do not know it */
+	hsa.agent_info(agent, AGENT_DOMAIN, &domain); /* older versions do not support it */
 	if (bdf == s->bdf && domain == s->domain) {
 		s->agent = agent;
 		s->found = true;
@@ -85,7 +85,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Units of the system's time that STEP ticks take; 0: no counter runs like that. */
+/* Returns the units of system time in STEP ticks, or 0 if the rate is implausible. */
 static uint64_t rate(hsa_agent agent)
 {
 	uint64_t from = 0, to = 0, hz = 0;
@@ -97,7 +97,7 @@ static uint64_t rate(hsa_agent agent)
 	return (unsigned __int128)hz * STEP / to >= MIN_HZ && (unsigned __int128)hz * STEP / to <= MAX_HZ ? to : 0;
 }
 
-/* The runtime translates from ticks to time alone: the tick of this moment is found step by step. */
+/* The runtime converts ticks to time only, so the current tick is found by iteration. */
 static int search_tick(hsa_agent agent, uint64_t step, uint64_t *tick, uint64_t *before_ns, uint64_t *after_ns)
 {
 	uint64_t t = 0, time = 0, then = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct gpubpf_device_ops over the HIP runtime. */
+/* struct gpubpf_device_ops for the HIP runtime. */
 #include "device.h"
 
 #include <errno.h>
@@ -21,13 +21,13 @@ struct gpubpf_device {
 	struct gpubpf_device_caps caps;
 	void *arena;
 	size_t size;
-	bool pinned;               /* the arena is host memory that the device reaches */
+	bool pinned;               /* the arena is host memory that the device can access */
 };
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
 	hipModule_t module;
-	char image[];              /* the runtime may refer to it as long as it is loaded */
+	char image[];              /* the runtime may refer to it while the module is loaded */
 };
 
 struct gpubpf_device_kernel {
@@ -76,7 +76,7 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	return 0;
 }
 
-/* The index-th device whose name or architecture holds `wanted`, or whose ordinal it is. */
+/* Finds the index-th device whose name or architecture contains how->name, or whose ordinal it is. */
 static hipError_t find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how)
 {
 	hipError_t error = d->hip->init(0);
@@ -155,8 +155,8 @@ static void release(struct gpubpf_device *d)
 	d->pinned = false;
 }
 
-/* In pieces that the runtime copies through memory of its own. Of more it pins the caller's pages, and ours are a
- * file's, shared with the tool: not every device reaches such. */
+/* Copies in pieces that the runtime stages in its own memory. For larger copies the runtime pins the caller's pages.
+ * Ours belong to a file that the tool maps too, and not every device can access such pages. */
 static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char *to, const char *from, size_t size)
 {
 	char *arena = (char *)d->arena + offset;
@@ -171,7 +171,7 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 	return error;
 }
 
-/* What the runtime does not tell is tried. */
+/* Returns true if the memory fits, or if the runtime does not report free memory; the allocation then decides. */
 static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
@@ -203,7 +203,7 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	return 0;
 }
 
-/* From the arena, or to it. */
+/* Copies from or to the arena. */
 static int copy(struct gpubpf_device *d, size_t offset, void *to, const void *from, size_t size)
 {
 	struct hip_visit visit;
@@ -230,7 +230,8 @@ static int hip_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	return copy(d, offset, NULL, from, size);
 }
 
-/* The copy goes into the null stream, which waits for all that do not say otherwise (HIP programming guide, streams). */
+/* Returns true if the null stream is idle. Copies use it, and it waits for all streams except non-blocking ones (HIP
+ * programming guide, streams). */
 static bool hip_quiet(struct gpubpf_device *d)
 {
 	struct hip_visit visit;

@@ -4,8 +4,8 @@
 
 #include "core/device.h"
 
-/* In struct gpubpf_device_open, runtime is a struct hip_driver and index the device's ordinal there; without
- * a runtime, the name and index are matched against all devices. */
+/* In struct gpubpf_device_open, runtime is a struct hip_driver and index is the device's ordinal in it. Without a
+ * runtime, the name and index are matched against all devices. */
 extern const struct gpubpf_device_ops gpubpf_device_hip;
 
 #endif

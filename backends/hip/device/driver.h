@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the HIP runtime's API that we call, declared by ourselves: the project builds where no ROCm is.
- * Types and numbers are those of hip_runtime_api.h, ROCm 5 to 7.
+ * The part of the HIP runtime's API that we call. We declare it ourselves, so that the project builds without ROCm.
+ * Types and numbers follow hip_runtime_api.h, ROCm 5 to 7.
  */
 #ifndef GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
 #define GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
@@ -33,7 +33,8 @@ enum {
 	HIP_MEM_ATTACH_GLOBAL = 1,
 };
 
-/* What hipGetDeviceProperties fills in all versions (newer headers call another symbol for a newer struct). */
+/* The structure that hipGetDeviceProperties fills in all versions. Newer headers map the name to another symbol with a
+ * newer structure. */
 struct hip_properties {
 	char name[256];
 	size_t memory, shared_per_block;
@@ -82,7 +83,7 @@ struct hip_function_attributes {
 	HIP_FN(launch, hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 		unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
 
-/* The same for those that a runtime may lack: NULL then. */
+/* Functions that a runtime may lack; the member is then NULL. */
 #define HIP_OPTIONAL(HIP_FN) \
 	HIP_FN(attribute, hipDeviceGetAttribute, (int *value, int attribute, int device)) \
 	HIP_FN(host_address, hipHostGetDevicePointer, (void **address, void *host, unsigned flags)) \
@@ -95,26 +96,28 @@ struct hip_driver {
 	HIP_OPTIONAL(HIP_FN)
 #undef HIP_FN
 	const char *(*error_name)(hipError_t error);
-	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode; NULL: none to exchange */
-	hipError_t (*stream_query)(hipStream_t stream); /* NULL: it has none */
+	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode, or NULL */
+	hipError_t (*stream_query)(hipStream_t stream); /* NULL: the runtime lacks it */
 };
 
-/* The runtime's library: the one that this process has, else (load) the newest that can be loaded. */
+/* Returns the runtime's library: the one that the process has loaded. Otherwise, if `load` is set, it loads the
+ * newest. */
 void *hip_library(bool load);
-/* Its functions, by the C library's own dlsym. False: one is missing, and *lacks is its name. */
+/* Fills the table by `find`, the C library's real dlsym. Returns false and sets *lacks if a required function is
+ * missing. */
 bool hip_driver_fill(struct hip_driver *driver, void *library, void *(*find)(void *library, const char *name),
 		     const char **lacks);
-/* The runtime of this process, loaded on the first call and kept; NULL with one line of why. */
+/* Loads the runtime of this process on the first call. Returns NULL and one line of `why` if it cannot be loaded. */
 const struct hip_driver *hip_driver_load(char *why, size_t size);
 const char *hip_error(const struct hip_driver *driver, hipError_t error); /* never NULL */
 
 /*
- * Calls of ours on the application's thread: on the wanted device, allowed though a stream is being captured,
- * and behind them the thread's device and its last error are what they were.
+ * Brackets our calls on the application's thread. hip_enter() selects the device and permits calls during a stream
+ * capture. hip_leave() restores the thread's device and last error.
  */
 struct hip_visit {
 	int device, capture_mode;
-	bool clean;                  /* there was no error before */
+	bool clean;                  /* the thread had no error before */
 };
 
 hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_visit *visit);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
 
-/* Fine-grained (HIP programming guide, coherence), so that host and kernels see each other's words. Not the session's own, which is
- * a file's: to register such succeeds where devices do not reach it. */
+/* Allocates fine-grained memory (HIP programming guide, coherence), so that host and kernels see each other's writes.
+ * The session's memory is a file's: registering it succeeds even if the device cannot access it. */
 static hipError_t pinned(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
 	void *address = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam between the AMD injector, which makes a twin's code object in a worker, and the agent, which
- * loads it where the application's own code object lies already. What is known only there is written into
- * the twin's bytes before the runtime sees them. The words to write are a table behind the ELF file:
+ * The interface between the AMD injector and the agent. The injector makes a twin's code object in a worker. The agent
+ * loads it into a process that has loaded the application's code object already, and first writes addresses into the
+ * twin's bytes. A table after the ELF file lists the words to write:
  *
- *	ELF file | struct hip_bind[count] | uint32_t count | "gpubpfB1"
+ *   ELF file | struct hip_bind[count] | uint32_t count | "gpubpfB1"
  *
- * Packed, little-endian, of no alignment; loaders of ELF do not look behind the file.
+ * The table is packed, little-endian and unaligned. ELF loaders do not read past the file.
  */
 #ifndef GPUBPF_BACKENDS_HIP_WIRE_BIND_H
 #define GPUBPF_BACKENDS_HIP_WIRE_BIND_H
@@ -19,12 +19,12 @@
 
 enum hip_bind_what {
 	HIP_BIND_ARENA,          /* the arena's address + addend */
-	/* An address in the application's code object: where its byte of virtual address `addend` was loaded.
-	 * So a twin reads and writes the application's own variables, those without a symbol too. */
+	/* An address in the application's code object: where its byte of virtual address `addend` was loaded. With it a
+	 * twin accesses the application's variables, including those without a symbol. */
 	HIP_BIND_IMAGE,
-	/* Not in the file: words that each launch fills, at kernel-argument offset `offset` of the
-	 * twin `kernel`, behind everything that the original has (hidden arguments too), which the twin's
-	 * metadata lists as by_value of 8 bytes each, in the order of the bits. part: enum hip_bind_args. */
+	/* Not in the file: words that each launch fills, from kernel-argument offset `offset` of the twin `kernel` on.
+	 * They follow all arguments of the original, including hidden ones. The twin's metadata lists them as by_value
+	 * of 8 bytes each, in the order of the bits. part: enum hip_bind_args. */
 	HIP_BIND_ARGS,
 };
 
@@ -33,7 +33,7 @@ enum hip_bind_args { HIP_BIND_LAUNCH = 1 << 0, HIP_BIND_PID = 1 << 1 };
 
 struct hip_bind {
 	uint32_t what;           /* enum hip_bind_what */
-	uint32_t part;           /* how much of the value: enum hip_bind_part */
+	uint32_t part;           /* the part of the value to write: enum hip_bind_part */
 	uint64_t offset;         /* in the file, of the 4 or 8 bytes to write */
 	uint64_t addend;
 	char kernel[256];        /* HIP_BIND_ARGS: the twin's name in the metadata, without ".kd" */
@@ -48,12 +48,12 @@ struct hip_binds {
 	size_t file_size;        /* of the ELF file before it */
 };
 
-/* Every entry is checked against the file's size. -EPROTO: not a twin. */
+/* Opens the table and checks every entry against the file's size. Returns 0, or -EPROTO if it is not a twin. */
 int hip_binds_open(const void *twin, size_t size, struct hip_binds *binds);
 struct hip_bind hip_binds_get(const struct hip_binds *binds, uint32_t i);
-/* Does any of them want an address in the application's code object? */
+/* Returns true if an entry refers to the application's code object. */
 bool hip_binds_want_image(const struct hip_binds *binds);
-/* Write what they want into a copy of the file. */
+/* Writes all values into a copy of the file. */
 void hip_binds_write(const struct hip_binds *binds, void *file, uint64_t arena, uint64_t image);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: clang's "ClangOffloadBundler", binary and compressed formats. Code objects: LLVM's AMDGPU usage
- * guide, "ELF Code Object".
+ * Bundles: clang's "ClangOffloadBundler", binary and compressed formats. Code objects: LLVM's AMDGPU usage guide, "ELF
+ * Code Object".
  */
 #include "image_format.h"
 
@@ -42,7 +42,7 @@ static uint64_t elf_size(const char *image)
 	return size;
 }
 
-/* magic, entries; each entry: offset, size, length of its name, name */
+/* magic, number of entries; each entry: offset, size, length of its name, name */
 static uint64_t bundle_size(const char *image)
 {
 	const char *at = image + strlen(BUNDLE_MAGIC);
@@ -63,7 +63,7 @@ static uint64_t bundle_size(const char *image)
 	return size;
 }
 
-/* "CCOB", version, method; from version 2 the size of it all: 32 bits, from version 3 64 bits */
+/* "CCOB", version, method; from version 2 on the total size: 32 bits, from version 3 on 64 bits */
 static uint64_t compressed_size(const char *image)
 {
 	uint16_t version;

@@ -6,9 +6,9 @@
 
 #include "core/wire/caps.h"
 
-/* Bytes of an image that the application hands to the runtime by its address alone: a code object (ELF), a
- * bundle of them, or a compressed one. It is read as far as the runtime reads it too. 0: of no kind that is
- * known, or one that does not say its size. */
+/* Returns the size of an image that the application passes to the runtime by address only. The image is a code object
+ * (ELF), a bundle of code objects, or a compressed bundle. The function reads only bytes that the runtime reads too.
+ * Returns 0 if the format is unknown or does not state its size. */
 uint64_t hip_image_size(const void *image, enum gpubpf_image_kind *kind);
 
 #endif
