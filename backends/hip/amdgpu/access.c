@@ -26,7 +26,7 @@ static const struct row {
 	enum unit unit;
 	const char *pattern;
 	uint32_t access, bytes, op;
-	uint32_t step;             /* two accesses */
+	uint32_t step;             /* nonzero: two accesses */
 	uint32_t spaces;
 	const char *why;
 	bool none;
@@ -43,7 +43,7 @@ static const struct row {
 struct operands {
 	char text[MOST_OPERANDS][24];
 	uint32_t n;
-	char rest[128];            /* behind the last one: offset:16 glc */
+	char rest[128];            /* text after the last operand: offset:16 glc */
 };
 
 bool hip_reg_read(const char *text, struct hip_reg *reg)
@@ -93,7 +93,7 @@ static int32_t modifier(const struct operands *ops, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 0) : 0;
 }
 
-/* A word of the modifiers, such as glc. */
+/* Returns true if the modifiers contain a word such as glc. */
 static bool says(const struct operands *ops, const char *word)
 {
 	const char *at = strstr(ops->rest, word);
@@ -106,7 +106,7 @@ static void unusual(struct hip_access *a)
 	a->why = "an access with an operand that is not known here";
 }
 
-/* An operand that is a register of one of these files, or none. */
+/* Reads an operand that is a register of one of these files, or no register. */
 static struct hip_reg take(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
 {
 	struct hip_reg reg = { 0 };
@@ -124,7 +124,7 @@ static struct hip_reg part_of(struct hip_reg reg, uint32_t first, uint32_t n)
 	return (struct hip_reg){ reg.file, reg.first + first, n };
 }
 
-/* Registers of the value, which of a compare and swap stands before what is compared. */
+/* Sets the value's registers. A compare and swap has the new value before the compared one. */
 static void take_value(struct hip_access *a, struct hip_reg data)
 {
 	uint32_t n = (a->bytes + 3) / 4;
@@ -136,7 +136,7 @@ static void take_value(struct hip_access *a, struct hip_reg data)
 		a->compared = part_of(data, n, n);
 }
 
-/* global_, flat_ and scratch_: [what is given,] address [, value] [, scalar address] */
+/* Operands of global_, flat_ and scratch_: [destination,] address [, value] [, scalar address] */
 static void read_vector(struct hip_access *a, const char *name, const struct operands *ops)
 {
 	bool flat = !strncmp(name, "flat_", 5), scratch = !strncmp(name, "scratch_", 8);
@@ -159,7 +159,7 @@ static void read_vector(struct hip_access *a, const char *name, const struct ope
 		unusual(a);
 }
 
-/* value, vector offset, descriptor, scalar offset */
+/* Operands: value, vector offset, descriptor, scalar offset */
 static void read_buffer(struct hip_access *a, const struct operands *ops)
 {
 	uint32_t next = 0;
@@ -178,7 +178,7 @@ static void read_buffer(struct hip_access *a, const struct operands *ops)
 		unusual(a);
 }
 
-/* [what is given,] address [, values] */
+/* Operands: [destination,] address [, values] */
 static void read_group(struct hip_access *a, const char *name, const struct operands *ops, const struct row *row,
 		       uint32_t part)
 {
@@ -203,7 +203,7 @@ static void read_group(struct hip_access *a, const char *name, const struct oper
 		unusual(a);
 }
 
-/* what is given, address, offset */
+/* Operands: destination, address, offset */
 static void read_scalar(struct hip_access *a, const struct operands *ops)
 {
 	uint32_t next = 0;
@@ -238,7 +238,8 @@ static void read_operands(struct hip_access *a, const char *name, const struct o
 		read_vector(a, name, ops);
 }
 
-/* What cache policies say; an atomic's glc and sc0 are that it gives what was there (RDNA3 and CDNA3 ISA guides). */
+/* Returns the cache policy. The glc and sc0 of an atomic request the old value and are no policy (RDNA3 and CDNA3 ISA
+ * guides). */
 static uint32_t hint_of(enum gpubpf_mem_access access, const struct operands *ops)
 {
 	static const struct {
@@ -267,7 +268,7 @@ static const struct row *row_of(const char *name, const struct unit_row *unit)
 	return NULL;
 }
 
-/* Instructions of the vector and scalar units work on registers alone, but for those of a unit. */
+/* Returns true for instructions of the vector and scalar units, which access registers only. */
 static bool of_registers(const char *name)
 {
 	return !strncmp(name, "v_", 2) || !strncmp(name, "s_", 2) || !strncmp(name, "exp", 3);

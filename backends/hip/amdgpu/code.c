@@ -15,28 +15,29 @@
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
 #define HELD "control comes to the middle of a jump"
-#define PADDING 32           /* LLVM's disassembler dies of an instruction whose literal is cut off */
+#define PADDING 32           /* LLVM's disassembler crashes on an instruction whose literal is cut off */
 
-/* A jump further than branches reach, as compilers make it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals, s_setpc_b64. */
+/* A jump beyond the range of branches, as compilers generate it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals,
+ * s_setpc_b64. */
 struct far {
-	uint32_t met;              /* of these instructions, one behind the other */
-	uint32_t reg, from;        /* the first register; where the first instruction is */
+	uint32_t met;              /* number of these instructions matched so far, in a row */
+	uint32_t reg, from;        /* the first register; the offset of the first instruction */
 	uint64_t to;
 };
 
 struct reader {
 	LLVMDisasmContextRef disasm;
-	uint8_t *bytes;            /* a copy, zeros behind it */
+	uint8_t *bytes;            /* a copy with zeros after it */
 	size_t size;
 	struct hip_code *code;
 	const struct hip_isa *isa;
 	uint32_t how;              /* enum hip_reading */
 	uint32_t start;
 	uint64_t address;
-	struct hip_steps steps;    /* where callees are looked for */
+	struct hip_steps steps;    /* recorded with HIP_READ_CALLS, to find callees */
 	struct far far;
-	bool indexed;              /* vector registers are named by an index there */
-	uint32_t *pending;         /* offsets that control reaches; lowest bit: with `indexed` */
+	bool indexed;              /* vector registers are indexed at the current instruction */
+	uint32_t *pending;         /* stack of reachable offsets; lowest bit: `indexed` there */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
 };
@@ -46,7 +47,7 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
-/* Control comes to an instruction that was read. */
+/* Checks an instruction that was read already when another path reaches it. */
 static int meet(struct reader *r, uint32_t off)
 {
 	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
@@ -80,7 +81,7 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	struct hip_code *code = r->code;
 	struct hip_patch *grown = code->patches;
 
-	if (!(code->npatches & (code->npatches - 1))) /* twice as many when there are a power of two */
+	if (!(code->npatches & (code->npatches - 1))) /* doubles the room whenever the count is a power of two */
 		grown = realloc(code->patches, (code->npatches ? 2 * code->npatches : 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -92,7 +93,7 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	return &grown[code->npatches++];
 }
 
-/* The two registers of an operand like s[4:5] or vcc. */
+/* Reads the two registers of an operand such as s[4:5] or vcc. */
 static bool pair(const char *text, struct hip_patch *patch)
 {
 	unsigned first, last;
@@ -110,7 +111,7 @@ static bool pair(const char *text, struct hip_patch *patch)
 	return true;
 }
 
-/* where control goes after an instruction (RDNA3 and CDNA2 ISA guides, "Program flow control") */
+/* Returns where control goes after an instruction (RDNA3 and CDNA2 ISA guides, "Program flow control"). */
 static enum hip_flow flow_of(const char *name)
 {
 	static const char *const unknown[] = {
@@ -128,7 +129,8 @@ static enum hip_flow flow_of(const char *name)
 	return strncmp(name, "s_cbranch_", 10) ? HIP_GOES_ON : HIP_MAY_BRANCH;
 }
 
-/* Functions return, or end by going to others. Stubs call probes at single instructions and are returned to. */
+/* Returns the flow in this code. Functions return, or end in a tail call. Stubs call probes at single instructions,
+ * which return to them. */
 static enum hip_flow flow_here(const struct reader *r, const char *name)
 {
 	enum hip_flow flow = flow_of(name);
@@ -167,9 +169,10 @@ static void note_registers(struct hip_code *code, const char *name, const char *
 			!strncmp(name, "v_swmma", 7);
 }
 
-/* The lanes of a wave part where EXEC is cut by a condition: at the top of what is carried out under it (s_and_saveexec, and
- * v_cmpx, which gfx10 has for both), and at the end of a loop (EXEC without the lanes that are done). That branches ask for an
- * empty EXEC behind these is a shortcut, and "else" takes lanes that parted before. */
+/* Returns true if lanes diverge because the instruction narrows EXEC by a condition. It does so at the top of
+ * conditional code: s_and_saveexec, and v_cmpx, which does both on gfx10. It does so at a loop's end too, where it
+ * removes the lanes that are done. Branches on an empty EXEC after these only skip code. An "else" selects lanes that
+ * diverged before. */
 static bool parts(const char *name, const char *operands, bool *loops)
 {
 	bool exec = !strncmp(operands, " exec", 5) && strstr(operands + 5, " exec");
@@ -185,7 +188,7 @@ static bool branches(const char *name)
 	return !strncmp(name, "s_cbranch_", 10) && strncmp(name + 10, "exec", 4);
 }
 
-/* A wait for other waves; why: for which a probe would not know what to say. */
+/* Returns true if the instruction waits for other waves. why: the reason for which a probe cannot describe it. */
 static bool waits(const char *name, const char *operands, const char **why)
 {
 	*why = NULL;
@@ -218,8 +221,8 @@ static uint32_t target_of(const struct reader *r, uint32_t off)
 	return hip_code_target(off, word_at(r, off));
 }
 
-/* An instruction's words, of which one that others have a part of could not be replaced. clause: instructions of it that are to
- * come (ISA guides, "S_CLAUSE"). */
+/* Marks an instruction's words. It refuses overlapping instructions, which a twin could not replace. clause:
+ * instructions of the current clause that are still to come (ISA guides, "S_CLAUSE"). */
 static int take_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
 {
 	uint8_t *words = r->code->words + off / 4;
@@ -244,7 +247,7 @@ static bool is_one_of(const char *name, const char *a, const char *b)
 	return !strcmp(name, a) || !strcmp(name, b);
 }
 
-/* Of a literal to a register itself. */
+/* Returns true if the instruction adds a literal to the register, in place. */
 static bool adds_to(const char *operands, uint32_t size, uint32_t reg)
 {
 	unsigned to, from;
@@ -264,7 +267,7 @@ static bool is_pair(const char *operands, uint32_t *reg)
 	return true;
 }
 
-/* Is it the last instruction of a jump? */
+/* Returns true if the instruction is the last one of a far jump. */
 static bool jumps_far(struct reader *r, const char *name, const char *operands, uint32_t off, uint32_t size)
 {
 	struct far *f = &r->far;
@@ -285,7 +288,8 @@ static bool jumps_far(struct reader *r, const char *name, const char *operands, 
 	return met == 3 && !strcmp(name, "s_setpc_b64") && is_pair(operands, &reg) && reg == f->reg;
 }
 
-/* The jump is a branch in the twin: what was computed goes nowhere else, and no one comes with something else. */
+/* Adds a far jump, which becomes a branch in the twin. The instructions that compute its target must be reachable only
+ * in a row. */
 static int note_far(struct reader *r, uint32_t off)
 {
 	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR, off);
@@ -298,7 +302,7 @@ static int note_far(struct reader *r, uint32_t off)
 	return 0;
 }
 
-/* What single instructions do that programs can stand at. */
+/* Adds a patch for an instruction at which programs can run. */
 static int note_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_access accesses[HIP_MOST_ACCESSES];
@@ -338,13 +342,13 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	return 0;
 }
 
-/* The bits of MODE that it sets, from *first to before *end. */
+/* Reads the range of MODE's bits that the instruction sets, from *first to before *end. */
 static bool sets_mode(const char *name, const char *operands, uint32_t *first, uint32_t *end)
 {
 	const char *mode = strstr(operands, "HW_REG_MODE");
 	uint32_t n = 32;
 
-	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* gfx12's name of it */
+	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* gfx12's name of the register */
 	if (!mode || strncmp(name, "s_setreg_", 9))
 		return false;
 	*first = 0;
@@ -353,8 +357,8 @@ static bool sets_mode(const char *name, const char *operands, uint32_t *first, u
 	return true;
 }
 
-/* Does it skip vector instructions, or name their registers by an index, by other means than those that are followed? These
- * are bits of MODE, from 27 on (CDNA2 ISA guide, "Hardware register MODE"). */
+/* Returns true if it skips vector instructions, or indexes registers by other means than s_set_gpr_idx_on. Both are
+ * bits of MODE from 27 on (CDNA2 ISA guide, "Hardware register MODE"). */
 static bool changes_vectors(const struct reader *r, const char *name, const char *operands)
 {
 	uint32_t first, end;
@@ -362,8 +366,8 @@ static bool changes_vectors(const struct reader *r, const char *name, const char
 	return !strcmp(name, "s_setvskip") || (r->isa->accum && sets_mode(name, operands, &first, &end) && end > 27);
 }
 
-/* Does it say which exceptions of arithmetic there are? Bits 12 to 20 of MODE, from gfx12 on a register of their own (CDNA2 and
- * RDNA4 ISA guides). None are what a probe counts on. */
+/* Returns true if it enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate register (CDNA2 and
+ * RDNA4 ISA guides). A probe relies on there being none. */
 static bool asks_exceptions(const char *name, const char *operands)
 {
 	const char *value = strrchr(operands, ',');
@@ -406,7 +410,7 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 	return patch ? 0 : -ENOMEM;
 }
 
-/* A register that a text begins with, EXEC and M0 too. */
+/* Reads a register, EXEC or M0 with which a text begins. */
 static bool read_register(const char *text, struct hip_reg *reg)
 {
 	if (!strncmp(text, "exec", 4)) {
@@ -417,7 +421,7 @@ static bool read_register(const char *text, struct hip_reg *reg)
 	return (!strncmp(text, "m0", 2) && !isalnum(text[2])) || hip_reg_read(text, reg);
 }
 
-/* What programs at any instruction are told of it. */
+/* Records what programs at any instruction can read about it. */
 static void describe(const struct reader *r, struct hip_patch *patch, const char *name, const char *operands)
 {
 	uint32_t n = 0;
@@ -433,7 +437,7 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 		patch->registers[n] = (struct hip_reg){ 0 };
 }
 
-/* From an offset to the next instruction after which control goes elsewhere. */
+/* Reads instructions from an offset up to the next one that does not fall through. */
 static int straight(struct reader *r, uint32_t off)
 {
 	uint32_t clause = 0;
@@ -539,14 +543,14 @@ static int add_callee(struct hip_code *code, uint64_t callee)
 	return 0;
 }
 
-/* A call whose way back is in two plain registers. */
+/* Returns true if the call stores its return address in two general registers. */
 static bool has_way_back(const struct hip_patch *call)
 {
 	return call->registers[0].file == 's' && call->registers[0].n == 2 && call->registers[0].first < HIP_VCC;
 }
 
-/* A call, a return, or what a function ends by. By the calling convention the way back is in s[30:31], which no callee's address
- * is in: it goes back from there, too. */
+/* Records a call, a return or a tail call. By the calling convention the return address is in s[30:31], so a jump
+ * through these registers returns. */
 static int tell_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
 {
 	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
@@ -562,7 +566,7 @@ static int tell_call(struct reader *r, const struct hip_step *step, struct hip_p
 	return add_callee(r->code, step->callee);
 }
 
-/* Buffers of a lane's own memory are known by their descriptor; no others are. */
+/* Sets the space of an access through a buffer. Only the descriptor of a lane's private memory is known. */
 static void tell_buffer(struct hip_access *a, const struct hip_step *step)
 {
 	if (a->why || a->by != HIP_AT_BUFFER)

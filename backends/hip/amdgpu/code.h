@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instructions of a kernel or a function, as LLVM's disassembler reads them: all that control reaches from its first one
- * without leaving for other functions, and of these the ones that a twin must replace.
+ * The instructions of a kernel or a function, as LLVM's disassembler reads them: all that are reachable from its first
+ * instruction without entering other functions. Patches are the instructions that a twin must replace.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_CODE_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_CODE_H
@@ -18,100 +18,105 @@ struct hip_elf;
 
 enum hip_patch_kind {
 	HIP_PATCH_END,             /* s_endpgm */
-	HIP_PATCH_PC,              /* s_getpc_b64: where the code itself lies */
-	HIP_PATCH_FAR,             /* s_setpc_b64: a jump within the kernel, further than branches reach */
-	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
-	/* only where they are asked for: */
-	HIP_PATCH_ACCESS,          /* of memory */
-	HIP_PATCH_BARRIER,         /* of the group: where a wave waits */
-	HIP_PATCH_BRANCH,          /* a conditional branch, which all of its lanes take, or none */
-	HIP_PATCH_PART,            /* lanes part: EXEC loses those for which a condition does not hold */
-	HIP_PATCH_CLAUSE,          /* s_clause: the next instructions stand together, which is a hint */
-	HIP_PATCH_CALL,            /* of a function that is known */
-	HIP_PATCH_TAIL,            /* the last thing that a function does is to call another, which returns for it */
+	HIP_PATCH_PC,              /* s_getpc_b64: reads the code's address */
+	HIP_PATCH_FAR,             /* s_setpc_b64: a jump within the kernel, beyond the range of branches */
+	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): releases the registers before the end */
+	/* with HIP_READ_INSNS only: */
+	HIP_PATCH_ACCESS,          /* a memory access */
+	HIP_PATCH_BARRIER,         /* a wait at the group's barrier */
+	HIP_PATCH_BRANCH,          /* a conditional branch, uniform for the wave */
+	HIP_PATCH_PART,            /* lanes diverge: EXEC loses the lanes for which a condition is false */
+	HIP_PATCH_CLAUSE,          /* s_clause: a hint that the next instructions form a clause */
+	HIP_PATCH_CALL,            /* a call of a known function */
+	HIP_PATCH_TAIL,            /* a tail call: the callee returns to the function's caller */
 	HIP_PATCH_RETURN,
-	/* only where all instructions are: */
-	HIP_PATCH_JUMP,            /* a branch that is no BRANCH */
+	/* with HIP_READ_ALL only: */
+	HIP_PATCH_JUMP,            /* a branch that is no HIP_PATCH_BRANCH */
 	HIP_PATCH_OTHER,
 };
 
-#define HIP_MOST_REGISTERS 8   /* of an instruction that programs are given */
+#define HIP_MOST_REGISTERS 8   /* registers of an instruction that programs can read */
 
 struct hip_patch {
 	enum hip_patch_kind kind;
-	uint32_t off;              /* from the first instruction; in a twin, from the kernel's, where functions are behind it */
+	uint32_t off;              /* from the first instruction; in a twin, from the kernel's, which its functions
+				    * follow */
 	uint64_t address;          /* in the file */
 	uint32_t size;             /* bytes */
-	uint32_t line;             /* of the source, where it is known */
+	uint32_t line;             /* of the source, if known */
 	char reg[2][8];            /* PC: the two registers that it sets */
-	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
-	uint32_t target;           /* BRANCH, JUMP, FAR; CALL and TAIL in a twin: where it goes */
+	bool probed, counted;      /* END, in a twin: the exit probe runs here; the block's last lane is determined
+				    * here */
+	uint32_t target;           /* BRANCH, JUMP, FAR, and CALL and TAIL in a twin: the target */
 	uint64_t callee;           /* CALL, TAIL: the function's address in the file; RETURN: none */
-	bool begins;               /* a function begins here */
-	bool again;                /* and control comes back to it */
-	bool loops;                /* PART: the lanes that stay take it, back to a loop's top; else those that are lost do */
-	const char *why;           /* nothing can stand there but at an access, which has its own; NULL: it can */
+	bool begins;               /* a function's first instruction */
+	bool again;                /* a branch in the function returns to it */
+	bool loops;                /* PART: the remaining lanes branch back to the loop's top; else the removed lanes
+				    * branch */
+	const char *why;           /* why no probe can run here; an access has its own reason. NULL: a probe can */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MOST_ACCESSES];
 	char name[32];             /* its opcode, and the registers that it names */
 	struct hip_reg registers[HIP_MOST_REGISTERS];
-	bool any;                  /* programs can stand there as at any instruction */
-	const char *file;          /* a line of this file begins; NULL: none does */
-	const char *mark;          /* the mark of this name; NULL: none */
+	bool any;                  /* a program at any instruction can run here */
+	const char *file;          /* a source line of this file begins here; NULL: none */
+	const char *mark;          /* the name of the mark here; NULL: none */
 	struct hip_reg marked;     /* its value */
 };
 
-/* of a word of the code, as bits */
+/* bits of a word of the code */
 enum hip_word {
-	HIP_WORD_BEGINS = 1,       /* control comes to an instruction that begins here */
-	HIP_WORD_INSIDE = 2,       /* it is another word of one */
-	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is its distance */
-	HIP_WORD_CLAUSE = 8,       /* an instruction that follows the one before it in a clause */
-	HIP_WORD_HELD = 16,        /* control comes from the one before it alone */
-	HIP_WORD_INDEXED = 32,     /* and vector registers are named by an index */
+	HIP_WORD_BEGINS = 1,       /* a reachable instruction begins here */
+	HIP_WORD_INSIDE = 2,       /* a later word of an instruction */
+	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is the distance */
+	HIP_WORD_CLAUSE = 8,       /* an instruction that follows another one in a clause */
+	HIP_WORD_HELD = 16,        /* reachable only from the instruction before it */
+	HIP_WORD_INDEXED = 32,     /* vector registers are indexed here */
 };
 
 struct hip_code {
-	uint32_t size;             /* bytes up to the end of the last instruction that is reached */
-	uint8_t *words;            /* enum hip_word of each */
+	uint32_t size;             /* bytes up to the end of the last reachable instruction */
+	uint8_t *words;            /* enum hip_word of each word */
 	struct hip_patch *patches;
 	uint32_t npatches;
 	bool calls;                /* it calls functions */
-	bool unknown;              /* some by pointers */
-	uint64_t *callees;         /* the others, by their addresses in the file, each once */
+	bool unknown;              /* it calls some through pointers */
+	uint64_t *callees;         /* known callees, by their addresses in the file, each once */
 	uint32_t ncallees;
 	bool barrier;
-	bool matrix;               /* it has matrix instructions, whose results come late */
-	uint32_t scalar, vector, accum; /* registers that it names: one more than the last of each kind */
+	bool matrix;               /* it has matrix instructions, whose results have a long latency */
+	uint32_t scalar, vector, accum; /* for each file, one more than the last register that it names */
 	bool special;              /* it names flat_scratch or xnack_mask */
 };
 
 enum hip_reading {
-	HIP_READ_INSNS = 1,        /* places of single instructions too */
-	HIP_READ_TWIN = 2,         /* stubs call, and return by a computed address */
-	HIP_READ_ALL = 4,          /* all instructions, with INSNS */
-	HIP_READ_CALLS = 8,        /* its callees too, and with INSNS the calls */
-	HIP_READ_FUNCTION = 16,    /* it is a function, which returns; with CALLS */
+	HIP_READ_INSNS = 1,        /* read the places of single instructions too */
+	HIP_READ_TWIN = 2,         /* accept calls and computed returns, which stubs contain */
+	HIP_READ_ALL = 4,          /* with INSNS: all instructions */
+	HIP_READ_CALLS = 8,        /* find callees too, and with INSNS the calls */
+	HIP_READ_FUNCTION = 16,    /* read a function, which returns; requires CALLS */
 };
 
-/* where code is */
+/* the location of code */
 struct hip_code_at {
 	const uint8_t *bytes;
-	size_t size, start;        /* control comes to `start`, an offset */
+	size_t size, start;        /* `start`: the offset of the first instruction */
 	uint64_t address;          /* of byte 0 in the file */
-	int descriptor;            /* first of four registers that have that of a lane's own memory there; -1: none */
-	const struct hip_elf *elf; /* that it is of; NULL: none */
+	int descriptor;            /* first of four registers that hold the descriptor of a lane's private memory at
+				    * `start`; -1: none */
+	const struct hip_elf *elf; /* the code's file, or NULL */
 };
 
 void hip_code_init(void);
-/* What control reaches; how: enum hip_reading. 0; -EINVAL and the reason for which no twin can be made; -ENOMEM. */
+/* Reads all reachable instructions. how: enum hip_reading. Returns 0, -ENOMEM, or -EINVAL with the reason why no twin
+ * can be made. */
 int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
 		  struct gpubpf_diag *diag);
-/* Where the branch goes whose word that is, at an offset. */
+/* Returns the target of a branch with that word at an offset. */
 uint32_t hip_code_target(uint32_t off, uint32_t word);
-/* Is part i of what an instruction does a place of that kind? */
+/* Returns true if access i of the instruction, or the instruction itself, is a place of that kind. */
 bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
-/* The patch that begins there; NULL: none does. */
+/* Returns the patch that begins at an offset, or NULL. */
 struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off);
 void hip_code_finish(struct hip_code *code);
 

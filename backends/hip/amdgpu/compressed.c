@@ -19,10 +19,11 @@ bool hip_is_compressed(const void *image, size_t size)
 	return size >= strlen(MAGIC) && !memcmp(image, MAGIC, strlen(MAGIC));
 }
 
-/* what the head says; the reader goes on behind it */
+/* the header; the reader is positioned after it */
 struct head {
 	uint16_t version, method;
-	uint64_t size, plain;      /* of all of it, which version 1 does not say, and of the bundle */
+	uint64_t size, plain;      /* bytes of the compressed file (0 in version 1, which does not state it) and of the
+				    * bundle */
 };
 
 static struct head read_head(struct gpubpf_reader *r)

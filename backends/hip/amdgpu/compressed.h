@@ -8,7 +8,7 @@
 
 /* Compressed bundles (Clang Offload Bundler, "Compressed Bundle Format", versions 1 to 3). */
 bool hip_is_compressed(const void *image, size_t size);
-/* The bundle in one; out->data is the caller's to free. */
+/* Decompresses the bundle. The caller frees out->data. Returns 0, -EINVAL with the reason, or -ENOMEM. */
 int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

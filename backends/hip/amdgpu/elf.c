@@ -110,7 +110,7 @@ const uint8_t *hip_elf_at(const struct hip_elf *elf, uint64_t address, uint64_t 
 	return NULL;
 }
 
-/* The metadata in a run of notes (ELF, "Note Section"; LLVM aligns them to 4). */
+/* Returns the metadata in a sequence of notes (ELF, "Note Section"; LLVM aligns them to 4). */
 static const uint8_t *metadata_in(const uint8_t *notes, size_t left, size_t *size)
 {
 	Elf64_Nhdr head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD code objects and relocatable objects: ELF64, little endian, EM_AMDGPU (LLVM's AMDGPU Usage, "ELF
- * Code Object"). Nothing of the bytes is trusted: what reaches outside of them is not there.
+ * AMD code objects and relocatable objects: ELF64, little endian, EM_AMDGPU (LLVM's AMDGPU Usage, "ELF Code Object").
+ * Input is not trusted: the functions treat anything outside of the file as absent.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_ELF_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_ELF_H
@@ -40,17 +40,18 @@ struct hip_symbols {
 };
 
 int hip_elf_open(const void *data, size_t size, struct hip_elf *elf, struct gpubpf_diag *diag);
-/* Section i; its bytes (NULL for none) lie within the file. false: there is no such section. */
+/* Reads section i. Its bytes (NULL: it has no contents) lie within the file. Returns false if there is no such
+ * section. */
 bool hip_elf_section(const struct hip_elf *elf, uint32_t i, Elf64_Shdr *head, const uint8_t **bytes);
-/* A string of a string table section; "" if there is none. */
+/* Returns a string of a string table section, or "". */
 const char *hip_elf_string(const struct hip_elf *elf, uint32_t section, uint32_t off);
-/* The first table of a type (SHT_SYMTAB, SHT_DYNSYM); without one it is empty. */
+/* Returns the first table of a type (SHT_SYMTAB, SHT_DYNSYM), or an empty one. */
 struct hip_symbols hip_elf_symbols(const struct hip_elf *elf, uint32_t type);
 bool hip_elf_symbol(const struct hip_symbols *symbols, uint32_t i, Elf64_Sym *symbol, const char **name);
 bool hip_elf_find(const struct hip_symbols *symbols, const char *name, Elf64_Sym *symbol);
-/* The file's bytes that are loaded at an address; NULL if not all of them are in one segment. */
+/* Returns the file's bytes that are loaded at an address, or NULL if they are not all in one segment. */
 const uint8_t *hip_elf_at(const struct hip_elf *elf, uint64_t address, uint64_t size);
-/* The descriptor of the metadata note (MessagePack); NULL if there is none. */
+/* Returns the descriptor of the metadata note (MessagePack), or NULL. */
 const uint8_t *hip_elf_metadata(const struct hip_elf *elf, size_t *size);
 
 #endif

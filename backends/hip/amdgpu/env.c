@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where probe code in a HIP twin finds its environment: the arena in a word of the twin's own memory, arguments
- * in the kernel's own, and behind these the launch and the thread that launched (backends/hip/wire/bind.h). What a place
- * gives is in registers (operands.h).
+ * The environment of inlined probe code in a HIP twin. The arena's address is a word of the twin's memory. The kernel's
+ * arguments are its own, followed by the launch and the launching thread (backends/hip/wire/bind.h). A place's operands
+ * are in registers (operands.h).
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "emit.h"
 #include "operands.h"
 
-#define CONST_SPACE 4 /* AMDGPU: memory that no kernel changes */
+#define CONST_SPACE 4 /* AMDGPU: memory that no kernel writes */
 
 static LLVMValueRef arguments(struct low *l)
 {
@@ -99,7 +99,7 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* So many bytes of the registers that the calling convention puts them in. */
+/* Reads a value of `bytes` bytes from the registers of the calling convention. */
 static LLVMValueRef in_registers(struct low *l, uint32_t reg, uint32_t bytes)
 {
 	LLVMValueRef v = bytes > 4 ? both(l, given(l, reg), given(l, reg + 1)) : given(l, reg);
@@ -112,7 +112,7 @@ static LLVMValueRef not_known(struct low *l)
 	return given(l, HIP_NOT_KNOWN);
 }
 
-/* At a call each argument is in the next registers; at the return they are gone. */
+/* At a call each argument is in the next registers. At the return the arguments are no longer available. */
 static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted, LLVMValueRef env)
 {
 	bool call = site == GPUBPF_SITE_CALL;

@@ -9,10 +9,10 @@
 #include "isa.h"
 
 #define PAGE 4096
-#define TAIL 256 /* bytes after the code: the hardware fetches ahead of what it runs */
+#define TAIL 256 /* bytes after the code, since the hardware prefetches instructions */
 #define NONE UINT64_MAX
 
-/* what the result consists of, in this order; section i + 1 of the file */
+/* the parts of the result, in this order; part i is section i + 1 of the file */
 enum part { NOTE, DYNSYM, HASH, DYNSTR, RODATA, TEXT, DYNAMIC, DATA, SYMTAB, STRTAB, SHSTRTAB, NPARTS };
 
 static const struct {
@@ -28,13 +28,13 @@ static const struct {
 	[TEXT] = { ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, PAGE, 0 },
 	[DYNAMIC] = { ".dynamic", SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, sizeof(Elf64_Dyn), PAGE, DYNSTR },
 	[DATA] = { ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 64, 0 },
-	[SYMTAB] = { ".symtab", SHT_SYMTAB, 0, sizeof(Elf64_Sym), 8, STRTAB }, /* AMD's loader looks here */
+	[SYMTAB] = { ".symtab", SHT_SYMTAB, 0, sizeof(Elf64_Sym), 8, STRTAB }, /* AMD's loader searches this table */
 	[STRTAB] = { ".strtab", SHT_STRTAB, 0, 0, 1, 0 },
 	[SHSTRTAB] = { ".shstrtab", SHT_STRTAB, 0, 0, 1, 0 },
 };
 
 struct laid {
-	uint64_t off;              /* in its part; NONE: the section is not in the result */
+	uint64_t off;              /* in its part; NONE: the section is not linked */
 	enum part part;
 };
 
@@ -96,7 +96,7 @@ static bool is_exported(const struct linker *ln, uint32_t o, const Elf64_Sym *sy
 	       strncmp(name, "gpubpf_inline_", 14);
 }
 
-/* Each exported symbol of each object in turn; o and i are where to go on. */
+/* Iterates over the exported symbols of all objects; o and i are the position. */
 static bool next_export(const struct linker *ln, uint32_t *o, uint32_t *i, Elf64_Sym *symbol, const char **name)
 {
 	for (; *o < ln->job->nobjects; ++*o, *i = 0) {
@@ -156,7 +156,7 @@ static void copy_sections(struct linker *ln, uint32_t o)
 			memcpy(ln->out + where(ln, o, i), bytes, head.sh_size);
 }
 
-/* one bucket: the table is there to be complete, nobody is in a hurry */
+/* One bucket suffices: the table must be complete, but lookups need not be fast. */
 static void write_symbols(struct linker *ln)
 {
 	uint32_t *hash = (uint32_t *)(ln->out + ln->at[HASH]), n = 0, off = 1;
@@ -232,7 +232,7 @@ static void write_headers(struct linker *ln)
 		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W },
 	};
 
-	/* the first segment has the headers too */
+	/* the first segment includes the headers */
 	load[0].p_filesz = load[0].p_memsz = ln->at[RODATA] + ln->size[RODATA];
 	load[0].p_offset = load[0].p_vaddr = load[0].p_paddr = 0;
 	memcpy(ln->out, &head, sizeof(head));
@@ -258,7 +258,7 @@ static void write_sections(struct linker *ln)
 	}
 }
 
-/* The address of a defined symbol by its name, in whatever object. */
+/* Returns the address of a defined symbol by its name, in any of the objects. */
 static uint64_t find_named(const struct linker *ln, const char *name)
 {
 	Elf64_Sym symbol;
@@ -287,7 +287,7 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
-/* a branch counts instructions of four bytes from the one after it */
+/* A branch counts instructions of four bytes from the one after it. */
 static bool encode_distance(int64_t bytes, uint16_t *distance)
 {
 	int64_t words = (bytes - 4) / 4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A linker for what we make ourselves: a few relocatable objects of LLVM's to one code object that AMD's
- * loader takes. Everything stays position-independent: a relocation that would need the loader is refused.
+ * Links a few relocatable objects of LLVM's into one code object that AMD's loader accepts. The result is
+ * position-independent: a relocation that would need the loader is refused.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
@@ -11,17 +11,17 @@
 
 #define HIP_LINK_OBJECTS 2
 
-/* an instruction of an object's .text that becomes a branch to a symbol of any of the objects */
+/* an instruction of an object's .text that becomes a branch to a symbol of any object */
 struct hip_branch {
 	uint32_t object;
 	uint64_t off;              /* in the section .text */
-	const char *symbol;        /* NULL: the instruction does nothing (s_nop) */
+	const char *symbol;        /* NULL: the instruction becomes s_nop */
 };
 
-/* what somebody wants to find again in the result */
+/* a position that the caller needs in the result */
 struct hip_spot {
 	char symbol[32];
-	uint64_t plus;             /* bytes behind the symbol */
+	uint64_t plus;             /* bytes after the symbol */
 	uint64_t off;              /* out: in the file */
 };
 
@@ -38,7 +38,8 @@ struct hip_link {
 	uint32_t nspots;
 };
 
-/* Global symbols that are not hidden, but for gpubpf_site_* and gpubpf_inline_*, can be found in the result. */
+/* Links the objects. The result exports global symbols that are not hidden, except gpubpf_site_* and
+ * gpubpf_inline_*. */
 int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

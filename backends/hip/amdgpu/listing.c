@@ -19,7 +19,7 @@ static uint32_t hash(const char *s, uint32_t length)
 	return h ^ h >> 15;
 }
 
-/* The slot that has the string, or would have it. */
+/* Returns the slot of a string, or the slot where it would be inserted. */
 static uint32_t *slot_of(const struct hip_strings *all, const char *s, uint32_t length)
 {
 	for (uint32_t at = hash(s, length);; at++) {
@@ -50,7 +50,7 @@ static int grow(struct hip_strings *all)
 	return 0;
 }
 
-/* The number of a string, which the table has from now on; HIP_NONE: out of memory. */
+/* Returns the index of a string and inserts it if needed. HIP_NONE: out of memory. */
 static uint32_t number(struct hip_strings *all, const char *s, uint32_t length)
 {
 	uint32_t *slot;
@@ -99,7 +99,7 @@ static bool begins(const char *line, uint32_t length, const char *with)
 	return length >= strlen(with) && !memcmp(line, with, strlen(with));
 }
 
-/* A number that is no constant of an instruction itself, whose word it has then. */
+/* Returns true if the operand is a number that is no inline constant. The instruction then has a literal word. */
 static bool is_literal(const char *line, uint32_t length, const char *last, uint32_t *value)
 {
 	char *end;
@@ -112,8 +112,8 @@ static bool is_literal(const char *line, uint32_t length, const char *last, uint
 	return end == line + length && (v < -16 || v > 64);
 }
 
-/* Branches and moves of literals are kept without their last operand, which LLVM is not asked for: what is behind it is
- * always as long. */
+/* Records branches and moves of literals without their last operand, which LLVM does not assemble here. The word of
+ * that operand has a fixed size. */
 static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 {
 	bool branch = begins(line, length, "s_branch ") || begins(line, length, "s_cbranch_") || begins(line, length, "s_call_b64 ");
@@ -165,7 +165,8 @@ static int read_lines(struct hip_listing *l, const struct gpubpf_blob *text)
 	return err;
 }
 
-/* The last operand of instructions that are kept without: a branch's distance, or a literal. */
+/* Returns a placeholder for the last operand of an instruction recorded without it: a branch's distance, or a
+ * literal. */
 static const char *operand_of(const struct hip_string *insn)
 {
 	if (insn->s[insn->length - 1] != ' ')
@@ -173,7 +174,7 @@ static const char *operand_of(const struct hip_string *insn)
 	return begins(insn->s, insn->length, "s_mov") || begins(insn->s, insn->length, "v_mov") ? "0x10101010" : "0";
 }
 
-/* The different instructions, each behind a label of its number. */
+/* Writes the distinct instructions, each after a label with its index. */
 static int write_insns(const struct hip_listing *l, struct gpubpf_blob *out)
 {
 	char *text = NULL;
@@ -195,7 +196,7 @@ static int write_insns(const struct hip_listing *l, struct gpubpf_blob *out)
 	return 0;
 }
 
-/* Where the object has each instruction: the labels' values. */
+/* Finds each instruction in the object by its label's value. */
 static int find_insns(struct hip_listing *l, const struct hip_elf *elf, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_SYMTAB);
@@ -246,7 +247,7 @@ static int assemble(struct hip_listing *l, struct gpubpf_diag *diag)
 	return err;
 }
 
-/* Each is one word. */
+/* Turns jumps into branches; each is one word. */
 static void make_branches(struct hip_listing *l)
 {
 	for (uint32_t i = 0; i < l->nitems; i++) {

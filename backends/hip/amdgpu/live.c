@@ -24,12 +24,13 @@ struct hip_registers hip_live_used(const struct hip_found *app)
 
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
 {
-	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst all that it has */
+	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst all registers that the
+										   * kernel has */
 
 	if (place->kind == GPUBPF_SITE_ENTRY)
 		live.to = 1;
 
-	live.to = live.to < live.most ? live.to : live.most; /* accumulation registers are counted, too */
+	live.to = live.to < live.most ? live.to : live.most; /* the kernel's count includes accumulation registers */
 	return live;
 }
 
@@ -55,7 +56,7 @@ static int refuse_more(const struct hip_found *app, uint32_t vector, struct gpub
 			       "of the %u that there are", hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
 }
 
-/* Registers for probes at single instructions, from `at` on; returns the first one behind them. */
+/* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
 static uint32_t place_bodies(const struct hip_found *app, struct hip_draft *draft, uint32_t at)
 {
 	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, given = 3u << HIP_ADDR, same = 0;
@@ -72,12 +73,13 @@ static uint32_t place_bodies(const struct hip_found *app, struct hip_draft *draf
 		draft->given[i] = given >> i & 1 ? at++ : UINT32_MAX;
 	draft->copies = at;
 	draft->ncopies = draft->vectors < used ? draft->vectors : used;
-	return at + max(draft->ncopies, 2); /* of which stubs use two themselves */
+	return at + max(draft->ncopies, 2); /* stubs themselves use two */
 }
 
 /*
- * Where the state at entry is kept: above all that kernel and probes use. Where the kernel has every register it
- * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
+ * Chooses the registers that hold the state at entry: above all that the kernel and the probes use. If the kernel uses
+ * every register, they are above the probes' only. An exit probe then needs them saved in accumulation registers while
+ * the kernel runs.
  */
 int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
 		   struct gpubpf_diag *diag)

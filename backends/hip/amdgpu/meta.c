@@ -16,7 +16,7 @@ static struct gpubpf_reader open_metadata(const struct hip_elf *elf)
 	return (struct gpubpf_reader){ data, data ? data + size : NULL, !data };
 }
 
-/* Go to the value of a key of the map that comes next. */
+/* Advances to the value of a key in the next map. Returns false if there is none. */
 static bool find_key(struct gpubpf_reader *m, const char *key)
 {
 	uint32_t n = hip_msgpack_map(m), len;
@@ -197,7 +197,7 @@ static void put_number(struct gpubpf_writer *w, const char *key, uint32_t value)
 	hip_msgpack_put_uint(w, value);
 }
 
-/* The arguments of the original and the words behind them. */
+/* Writes the arguments of the original and the words that follow them. */
 static void copy_args(struct gpubpf_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
 {
 	struct hip_meta copy = *meta;
@@ -257,7 +257,8 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 	}
 }
 
-/* One value and nothing behind it: maps with a key twice, say, do not come out as what they say. */
+/* Returns true if the output is a single value. If a map of the original has a key twice, for example, the copy may not
+ * be. */
 static bool is_whole(const struct gpubpf_writer *w)
 {
 	struct gpubpf_reader r;

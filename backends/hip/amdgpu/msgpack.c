@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 
-/* a number of n bytes, most significant first */
+/* Reads a number of n bytes, most significant first. */
 static uint64_t number(struct gpubpf_reader *m, unsigned n)
 {
 	const uint8_t *at = gpubpf_get_raw(m, n);
@@ -16,8 +16,8 @@ static uint64_t number(struct gpubpf_reader *m, unsigned n)
 	return v;
 }
 
-/* The head of a container or text: `fix` with its count in the low bits, or a byte `wide` (+0, +1, +2) and a
- * count of 1, 2 or 4 bytes; of arrays and maps there is none of 1 byte. */
+/* Reads the head of a container or text: `fix` with the count in its low bits, or a byte `wide` (+0, +1, +2) and a
+ * count of 1, 2 or 4 bytes. Arrays and maps have no count of 1 byte. */
 static uint32_t count(struct gpubpf_reader *m, uint8_t fix, uint8_t mask, uint8_t wide, unsigned least)
 {
 	uint8_t head = number(m, 1);
@@ -68,7 +68,7 @@ const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len)
 static void skip(struct gpubpf_reader *m, unsigned depth)
 {
 	static const uint8_t scalars[] = {
-		/* 0xc0 to 0xdb: bytes that follow, 0xff: it is looked at below */
+		/* 0xc0 to 0xdb: bytes that follow; 0xff: handled below */
 		0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4,  8,    1,	   2,
 		4, 8,	 1, 2, 4,    8,	   2,	 3,    5,    9,	   17, 0xff, 0xff, 0xff,
 	};
@@ -108,7 +108,7 @@ bool hip_msgpack_is(const char *text, uint32_t len, const char *word)
 	return text && strlen(word) == len && !memcmp(text, word, len);
 }
 
-/* a head byte and a count of four bytes: longer than need be, and always right */
+/* Writes a head byte and a count of four bytes. That is longer than necessary but always valid. */
 static void put_head(struct gpubpf_writer *w, uint8_t head, uint32_t v)
 {
 	uint8_t bytes[] = { head, v >> 24, v >> 16, v >> 8, v };

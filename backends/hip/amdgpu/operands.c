@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings: "VOP1" and "VOP3" of the CDNA2 and RDNA3 ISA guides; the first source is in the low 9 bits of their last word. */
+/* Encodings: "VOP1" and "VOP3" of the CDNA2 and RDNA3 ISA guides. The first source is in the low 9 bits of their last
+ * word. */
 #include "operands.h"
 
 #include <ctype.h>
@@ -34,12 +35,12 @@ const struct hip_operand *hip_operand_of(const char *field)
 	return NULL;
 }
 
-/* what is done at each instruction of a probe that reads an operand */
+/* state while the instructions of a probe are scanned or rewritten */
 struct visit {
-	const uint32_t *registers; /* NULL: they stay as they are */
+	const uint32_t *registers; /* NULL: do not rewrite */
 	uint32_t same_register;
-	uint32_t given, same;      /* that were met */
-	uint32_t end;              /* one more than the last vector register that is used besides */
+	uint32_t given, same;      /* bits of the operands that were read */
+	uint32_t end;              /* one more than the last vector register that is used for anything else */
 };
 
 static void write_source(uint8_t *at, uint32_t reg)
