@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes at single instructions of machine code. Everything may be live there, so all is kept that a probe uses, in vector
- * registers above the kernel's own, and nothing of the kernel's is in flight while one runs.
+ * Emits probes at single instructions of machine code. Everything may be live there. So the stub saves all registers
+ * that a probe uses, in vector registers above the kernel's. It also waits for the kernel's outstanding operations.
  *
- *   gpubpf_place_<i>       stands for instruction i of the patches, which is a branch to here: computes what the place
- *                          gives, calls the bodies that stand before the instruction, carries it out, calls those behind it,
- *                          and goes back. It uses s0 and s1, which it keeps, EXEC where an access is not every lane's, and
- *                          neither SCC nor VCC. An instruction that cuts EXEC is carried out first, which tells the lanes
- *                          that stay, and then the bodies are called with all that came.
- *   gpubpf_call_<b>        body b is called: keeps the scalar registers, SCC, VCC, M0, EXEC, the mode of floating point and
- *                          the vector registers that bodies use, gives the body its own state as a kernel;
- *   HIP_STUB_TO_BODY       the branch there
- *   HIP_STUB_FROM_BODY     where its ends come back to: gives the kernel all of it back
+ *   gpubpf_place_<i>: instruction i of the patches is a branch to this stub. It computes the place's operands, calls
+ *   the bodies before the instruction, executes it, calls the bodies after it, and branches back. It saves and uses s0
+ *   and s1. It changes EXEC for accesses by some lanes only, and never SCC or VCC. An instruction that narrows EXEC is
+ *   executed first, which shows the lanes that stay. The bodies are then called with all lanes that arrived.
+ *   gpubpf_call_<b>: calls body b. It saves the scalar registers, SCC, VCC, M0, EXEC, the floating-point mode and the
+ *   vector registers that bodies use. Then it sets up the body's own state as a kernel.
+ *   HIP_STUB_TO_BODY: the branch to the body.
+ *   HIP_STUB_FROM_BODY: the body's ends return here; restores all of the kernel's state.
  */
 #include <string.h>
 
@@ -59,7 +58,7 @@ static void keep_scalars(struct hip_text *t, uint32_t from, uint32_t to, bool ba
 	}
 }
 
-/* s0 and s1 of the kernel, which a place's stub uses itself. */
+/* Saves s0 and s1 of the kernel, which a place's stub uses. */
 static void begin(struct hip_text *t)
 {
 	hip_settle(t);
@@ -90,7 +89,7 @@ static void give_exec(struct hip_text *t, enum hip_saved_lane what)
 	hip_set_exec(t);
 }
 
-/* a mask of lanes, which is the carry of an addition */
+/* Returns the registers of a lane mask, which also hold an addition's carry. */
 static const char *mask(const struct hip_text *t)
 {
 	return t->draft->wave32 ? "s0" : "s[0:1]";
@@ -101,7 +100,7 @@ static uint32_t given(const struct hip_text *t, uint32_t half)
 	return t->draft->given[half];
 }
 
-/* 32 bits of a register; beyond its last 0 */
+/* Copies 32 bits of an operand's registers; 0 after its last register. */
 static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
 {
 	uint32_t reg = from.first + i;
@@ -120,7 +119,8 @@ static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t 
 		fprintf(t->f, "\tv_mov_b32 v%u, %c%u\n", to, from.file, reg);
 }
 
-/* v[to:to+1] += a register of 32 bits, or a number; which of the copies is free */
+/* Adds a 64-bit value in two vector registers to another. add_number() adds a constant through the registers from
+ * `copies` on, which are free. */
 static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
 {
 	hip_settle(t);
@@ -151,14 +151,14 @@ static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
 	add32(t, to, t->draft->copies);
 }
 
-/* The upper half of generic addresses of the group's memory or a lane's own, in s1. */
+/* Reads the upper half of generic addresses in the group's or private memory into s1. */
 static void aperture(struct hip_text *t, uint32_t space)
 {
 	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
 	hip_settle(t);
 }
 
-/* The address of an access by all lanes, as far as it is one of 64 bits. */
+/* Computes a 64-bit address, for all lanes. */
 static void wide_address(struct hip_text *t, const struct hip_access *a)
 {
 	uint32_t low = given(t, HIP_ADDR), high = given(t, HIP_ADDR + 1), temp = t->draft->copies;
@@ -179,7 +179,7 @@ static void wide_address(struct hip_text *t, const struct hip_access *a)
 		fprintf(t->f, "\tv_and_b32 v%u, -4, v%u\n", low, low);
 }
 
-/* From where the space begins, and its generic address. */
+/* Computes the offset in the space, and its generic address. */
 static void narrow_address(struct hip_text *t, const struct hip_access *a)
 {
 	uint32_t low = given(t, HIP_ADDR), temp = t->draft->copies;
@@ -203,7 +203,7 @@ static void address(struct hip_text *t, const struct hip_access *a)
 		narrow_address(t, a);
 }
 
-/* The value's bytes alone. */
+/* Reduces a value to its bytes. */
 static void cut(struct hip_text *t, const struct hip_access *a, uint32_t reg)
 {
 	if (a->high)
@@ -246,7 +246,7 @@ static void offset(struct hip_text *t, uint32_t space)
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", high);
 }
 
-/* EXEC keeps the lanes whose address is of that space; s1 is lost. */
+/* Removes the lanes from EXEC whose address is not in that space. It clobbers s1. */
 static void only_in(struct hip_text *t, uint32_t space)
 {
 	for (uint32_t i = GPUBPF_SHARED; i <= GPUBPF_LOCAL; i++) {
@@ -261,8 +261,8 @@ static void only_in(struct hip_text *t, uint32_t space)
 	}
 }
 
-/* EXEC keeps its lanes where the address lies outside of what the runtime made for the launch: so many bytes from where a
- * register of the initial state points. */
+/* Removes the lanes from EXEC whose address lies in memory that the runtime made for the launch: `bytes` from the
+ * address in a register of the initial state. */
 static void outside(struct hip_text *t, enum hip_field field, uint32_t bytes)
 {
 	uint32_t low = t->draft->copies, high = low + 1;
@@ -287,7 +287,7 @@ static void outside(struct hip_text *t, enum hip_field field, uint32_t bytes)
 	hip_settle(t);
 }
 
-/* EXEC keeps its first lane. */
+/* Reduces EXEC to its first lane. */
 static void first_lane(struct hip_text *t)
 {
 	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
@@ -298,11 +298,11 @@ static void first_lane(struct hip_text *t)
 
 /* a call of a body */
 struct call {
-	uint32_t patch, body;      /* numbers */
-	uint32_t id;               /* of the place, of its kind */
-	const struct hip_access *access; /* NULL: none of memory */
-	uint32_t space;            /* that the access is of, for the lanes that run */
-	uint32_t *labels;          /* of the place so far */
+	uint32_t patch, body;      /* indices */
+	uint32_t id;               /* of the place, within its kind */
+	const struct hip_access *access; /* NULL: not a memory access */
+	uint32_t space;            /* space of the access, for the lanes that run */
+	uint32_t *labels;          /* number of the place's labels so far */
 };
 
 static void write_same(struct hip_text *t, const struct call *c)
@@ -331,7 +331,7 @@ static void write_call(struct hip_text *t, const struct call *c)
 	fprintf(t->f, "\ts_call_b64 s[0:1], gpubpf_call_%u\ngpubpf_skip_%u_%u:\n", c->body, c->patch, label);
 }
 
-/* For each space of those that the kind of place wants, with the lanes whose address is of it. */
+/* Calls a body once for each space that the kind of place includes, with the lanes whose address is in it. */
 static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 {
 	bool several = __builtin_popcount(c->access->spaces) > 1;
@@ -363,8 +363,8 @@ static bool is_of_function(enum gpubpf_site kind)
 	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-/* Of the places of one instruction those with names come first, and by themselves; before these a function's, which is given
- * other registers. */
+/* Returns true if the instruction has a body at a place with a name. Its operands use other registers, so it is called
+ * before the instruction's other bodies. Bodies at a function's entry or return come even earlier. */
 static bool is_named(const struct hip_text *t, uint32_t i)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -373,7 +373,7 @@ static bool is_named(const struct hip_text *t, uint32_t i)
 	return false;
 }
 
-/* Do other bodies stand at an access of the place, or at its barrier or branch, at that time? */
+/* Returns true if a body runs at an access, barrier or branch of the place, before or after it. */
 static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -383,7 +383,7 @@ static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum g
 	return false;
 }
 
-/* At a function's first instruction, or its return. */
+/* Returns true if a body runs at a function's first instruction or its return. */
 static bool is_functions(const struct hip_text *t, uint32_t i)
 {
 	return t->draft->stands[i][0][GPUBPF_SITE_CALL].body || t->draft->stands[i][0][GPUBPF_SITE_CALL_EXIT].body;
@@ -414,7 +414,8 @@ static bool any(const struct hip_text *t, uint32_t i, enum gpubpf_when when)
 	return stands(t, i, 0, when) || stands(t, i, 1, when);
 }
 
-/* What an access gives while its address and its value are still there, or are again: stores leave them alone. */
+/* Computes an access's operands while its address and value registers still hold them. A store does not change them, so
+ * it may run after the store too. */
 static void before_it(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
 {
 	if (patch->kind != HIP_PATCH_ACCESS)
@@ -439,7 +440,8 @@ static void give_mask(struct hip_text *t, const char *low, const char *high, enu
 	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, t->draft->wave32 ? "0" : high, what + 1);
 }
 
-/* Of the lanes of EXEC those of a mask in s0 and s1 take the branch, or all others do. */
+/* Sets the operands of a branch. The lanes of EXEC that are in the mask s0 and s1 take the branch, or with `others` the
+ * remaining ones. */
 static void give_branch(struct hip_text *t, bool others)
 {
 	uint32_t taken = t->draft->copies;
@@ -457,7 +459,7 @@ static void give_branch(struct hip_text *t, bool others)
 	give_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
 }
 
-/* From the kernel's registers, of which s0 and s1 may be lost. */
+/* Copies operands from the kernel's registers. s0 and s1 are restored first, since the stub may have changed them. */
 static void give_registers(struct hip_text *t, enum hip_given first, const struct hip_reg *registers, uint32_t n)
 {
 	keep_scalars(t, 0, 2, true);
@@ -486,7 +488,7 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 	end(t);
 }
 
-/* What the calling convention has in v0 and so on. */
+/* Copies the registers from v0 on, which hold the arguments or result by the calling convention. */
 static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	uint32_t read = 0;
@@ -533,7 +535,7 @@ static void behind_it(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++) {
 		if (patch->kind == HIP_PATCH_ACCESS && access < patch->naccesses) {
-			if (access) { /* the first one's address may be gone */
+			if (access) { /* the instruction may have overwritten the first one's address */
 				add32_number(t, given(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
 				values(t, &patch->access[1]);
 			}
@@ -543,7 +545,7 @@ static void behind_it(struct hip_text *t, uint32_t i, uint32_t *labels)
 	}
 }
 
-/* A branch by what the wave has: for each of its lanes, or for none. */
+/* Handles a branch that is uniform for the wave: all of its lanes take it, or none. */
 static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -558,7 +560,7 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 	write_instruction(t, i);
 }
 
-/* Where EXEC is cut. */
+/* Handles an instruction that narrows EXEC. */
 static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -585,7 +587,8 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	if (before || behind)
 		begin(t);
-	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first one's last, as it is wanted behind too */
+	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first access comes last, because its operands
+								  * are also needed after the instruction */
 		if (stands(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			before_it(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);
@@ -623,7 +626,7 @@ static void write_place(struct hip_text *t, uint32_t i)
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
 }
 
-/* The vector registers that bodies use, of all lanes; exec and s[0:1] are lost. */
+/* Saves or restores the vector registers that bodies use, for all lanes. It clobbers EXEC and s[0:1]. */
 static void copy_vectors(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
@@ -668,7 +671,7 @@ static void give_all_back(struct hip_text *t)
 	give_back(t, "s0", kept_at(t, HIP_SAVED_RETURN));
 	give_back(t, "s1", kept_at(t, HIP_SAVED_RETURN) + 1);
 	hip_settle(t);
-	/* whether it is zero, which branches ask, a write of a half does not tell */
+	/* VCCZ, which branches test, is not updated by a write to half of VCC */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
 	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
 }

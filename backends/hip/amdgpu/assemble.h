@@ -5,7 +5,7 @@
 #include "core/target.h"
 #include "isa.h"
 
-/* Assembly to a relocatable object, by LLVM. */
+/* Assembles text into a relocatable object, by LLVM. Returns 0, -EINVAL with LLVM's message, or -ENOMEM. */
 int hip_assemble(const struct hip_isa *isa, bool wave32, const char *text, size_t size, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag);
 

@@ -12,7 +12,8 @@
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define MAX_ENTRIES 1024
 
-/* Does code made for `target` ("gfx90a:xnack+") run on `arch`? What it does not name it does not care for. */
+/* Returns true if code for `target` ("gfx90a:xnack+") runs on `arch`. Features that `target` does not name may have
+ * either value. */
 static bool runs_on(const char *target, size_t len, const char *arch)
 {
 	size_t n = strcspn(arch, ":"), at;
@@ -37,7 +38,7 @@ static bool runs_on(const char *target, size_t len, const char *arch)
 	return true;
 }
 
-/* the architecture in "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+" */
+/* Returns the architecture in "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+". */
 static const char *arch_in(const char *id, size_t *len)
 {
 	static const char dashes[] = "amdhsa-";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMDGPU Usage, "Non-Kernel Functions". A callee returns nothing in scalar registers but the way back, which it was given in
- * s[30:31]. So what a caller reads there behind a call, without having written it, is what was there before: compilers know which
- * registers a callee leaves alone, by the convention or because they have seen it.
+ * AMDGPU Usage, "Non-Kernel Functions". A callee returns no values in scalar registers; it receives its return address
+ * in s[30:31]. So a scalar register that a caller reads after a call, without having written it, holds its value from
+ * before the call. Compilers know which registers a callee preserves, by the convention or because they have seen its
+ * code.
  */
 #include "calls.h"
 
@@ -13,31 +14,31 @@
 
 #include "access.h"
 
-#define REGISTERS 106          /* that code can name as s0 and so on */
+#define REGISTERS 106          /* that code can name as s0 and up */
 #define MOST_STATES (64u << 20) /* bytes */
 
 enum { NOTHING, LOW, HIGH, DESCRIPTOR };
 
-/* what a register has: half of an address in the file, or word `at` of the descriptor */
+/* the value of a register: half of an address in the file, or word `at` of the descriptor */
 struct known {
 	uint64_t half : 2, at : 62;
 };
 
-/* what holds in front of an instruction */
+/* known values before an instruction */
 struct state {
 	struct known reg[REGISTERS];
 	bool met, adds;
-	uint8_t sum;               /* adds: the carry is that of the sum in this register, */
+	uint8_t sum;               /* adds: the carry belongs to the sum in this register, */
 	uint64_t at;               /* of this address */
-	uint32_t literal;          /* and that */
+	uint32_t literal;          /* and this literal */
 };
 
 struct trace {
 	struct hip_steps *steps;
 	uint64_t address;
 	const struct hip_elf *elf;
-	uint32_t *number;          /* of the step at a word + 1 */
-	struct state *at;          /* of the steps that are branched to, by their order[] - 1 */
+	uint32_t *number;          /* index + 1 of the step at a word */
+	struct state *at;          /* of the steps that are branch targets, by their order[] - 1 */
 	uint32_t *order;
 	uint32_t *pending, npending;
 };
@@ -78,7 +79,7 @@ static void take(const char *text, uint8_t *first, uint8_t *n)
 	}
 }
 
-/* A number as the disassembler writes it, or none; false: it is neither. */
+/* Reads a number as the disassembler prints it; "null" is 0. Returns false for anything else. */
 static bool number(const char *text, uint32_t *value)
 {
 	char *end;
@@ -97,7 +98,8 @@ static bool takes_number(int what)
 	return what == HIP_STEP_ADD || what == HIP_STEP_ADD_CARRY || what == HIP_STEP_LOAD;
 }
 
-/* Of a kernel's first instructions, the ones that complete the descriptor: which it stays. */
+/* Returns true if the instruction completes the descriptor at a kernel's beginning. The register then still holds the
+ * descriptor. */
 static bool completes(const char *name, const char *operands)
 {
 	unsigned to, from;
@@ -165,7 +167,7 @@ static void know(struct state *s, uint32_t first, uint64_t at)
 	s->reg[first + 1] = (struct known){ HIGH, at };
 }
 
-/* The address in two registers; UINT64_MAX: none is known. */
+/* Returns the address in two registers, or UINT64_MAX if unknown. */
 static uint64_t address_in(const struct state *s, const struct hip_step *step)
 {
 	const struct known *low = &s->reg[step->from];
@@ -181,7 +183,7 @@ static bool descriptor_in(const struct state *s, const struct hip_step *step)
 	return true;
 }
 
-/* Does the section of that number hold the address, and is what the loader puts there never changed? */
+/* Returns true if section i contains the address and its contents never change after loading. */
 static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 {
 	const uint8_t *bytes;
@@ -194,7 +196,7 @@ static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 	return head.sh_flags & SHF_ALLOC && (!strcmp(name, ".got") || !strcmp(name, ".data.rel.ro"));
 }
 
-/* An address in the file that a relocation of a section of them puts into the word there. */
+/* Returns the file address that a relocation section stores into the word at `address`, or UINT64_MAX. */
 static uint64_t relocated(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
@@ -215,7 +217,7 @@ static uint64_t relocated(const struct hip_elf *elf, const uint8_t *bytes, uint6
 	return UINT64_MAX;
 }
 
-/* What the loader puts into the word there, as an address in the file. */
+/* Returns the file address that the loader stores into the word at `address`, or UINT64_MAX. */
 static uint64_t loaded(const struct trace *t, uint64_t address)
 {
 	uint64_t value = UINT64_MAX;
@@ -239,7 +241,8 @@ static void add_carry(struct state *s, const struct hip_step *step, const struct
 		know(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
 }
 
-/* An address has 48 bits, and its upper half stays what it is. */
+/* Returns true if the sign extension does not change the register: addresses have 48 bits, and this is an upper
+ * half. */
 static bool extends(const struct hip_step *step, const struct state *s)
 {
 	return step->what == HIP_STEP_EXTEND && step->nto == 1 && step->nfrom == 1 && step->to == step->from &&
@@ -283,7 +286,7 @@ static void carry_out(const struct trace *t, struct hip_step *step, struct state
 	}
 }
 
-/* Control comes to a step with this: what does not hold there by other ways is not known. */
+/* Merges the state of another path into a step: values that differ become unknown. */
 static void meet(struct trace *t, uint32_t step, const struct state *s)
 {
 	struct state *at = &t->at[t->order[step] - 1];
@@ -302,7 +305,7 @@ static void meet(struct trace *t, uint32_t step, const struct state *s)
 		t->pending[t->npending++] = step;
 }
 
-/* From a step on, to the next that others lead to as well. */
+/* Processes steps from one on, up to the next branch target. */
 static void walk(struct trace *t, uint32_t step)
 {
 	struct state s = t->at[t->order[step] - 1];
@@ -329,7 +332,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Number the steps, and those that are branched to; returns how many these are. */
+/* Numbers the steps and the branch targets. Returns the number of targets. */
 static uint32_t number_steps(struct trace *t, uint32_t start)
 {
 	struct hip_step *list = t->steps->list;
@@ -354,7 +357,7 @@ static int follow(struct trace *t, uint32_t start, int descriptor)
 	struct state first = { 0 };
 
 	if (n * sizeof(*t->at) > MOST_STATES)
-		return 0; /* nothing is known */
+		return 0; /* all values stay unknown */
 	t->at = calloc(n, sizeof(*t->at));
 	t->pending = malloc((uint64_t)n * (REGISTERS + 1) * sizeof(*t->pending));
 	if (!t->at || !t->pending)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the amdgpu target: probes as LLVM makes them, for twins (env.c, target.c). */
+/* Private to the amdgpu target: probes as LLVM compiles them, for twins (env.c, target.c). */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_EMIT_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_EMIT_H
 
@@ -11,15 +11,16 @@
 struct gpubpf_function;
 struct low;
 
-/* the target, and what lowering the probes of one kernel needs to know of it */
+/* the target, and the properties of a kernel that the lowering of its probes needs */
 struct hip_emit {
-	struct gpubpf_llvm_target target; /* first */
+	struct gpubpf_llvm_target target; /* must be first */
 	const uint32_t *offsets;   /* of the kernel's parameters in its arguments */
 	uint32_t launch, pid;      /* of the words that each launch fills */
-	const struct gpubpf_function *const *functions; /* of each site, where it is at a function's places and something is known */
+	const struct gpubpf_function *const *functions; /* for each site at a function's places, if its debug
+							 * information is known */
 };
 
-/* the words that each launch of a twin fills, behind the kernel's arguments: enum hip_bind_args */
+/* Returns the words that each launch of a twin fills after the kernel's arguments: enum hip_bind_args. */
 uint32_t hip_wanted_args(const struct gpubpf_lower_job *job);
 
 static inline const struct hip_emit *hip_emit_of(const struct gpubpf_llvm_target *target)
@@ -31,8 +32,8 @@ static inline const struct hip_emit *hip_emit_of(const struct gpubpf_llvm_target
 void hip_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void hip_inline_end(struct low *l);
 
-/* The sites of the job as a relocatable object: gpubpf_inline_<site>, kernels by themselves. version: of the
- * code object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. functions: as in struct hip_emit. */
+/* Emits the sites of the job as a relocatable object with a kernel gpubpf_inline_<site> each. version: of the code
+ * object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. functions: as in struct hip_emit. */
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
 		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 

@@ -35,7 +35,7 @@ int hip_found_open(const struct gpubpf_image *image, const struct gpubpf_device_
 	return 0;
 }
 
-/* The bytes from an address to the end of the text that they are in, and how many there are before it. */
+/* Returns the bytes from an address to the end of its text section, and the number of bytes before it. */
 static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_t *before, size_t *size)
 {
 	const uint8_t *bytes;
@@ -92,7 +92,7 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	return hip_code_read(app->isa, app->wave32, how, &at, &app->code, diag);
 }
 
-/* By the calling convention the descriptor of the lane's own memory is in s[0:3], where there is one. */
+/* By the calling convention s[0:3] hold the descriptor of the lane's private memory, if there is one. */
 int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag)
 {
 	uint32_t how = reading_of(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
@@ -137,7 +137,7 @@ static bool is_part(const struct hip_found *app, uint64_t address)
 	return false;
 }
 
-/* Add what app->code and ->bytes are to a twin's code. */
+/* Appends app->code and app->bytes to a twin's code. */
 static int add_part(struct hip_found *app, const char *name, struct hip_code *all)
 {
 	struct hip_code *code = &app->code;
@@ -171,7 +171,7 @@ static int add_part(struct hip_found *app, const char *name, struct hip_code *al
 	return 0;
 }
 
-/* The first function that is called and is no part yet. */
+/* Returns the first callee that is not part of the twin, or UINT64_MAX. */
 static uint64_t next_callee(const struct hip_found *app, const struct hip_code *all)
 {
 	for (uint32_t i = 0; i < all->npatches; i++)
@@ -180,7 +180,7 @@ static uint64_t next_callee(const struct hip_found *app, const struct hip_code *
 	return UINT64_MAX;
 }
 
-#define MOST_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in an image that lies */
+#define MOST_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in a malformed image */
 
 static int add_function(struct hip_found *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
 {

@@ -29,7 +29,7 @@ struct probes {
 	struct hip_elf elf;
 };
 
-/* The number + 1 of the body that a site is. */
+/* Returns the index + 1 of a site's body and adds the body if needed. */
 static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
 {
 	uint32_t b = 0;
@@ -42,9 +42,9 @@ static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *
 	return b + 1;
 }
 
-/* the places of a kernel's own code, or of a function's, that were met so far */
+/* places of the kernel's code, or of a function's, found so far */
 struct choosing {
-	const struct hip_part *in; /* NULL: the kernel's, and it has no other */
+	const struct hip_part *in; /* NULL: the kernel's code, and the twin has no functions */
 	uint32_t met[GPUBPF_NSITES];
 };
 
@@ -53,7 +53,7 @@ static const char *function_of(const struct choosing *c)
 	return c->in ? c->in->name : "";
 }
 
-/* Where programs at a function's ends or beginning cannot be. */
+/* Returns why a program cannot run at the instruction, or NULL. */
 static const char *why_not(const struct hip_patch *patch, enum gpubpf_site kind)
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
@@ -63,7 +63,7 @@ static const char *why_not(const struct hip_patch *patch, enum gpubpf_site kind)
 	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
 }
 
-/* What stands at a place of single instructions, kind by kind. */
+/* Selects the bodies at the places of one instruction, kind by kind. */
 static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, struct choosing *c,
 			 struct hip_draft *draft, struct gpubpf_diag *diag)
 {
@@ -96,7 +96,8 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 	return 0;
 }
 
-/* One stub is for all ends of the kernel, and of a block every wave is counted. first: of all. */
+/* Selects the probes at one end of the kernel. All ends share one stub, and every wave of a block must be counted.
+ * first: the kernel's first end. */
 static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct choosing *c, bool first, struct hip_draft *draft,
 		      struct gpubpf_diag *diag)
 {
@@ -117,7 +118,7 @@ static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 	return 0;
 }
 
-/* The sites at the places of the job's first kernel. */
+/* Selects the sites at the places of the job's first kernel. */
 static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 			struct gpubpf_diag *diag)
 {
@@ -142,7 +143,7 @@ static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
-/* The descriptor and the code of one probe in the object that LLVM made. */
+/* Finds the descriptor and the code of a probe in the object that LLVM compiled. */
 static int read_probe(const struct probes *probes, uint32_t site, struct hip_descriptor *d, uint64_t *off,
 		      const uint8_t **code, size_t *size, struct gpubpf_diag *diag)
 {
@@ -168,15 +169,15 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 	return 0;
 }
 
-#define MOST_ARGUMENTS (1u << 20) /* bytes: no compiler lets a kernel have so many */
+#define MOST_ARGUMENTS (1u << 20) /* bytes; no compiler generates more */
 
-/* Where the words begin that each launch of the twin fills. */
+/* Returns the offset of the words that each launch of the twin fills. */
 static uint32_t arguments_end(const struct hip_found *app)
 {
 	return (max(app->descriptor.kernarg_size, app->meta.kernarg_size) + 7) & ~7u;
 }
 
-/* Add what a probe needs to the twin. */
+/* Adds a probe's registers and fields to the twin. */
 static int join(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
 		struct gpubpf_diag *diag)
 {
@@ -201,7 +202,7 @@ static bool is_of_function(enum gpubpf_site kind)
 	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-/* The registers of a probe at single instructions, and what it is given there. */
+/* Reads a body's descriptor and operands, and adds its registers to the twin. */
 static int join_body(struct hip_draft *draft, const struct probes *probes, struct hip_body *body,
 		     struct hip_registers *all, struct gpubpf_diag *diag)
 {
@@ -247,7 +248,7 @@ static int join_bodies(struct hip_draft *draft, const struct probes *probes, str
 	return err;
 }
 
-/* What the stubs ask for where the lanes of a block are told apart, and its waves counted. */
+/* Requests the fields and the group memory that the stubs need to find a block's first lane and to count its waves. */
 static int count_waves(const struct hip_found *app, struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT }, packet = { .properties = HIP_DISPATCH_POINTER };
@@ -266,7 +267,7 @@ static int count_waves(const struct hip_found *app, struct hip_draft *draft, str
 	return 0;
 }
 
-/* Descriptors of the probes at the kernel's entry and ends. */
+/* Adds the descriptors of the probes at the kernel's entry and ends. */
 static int join_whole(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
 {
 	const uint8_t *code;
@@ -306,7 +307,7 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 	return err ? err : hip_live_choose(app, draft, &need, diag);
 }
 
-/* The probes read what they are given from the registers that the draft has for it. */
+/* Rewrites the bodies to read their operands from the draft's registers. */
 static int place_operands(const struct hip_draft *draft, const struct probes *probes, struct gpubpf_diag *diag)
 {
 	struct hip_descriptor d;
@@ -323,11 +324,11 @@ static int place_operands(const struct hip_draft *draft, const struct probes *pr
 	return err;
 }
 
-/* The branches that no object can have by itself: between the stubs and the probes. */
+/* branches between the two objects, the stubs and the probes */
 struct branches {
 	struct hip_branch *list;
 	uint32_t n;
-	char (*names)[32];         /* two of each probe: its own, and the label that its ends come back to */
+	char (*names)[32];         /* two for each probe: its symbol, and the label to which its ends return */
 	uint32_t nnames;
 };
 
@@ -342,7 +343,7 @@ static int add_branch(struct branches *b, uint32_t object, uint64_t off, const c
 	return 0;
 }
 
-/* The ends of a probe come back into the twin. */
+/* Adds branches from the ends of a probe back into the twin. */
 static int find_ends(struct branches *b, const struct hip_draft *draft, const struct probes *probes, uint32_t site,
 		     const char *back, struct gpubpf_diag *diag)
 {
@@ -364,7 +365,7 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	return err;
 }
 
-/* From the stub's label to the probe of a site and, if it is there, back to the other one. */
+/* Adds the branch from a stub's label to the probe of a site and, if `back` is set, the branches back to that label. */
 static int find_way(struct branches *b, const struct hip_draft *draft, const struct probes *probes,
 		    const struct hip_elf *stubs, uint32_t site, const char *to, const char *back, struct gpubpf_diag *diag)
 {
@@ -384,7 +385,7 @@ static int find_way(struct branches *b, const struct hip_draft *draft, const str
 static int find_branches(const struct hip_draft *draft, const struct probes *probes, const struct hip_elf *stubs,
 			 struct branches *b, struct gpubpf_diag *diag)
 {
-	static const char *const ways[HIP_NWHOLE][2] = { /* a probe that does not come back ends the twin itself */
+	static const char *const ways[HIP_NWHOLE][2] = { /* a probe that does not return ends the twin */
 		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED }, [HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
 		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT }, [HIP_AT_END] = { HIP_STUB_TO_END, NULL },
 	};
@@ -406,7 +407,7 @@ static int find_branches(const struct hip_draft *draft, const struct probes *pro
 	return err;
 }
 
-/* The words of the twin that the agent writes: the arena's word, if a probe reads it, and two of each pc. */
+/* Lists the words of the twin that the agent writes: the arena's word, if a probe reads it, and two for each pc. */
 static int find_binds(const struct hip_draft *draft, struct hip_link *job, struct hip_bind **binds)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&job->object[0], SHT_SYMTAB);
@@ -435,7 +436,7 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 	return 0;
 }
 
-/* Put the table behind the file; the last entry, the arguments, is none of them. */
+/* Appends the table to the file. The last entry describes the arguments and is no word of the file. */
 static int publish(const struct hip_found *app, const struct hip_draft *draft, const struct hip_link *job,
 		   struct hip_bind *binds, struct gpubpf_blob *out)
 {
@@ -498,7 +499,7 @@ static int link_twin(const struct hip_found *app, const struct probes *probes, c
 	return err;
 }
 
-/* The twin's code but for the probes, as an object. */
+/* Assembles the twin's code, except the probes, into an object. */
 static int assemble(const struct hip_draft *draft, struct gpubpf_blob *object, struct gpubpf_diag *diag)
 {
 	struct hip_listing listing = { 0 };
@@ -559,7 +560,7 @@ static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struc
 	return err;
 }
 
-/* Sites of the job at single instructions, and their kinds. */
+/* Returns the number of the job's sites at single instructions and in functions, and sets their kinds. */
 static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds)
 {
 	uint32_t n = 0;
@@ -573,7 +574,7 @@ static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds
 	return n;
 }
 
-/* Kernels may end in functions, too. */
+/* Returns true if an insertion is in a function; kernels may end in functions too. */
 static bool names_functions(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->ninsertions; i++)
@@ -582,7 +583,8 @@ static bool names_functions(const struct gpubpf_lower_job *job)
 	return false;
 }
 
-/* What the sites of functions are to know of them: a list malloc'd, a pointer for each site of the job. */
+/* Returns the debug information of the functions at which sites are: a malloc'd list with a pointer for each site of
+ * the job. */
 static int find_functions(const struct hip_found *app, const struct gpubpf_lower_job *job, const struct gpubpf_functions *types,
 			  const struct gpubpf_function ***functions)
 {
@@ -596,7 +598,7 @@ static int find_functions(const struct hip_found *app, const struct gpubpf_lower
 	return 0;
 }
 
-/* Lines of the source of the kernel's places, and the places that lines and marks make. */
+/* Finds the source lines of the kernel's places, and the places at lines and marks. */
 static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
 {
 	hip_named_lines(app, lines);
@@ -605,7 +607,8 @@ static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
 	return hip_named_find(app, lines);
 }
 
-/* Make the twin of what is read: the kernel, and with places of instructions, or in functions, these. */
+/* Makes the twin of the kernel that was read. It includes the kernel's functions if a place is at an instruction or in
+ * a function. */
 static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
 		     struct gpubpf_diag *diag)
 {
@@ -652,7 +655,7 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
 	count_bodies(job, &app->insns);
-	app->insns |= names_functions(job) ? GPUBPF_TAKES(CALL) : 0; /* calls are looked for */
+	app->insns |= names_functions(job) ? GPUBPF_TAKES(CALL) : 0; /* so that calls are found */
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = hip_found_read(app, false, diag);

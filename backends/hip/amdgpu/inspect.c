@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The amdgpu target's look into code objects: kernels, the functions that they call, parameters and places, and what speaks
- * against probes. */
+/* Does: lists the kernels of a code object, the functions that they call, parameters, places, and the reasons for which
+ * a kernel cannot be probed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,30 +16,31 @@
 #include "live.h"
 #include "named.h"
 
-#define MOST_PLACES (1u << 20)     /* of an image; what is behind them is not listed */
-#define MOST_FUNCTIONS 4096        /* of an image; kernels that call others cannot be probed at instructions */
+#define MOST_PLACES (1u << 20)     /* of an image; a kernel that exceeds it is refused */
+#define MOST_FUNCTIONS 4096        /* of an image; a kernel whose callees exceed it is refused */
 #define MOST_CALLEES (1u << 16)
 #define NAME 256
-#define MOST_NAMES (1u << 16)      /* of an image's places: the same ones that follow each other are one */
+#define MOST_NAMES (1u << 16)      /* of an image's places; equal names close to each other are stored once */
 
-/* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
+/* Code is read in forks of the process, because LLVM's disassembler may crash on code that no compiler generated. */
 struct reading {
 	struct hip_found *app;
 	struct gpubpf_lines lines;
-	struct gpubpf_functions types;     /* of functions, as far as the debug information has them */
-	uint32_t n, kinds;                 /* kernels; places that are to be listed, as far as inspect() is asked for them */
+	struct gpubpf_functions types;     /* of functions, from the debug information */
+	uint32_t n, kinds;                 /* n: kernels; kinds: places to list, as the inspect request states */
 	struct reading_shared {
-		uint32_t next;             /* kernel to read, or that the copy died of; functions are behind them */
+		uint32_t next;             /* index of the kernel to read, or at which a fork crashed; functions follow
+					    * the kernels */
 		uint32_t nfunctions, ncallees;
 		struct {
 			uint64_t address;
-			bool wave32;       /* as its first caller */
+			bool wave32;       /* of its first caller */
 		} function[MOST_FUNCTIONS];
-		uint32_t callee[MOST_CALLEES]; /* of all, in the order in which they were read */
-		uint32_t nplaces;          /* of the kernels before it */
+		uint32_t callee[MOST_CALLEES]; /* of all kernels and functions, in the order of reading */
+		uint32_t nplaces;          /* places of all kernels read so far */
 		uint32_t nnames;
 		struct {
-			uint32_t kind, line, name; /* a number + 1; 0: none */
+			uint32_t kind, line, name; /* index + 1 of a name; 0: none */
 		} place[MOST_PLACES];
 		char name[MOST_NAMES][NAME];
 		struct gpubpf_kernel_info info[];
@@ -56,7 +57,7 @@ static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_s
 	return place + 1;
 }
 
-/* The number of a name among the image's; UINT32_MAX: there are too many. */
+/* Returns the index of a name in the image's list. UINT32_MAX: the list is full. */
 static uint32_t name_number(struct reading_shared *shared, const char *name)
 {
 	uint32_t n = shared->nnames;
@@ -70,7 +71,7 @@ static uint32_t name_number(struct reading_shared *shared, const char *name)
 	return shared->nnames++;
 }
 
-/* UINT32_MAX: there are too many. */
+/* Returns more than MOST_PLACES if the list of names is full. */
 static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
 {
 	char name[NAME];
@@ -85,7 +86,7 @@ static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_s
 	return place + 1;
 }
 
-/* Of single instructions. */
+/* Adds the places of a single instruction. */
 static uint32_t add_insn(const struct reading *r, uint32_t place, const struct hip_patch *insn)
 {
 	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
@@ -98,8 +99,8 @@ static uint32_t add_insn(const struct reading *r, uint32_t place, const struct h
 	return place;
 }
 
-/* Of a kernel the entry and the block's; each s_endpgm and the block's end there, and those of single instructions. -EINVAL: there
- * are too many. */
+/* Adds the places of a kernel or function. A kernel has its entry and its blocks' begin. Each s_endpgm is an exit and a
+ * block's end. Returns 0, or -EINVAL if there are too many places. */
 static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
 {
 	const struct hip_code *code = &r->app->code;
@@ -123,7 +124,7 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 	return 0;
 }
 
-/* The function's number among the image's; UINT32_MAX: there are too many. */
+/* Returns the function's index in the image's list. UINT32_MAX: the list is full. */
 static uint32_t function_number(const struct reading *r, uint64_t address)
 {
 	struct reading_shared *shared = r->shared;
@@ -156,7 +157,7 @@ static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info,
 	return 0;
 }
 
-/* Of a kernel's code, and whether a twin can be made of it. */
+/* Describes a kernel's code, and the reason if it cannot have a twin. */
 static void describe_code(const struct reading *r, struct gpubpf_kernel_info *info)
 {
 	struct hip_found *app = r->app;
@@ -184,7 +185,7 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 	hip_code_finish(&app->code);
 }
 
-/* Of a function that is called. */
+/* Describes a called function. */
 static void describe_function(const struct reading *r, uint32_t number, struct gpubpf_kernel_info *info)
 {
 	struct hip_found *app = r->app;
@@ -253,7 +254,7 @@ static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site ki
 	return place;
 }
 
-/* A kernel's, kind by kind. */
+/* Lists a kernel's places, kind by kind. */
 static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n, const char (*names)[NAME])
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -262,13 +263,13 @@ static void list_places(const struct reading *r, struct gpubpf_place *to, uint32
 				*to++ = place_of(r, kind, id++, i, names);
 }
 
-/* what is listed is made of, behind the list */
+/* memory after the list for everything that it refers to */
 struct room {
 	struct gpubpf_place *places;
 	struct gpubpf_param *params;
 	uint32_t *callees;
 	char (*names)[NAME];
-	uint32_t place, nparams;           /* that are used; left */
+	uint32_t place, nparams;           /* place: used places; nparams: free parameters */
 };
 
 static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)
@@ -282,7 +283,7 @@ static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_
 	room->place += info->nplaces;
 }
 
-/* What is known of the function's parameters; behind those that are one that is not, if there is. */
+/* Lists the known parameters of a function. If the list is incomplete, one opaque parameter follows. */
 static uint32_t list_params(const struct reading *r, uint32_t number, struct gpubpf_param *params)
 {
 	const struct gpubpf_function *f = gpubpf_functions_at(&r->types, r->shared->function[number].address);
@@ -295,7 +296,7 @@ static uint32_t list_params(const struct reading *r, uint32_t number, struct gpu
 	return n;
 }
 
-/* Kernels as they are listed, with their parameters and places, and the functions that they call. */
+/* Builds the list of kernels with their parameters and places, followed by the functions that they call. */
 static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
 	const struct reading_shared *shared = r->shared;

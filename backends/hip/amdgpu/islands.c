@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the items of a listing lie, and the islands of their branches: struct hip_listing's `via`, pools and bytes. */
+/*
+ * Does: lays out the items of a listing, inserts islands for branches out of range, and encodes the bytes.
+ * Before: items have sizes only.
+ * After: struct hip_listing's `via`, pools and bytes are set, and every branch reaches its target.
+ * Requires: a listing from hip_listing_read().
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +12,7 @@
 #include "core/diag.h"
 #include "listing.h"
 
-#define ROUNDS 64 /* islands move what is behind them, so that branches that reached may not */
+#define ROUNDS 64 /* an island shifts the code after it, so other branches may go out of range */
 #define ALIGN 256
 
 static uint32_t size_of(const struct hip_listing *l, const struct hip_item *item)
@@ -53,13 +58,14 @@ static uint32_t island_at(const struct hip_listing *l, uint32_t island)
 	return l->pools[l->islands[island].pool].at + 4 * l->islands[island].slot;
 }
 
-/* Where a branch goes next. */
+/* Returns where a branch goes: its label, or the island on the way. */
 static uint32_t goal(const struct hip_listing *l, uint32_t label, uint32_t via)
 {
 	return via == HIP_NONE ? l->labels.list[label].at : island_at(l, via);
 }
 
-/* The furthest pool towards a place that a branch reaches, and will when others have grown; HIP_NONE: there is none. */
+/* Returns the furthest pool towards a target that a branch reaches, with a margin for pools that grow. HIP_NONE: there
+ * is none. */
 static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_t to)
 {
 	uint32_t most = l->draft->reach - l->draft->reach / 16, low = 0, high = l->npools;
@@ -73,7 +79,7 @@ static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_
 		else
 			high = middle;
 	}
-	if (forward) /* low is the first that lies beyond */
+	if (forward) /* low is the first pool beyond the range */
 		return low && l->pools[low - 1].at > from ? low - 1 : HIP_NONE;
 	return low < l->npools && l->pools[low].at + 4 * l->pools[low].n <= from ? low : HIP_NONE;
 }
@@ -83,7 +89,7 @@ static int add_island(struct hip_listing *l, uint32_t pool, uint32_t label, uint
 	struct hip_string *of = &l->labels.list[label];
 	struct hip_island *grown;
 
-	if (!(l->nislands & (l->nislands - 1))) { /* twice as many when there are a power of two */
+	if (!(l->nislands & (l->nislands - 1))) { /* doubles the room whenever the count is a power of two */
 		grown = realloc(l->islands, (l->nislands ? 2 * l->nislands : 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
@@ -95,7 +101,7 @@ static int add_island(struct hip_listing *l, uint32_t pool, uint32_t label, uint
 	return 0;
 }
 
-/* An island from which a branch of that place goes on to a label. */
+/* Finds or adds an island through which a branch at `from` can reach a label. */
 static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *island)
 {
 	const struct hip_string *of = &l->labels.list[label];
@@ -111,7 +117,7 @@ static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uin
 	return add_island(l, pool, label, island);
 }
 
-/* A branch of that place stays as it is if it reaches, or goes another way. */
+/* Leaves a branch unchanged if it reaches, else routes it over an island. Returns 1 if it changed. */
 static int route(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *via)
 {
 	if (l->labels.list[label].at == HIP_NONE)
@@ -134,7 +140,7 @@ static int refuse(const struct hip_listing *l, uint32_t label, int err, struct g
 			       (int)to->length, to->s);
 }
 
-/* Does one go another way than before? */
+/* Routes all branches and islands. Returns 1 if any changed. */
 static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 {
 	int err = 0, changed = 0;
@@ -150,7 +156,7 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 		uint32_t via = l->islands[i].via;
 
 		err = route(l, island_at(l, i), l->islands[i].label, &via);
-		l->islands[i].via = via; /* the list may have moved */
+		l->islands[i].via = via; /* route() may have reallocated the list */
 		changed |= err;
 		if (err < 0)
 			return refuse(l, l->islands[i].label, err, diag);
@@ -158,7 +164,7 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 	return changed;
 }
 
-/* A branch counts words from the one behind it. */
+/* A branch counts words from the next one. */
 static void put_branch(struct hip_listing *l, uint32_t at, uint32_t word, uint32_t to)
 {
 	word = (word & 0xffff0000) | (uint16_t)(((int64_t)to - at - 4) / 4);

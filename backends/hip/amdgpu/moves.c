@@ -11,7 +11,7 @@
 #define PK_MOV 0xd3b3       /* upper half of the first word */
 #define MOV 0x7e000200      /* v_mov_b32_e32: destination at bit 17, source at bit 0 */
 #define VECTOR 256          /* sources from here on are vector registers */
-#define CONSTANT 128        /* and from here to there what has no second half */
+#define CONSTANT 128        /* sources from here on have no second half */
 
 static uint32_t move(uint32_t to, uint32_t from, uint32_t half)
 {

@@ -8,8 +8,10 @@
 #include "isa.h"
 
 /*
- * gfx90a's v_pk_mov_b32 from scalar registers and constants becomes two v_mov_b32 of the same length and effect,
- * in code that LLVM made for us. The simulator that we test with reads vector registers in their place.
+ * Does: replaces gfx90a's v_pk_mov_b32 from scalar registers and constants by two v_mov_b32.
+ * Before: code that LLVM compiled for us. The simulator used for tests reads vector registers instead of these sources.
+ * After: code of the same length and effect.
+ * Requires: the bytes of a text section; other families are left unchanged.
  */
 void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size);
 

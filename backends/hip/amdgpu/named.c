@@ -16,7 +16,7 @@ void hip_named_lines(const struct hip_found *app, struct gpubpf_lines *lines)
 		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
 }
 
-/* Of the kernel or function that is looked at, or of those that are in a twin. */
+/* Returns the number of parts of the twin, or 1 if only a kernel or function is inspected. */
 static uint32_t nparts(const struct hip_found *app)
 {
 	return app->parts ? app->nparts : 1;
@@ -56,7 +56,7 @@ static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines, 
 	return 0;
 }
 
-/* A text of an entry; NULL: it does not end in the section. */
+/* Reads a string of an entry. NULL: it does not end in the section. */
 static const char *text(const uint8_t *bytes, size_t size, size_t *at)
 {
 	const char *begin = (const char *)bytes + *at;

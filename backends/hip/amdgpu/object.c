@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listing as a relocatable object: its code, the twin's descriptor, and of its labels those that the linker looks for. */
+/* Writes a listing as a relocatable object: its code, the twin's descriptor, and the labels that the linker needs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { TEXT = 1, RODATA, RELA, SYMTAB, STRTAB, NSECTIONS };
 
 static const char names[] = "\0.text\0.rodata\0.rela.rodata\0.symtab\0.strtab";
 
-/* Branches and places are not looked for. */
+/* Returns true for labels that the linker needs. Labels of branches and places are not. */
 static bool is_wanted(const struct hip_string *label)
 {
 	static const char *const of[] = { "gpubpf_to_", "gpubpf_from_", "gpubpf_entered", "gpubpf_begun", "gpubpf_left", "gpubpf_pc_" };
@@ -33,7 +33,7 @@ static void section(FILE *f, Elf64_Shdr *head, Elf64_Shdr as, const void *bytes,
 	fwrite(bytes, 1, size, f);
 }
 
-/* Symbols, and behind them their names; the last two are the twin and its descriptor. */
+/* Adds a symbol and its name. The last two are the twin and its descriptor. */
 static void add_symbol(FILE *symbols, FILE *strings, Elf64_Sym symbol, const char *name, size_t length)
 {
 	symbol.st_name = ftell(strings);
@@ -71,13 +71,14 @@ static void add_twin(const struct hip_listing *l, FILE *symbols, FILE *strings)
 	add_symbol(symbols, strings, descriptor, name, strlen(name));
 }
 
-/* symbols: of which so many are local, the twin's is the next; strings: the sections' names begin them */
+/* locals: the number of local symbols, and so the index of the twin's; strings begins with the sections' names */
 static void write_sections(const struct hip_listing *l, FILE *f, const struct gpubpf_blob *symbols, const struct gpubpf_blob *strings,
 			   uint32_t locals, Elf64_Shdr heads[NSECTIONS])
 {
 	struct hip_descriptor d = l->draft->twin;
 	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry), .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
-			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* from where the descriptor begins */
+			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* relative to the descriptor's
+										    * address */
 
 	d.entry = 0;
 	section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,

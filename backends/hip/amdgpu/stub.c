@@ -7,9 +7,9 @@
 
 #include "stub_text.h"
 
-/* lanes of `state` past those of the initial scalar registers; there are at most 21 */
+/* lanes of `state`; the initial scalar registers, at most 21, use the lower ones */
 #define LANE_EXEC 28
-#define LANE_WAVES 30 /* where in the group's memory they are counted */
+#define LANE_WAVES 30 /* address of the wave counter in the group's memory */
 
 #define ITEM_IDS 0x3fffffff
 
@@ -68,7 +68,7 @@ static void give_exec(struct hip_text *t)
 	hip_set_exec(t);
 }
 
-/* The state of all lanes to the accumulation registers, or from them; exec is lost. */
+/* Copies the state of all lanes to the accumulation registers, or back. It clobbers EXEC. */
 static void move_aside(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
@@ -96,7 +96,7 @@ void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 			snprintf(reg, sizeof(reg), "s%d", want.at[f] + i);
 			read_lane(t, reg, t->kept.at[f] + i);
 		}
-	/* all ids are in one register, ten bits each; those that were not asked for read 0 */
+	/* one register holds all three ids, ten bits each; ids that were not requested read 0 */
 	if (items == 2)
 		fprintf(t->f, "\tv_mov_b32 v0, v%u\n", t->draft->items);
 	else
@@ -105,14 +105,15 @@ void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 	hip_settle(t);
 }
 
-/* EXEC becomes the first lane, which every wave has when it begins. */
+/* Sets EXEC to the first lane, which every wave has at its start. */
 static void first_lane(struct hip_text *t)
 {
 	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, 1\n" : "\ts_mov_b64 exec, 1\n", t->f);
 	hip_settle(t);
 }
 
-/* What the dispatch packet says of the group's memory (HSA, "Kernel dispatch packet"): its last four bytes. */
+/* Reads the size of the group's memory from the dispatch packet (HSA, "Kernel dispatch packet"); the counter is its
+ * last four bytes. */
 static void find_count(struct hip_text *t)
 {
 	int at = t->kept.at[HIP_DISPATCH];
@@ -125,7 +126,7 @@ static void find_count(struct hip_text *t)
 	keep_lane(t, "s2", LANE_WAVES);
 }
 
-/* All waves of the group come here, before they do anything else. */
+/* Counts the waves. All waves of the group execute this before anything else. */
 static void begin_count(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -140,7 +141,7 @@ static void begin_count(struct hip_text *t)
 	give_exec(t);
 }
 
-/* To a probe of the wave's lanes, or of those that are left in EXEC, and back. */
+/* Branches to a probe with the wave's lanes, or with those left in EXEC, and returns. */
 static void go_to(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
 {
 	hip_give_state(t, &t->draft->whole[kind].descriptor);
@@ -149,7 +150,7 @@ static void go_to(struct hip_text *t, enum hip_whole_kind kind, const char *to, 
 		fprintf(t->f, "%s:\n%s", back, t->say->wait);
 }
 
-/* EXEC keeps the group's first lane, if it is of this wave. */
+/* Runs the begin probe. EXEC has the group's first lane only, if this wave has it. */
 static void write_begin(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_BEGIN))
@@ -182,7 +183,7 @@ static void write_entry(struct hip_text *t)
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
-/* Where the kernel ends, or the exit probe: nothing is live but the state. */
+/* Begins the code at the kernel's end, or at the exit probe's: only the state is live. */
 static void write_leaving(struct hip_text *t, const char *label)
 {
 	fprintf(t->f, "%s:\n%s%s", label, t->say->wait, t->say->drain);
@@ -198,7 +199,7 @@ static void write_exit(struct hip_text *t)
 	go_to(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
 }
 
-/* The last lane of the wave that is the last: a wave begins with its lanes from the first one on. */
+/* Runs the end probe in the last lane of the last wave. The lanes of a wave are contiguous from the first on. */
 static void write_end(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -218,7 +219,7 @@ static void write_end(struct hip_text *t)
 	go_to(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
-/* Literals that no constant of the instruction itself can stand for, so that each has its word. */
+/* Emits literals that are no inline constants, so that each has a word to be written. */
 static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
@@ -244,7 +245,7 @@ bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
 	return true;
 }
 
-/* The instruction that stands in the twin where the kernel has one of its patches. */
+/* Emits the twin's instruction in place of a patch. Returns false to keep the kernel's instruction. */
 static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	if (hip_write_at(t, i))
@@ -279,14 +280,14 @@ static void find_labels(struct hip_text *t)
 		label(t, code->patches[i].target);
 }
 
-/* Between instructions, but for those of a clause. */
+/* Returns true between instructions that do not belong to the same clause. */
 static bool can_cut(const struct hip_code *code, uint32_t off)
 {
 	return (code->words[off / 4] & (HIP_WORD_BEGINS | HIP_WORD_CLAUSE)) == HIP_WORD_BEGINS;
 }
 
-/* How far the kernel's code goes from there, if with its places' stubs it is to be half of what a branch reaches. A line of
- * text is an instruction of at most half as many bytes, of a third in the mean. */
+/* Returns where a segment of the kernel's code ends: with its places' stubs it has half of a branch's range. A line of
+ * text is an instruction of at most half as many bytes, and of a third on average. */
 static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
 {
 	const struct hip_code *code = t->draft->code;
@@ -301,7 +302,7 @@ static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t pa
 	return off;
 }
 
-/* The kernel's code up to an offset; returns the first patch behind it. */
+/* Emits the kernel's code up to an offset. Returns the first patch after it. */
 static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint32_t next)
 {
 	const struct hip_code *code = t->draft->code;
@@ -325,7 +326,7 @@ static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint
 	return next;
 }
 
-/* In segments, behind each of which are the stubs of its places, so that they are near. */
+/* Emits the kernel in segments. The stubs of a segment's places follow it, so that they are in range. */
 static void write_kernel(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;
@@ -344,7 +345,7 @@ static void write_kernel(struct hip_text *t)
 	}
 }
 
-/* The stubs of the places, apart. */
+/* Emits the stubs of the places into a separate buffer. */
 static int write_places(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The amdgpu target: code objects by LLVM's AMDGPU and our own linker. */
+/* The amdgpu target: code objects by LLVM's AMDGPU backend and our linker. */
 #include "target.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "inject.h"
 
 #define DEFAULT_CPU "gfx90a"
-#define DEFAULT_VERSION 4 /* of the code object: every runtime takes it */
+#define DEFAULT_VERSION 4 /* of the code object; every runtime accepts it */
 
 static void init(void)
 {
@@ -33,15 +33,15 @@ static void init(void)
 	LLVMInitializeAMDGPUTarget();
 	LLVMInitializeAMDGPUTargetMC();
 	LLVMInitializeAMDGPUAsmPrinter();
-	LLVMInitializeAMDGPUAsmParser(); /* what places give is read by inline assembly */
-	/* the groups' memory belongs to the application */
+	LLVMInitializeAMDGPUAsmParser(); /* inline assembly reads the operands of places */
+	/* the group's memory belongs to the application */
 	LLVMParseCommandLineOptions(2, args, NULL);
 }
 
 static const struct gpubpf_llvm_target llvm_target = {
 	.name = "amdgpu", .features = "", .library = gpubpf_bitcode_amdgcn, .library_end = gpubpf_bitcode_amdgcn_end,
 	.kernel_cc = 91 /* AMDGPU_KERNEL */, .site_cc = 0, .init = init, .object = true, .inline_all = true,
-	/* unrolled loops leave constant indices; what code does not need it is not given */
+	/* unrolled loops leave constant indices; the attributor drops inputs that the code does not need */
 	.passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
 	.module_flag = "amdhsa_code_object_version", .module_flag_value = 100 * DEFAULT_VERSION,
 	.inline_env = hip_inline_env, .inline_end = hip_inline_end, .inline_arguments = true,
@@ -62,7 +62,7 @@ static void tidy(const struct hip_isa *isa, struct gpubpf_blob *object)
 			hip_split_moves(isa, (uint8_t *)object->data + (bytes - elf.data), head.sh_size);
 }
 
-/* The object that LLVM made, as a code object by itself. */
+/* Links the object that LLVM compiled into a complete code object. */
 static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct hip_link job = { .nobjects = 1 };
@@ -76,7 +76,8 @@ static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out,
 	return hip_link(&job, out, diag);
 }
 
-/* For one processor. Scratch memory of gfx90a is addressed as no other's here, and ran nowhere. */
+/* Returns the target for one processor. gfx90a may not use scratch memory: it alone addresses it differently, which was
+ * never run. */
 static struct gpubpf_llvm_target target_of(const struct hip_isa *isa)
 {
 	struct gpubpf_llvm_target t = llvm_target;
