@@ -25,8 +25,8 @@ struct gpubpf_device {
 	CUstream from[CUDA_PULLS], to; /* streams for copies from and to the arena; threads that pull use different
 					* streams */
 	_Atomic(char *) zeros;   /* pinned */
-	atomic_bool *pinned;            /* [piece]: the mirror's piece is pinned, so copies bypass the driver's buffer;
-					 * NULL: no piece is */
+	atomic_bool *pinned;            /* pieces of the mirror that are pinned, so that copies bypass the driver's
+					 * buffer; or NULL */
 	CUstream stream;         /* for the clock and our launches; created with the first */
 	struct waiter *waiter;   /* a waiter whose deadline passed before the device was idle */
 	CUmodule clock_module;

@@ -17,7 +17,7 @@ enum ptx_control_kind {
 struct ptx_control {
 	enum ptx_control_kind kind;
 	enum gpubpf_barrier_kind barrier; /* WAITS */
-	uint32_t operand;          /* token: the barrier's id (WAITS) or the table index (JUMPS); PTX_NONE: none */
+	uint32_t operand;          /* token of the barrier's id (WAITS) or the table index (JUMPS), or PTX_NONE */
 };
 
 struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node);

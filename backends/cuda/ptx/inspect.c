@@ -111,7 +111,7 @@ struct list {
 	const char *kernel;              /* the kernel whose instructions are listed; "": all kernels */
 	struct gpubpf_param *params;     /* free room for the next function's parameters */
 	uint32_t *callees;               /* free room for the next function's callees */
-	uint32_t *node, *index;          /* node: of an info; index: of a node, its info or PTX_NONE */
+	uint32_t *node, *index;          /* nodes of the infos, and each node's info or PTX_NONE */
 	struct ptx_place **places;       /* [n] */
 	uint32_t *nplaces;
 	struct gpubpf_place *room;       /* free room for the next function's places */

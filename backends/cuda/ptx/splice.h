@@ -32,16 +32,16 @@ struct gpubpf_lower_job;
 #define CUDA_MAX_FIRSTS 4
 #define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0 if a
 					 * register holds it */
-#define CUDA_CAME "%gpubpf_came"        /* .b32: mask of the lanes that are active at the place; CUDA_WHOLE, .pred: all
-					 * lanes of the warp are */
+#define CUDA_CAME "%gpubpf_came"        /* .b32: active mask of the place; CUDA_WHOLE, .pred: the whole warp is
+					 * active */
 #define CUDA_WHOLE "%gpubpf_whole"
 #define CUDA_HAS_CAME ".reg .b32 " CUDA_CAME ";\n.reg .pred " CUDA_WHOLE ";\n"
 #define CUDA_ASK_CAME "activemask.b32 " CUDA_CAME ";\nsetp.eq.u32 " CUDA_WHOLE ", " CUDA_CAME ", 0xffffffff;\n"
 #define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: mask of the lanes that take the same direction as this
 					 * one */
 #define CUDA_MAX_KEYS 2
-#define CUDA_KEY "%gpubpf_key"          /* .b32: offset in the map of the value that CUDA_KEPT accumulates; CUDA_KEEPS:
-					 * the accumulators' mode (sums.c) */
+#define CUDA_KEY "%gpubpf_key"          /* .b32: map offset of the value that CUDA_KEPT accumulates; CUDA_KEEPS is their
+					 * mode (sums.c) */
 #define CUDA_KEPT "%gpubpf_kept"
 #define CUDA_KEEPS "%gpubpf_keeps"
 #define CUDA_MAX_KEEPERS 8
@@ -71,7 +71,7 @@ struct cuda_probe {
 	bool at_insns;           /* it runs at single instructions; set before extraction */
 	bool adds_alone;         /* it only adds to accumulators, so it may be sunk (late.c); set before extraction */
 	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
-	bool of_blocks, of_last; /* one lane of a block runs it; of_last: the last lane; set before extraction */
+	bool of_blocks, of_last; /* one lane of a block runs it, with of_last the last lane; set before extraction */
 	bool reads_ctaid;        /* reads CUDA_CTAID */
 	bool asks_others;        /* reads CUDA_OTHERS: all lanes may enter it, and it sends the others to its end */
 	struct cuda_sum {        /* accumulators that it uses, CUDA_SUM <name> (core/lower/llvm_sums.c) */
@@ -95,9 +95,9 @@ struct cuda_twin {
 };
 
 /*
- * A module may be the concatenated text of several linked modules. cuda_ptx_version() returns the highest PTX ISA
- * version, 804 for ".version 8.4". cuda_ptx_target() returns the token of the latest architecture, or PTX_NONE if the
- * module states none.
+ * A module may be the concatenated text of several linked modules. The function cuda_ptx_version() returns the highest
+ * PTX ISA version, 804 for ".version 8.4". The function cuda_ptx_target() returns the token of the latest architecture,
+ * or PTX_NONE if the module states none.
  */
 uint32_t cuda_ptx_version(const struct ptx_module *module);
 uint32_t cuda_ptx_target(const struct ptx_module *module);

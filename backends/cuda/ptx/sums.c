@@ -293,7 +293,7 @@ static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct 
 }
 
 /* Adds an accumulator to the map. Lanes that leave together with equal sums and keys add once, the sum times their
- * number. kept and key are registers; key "" selects the value at the accumulator's offset. */
+ * number. Both kept and key are registers; key "" selects the value at the accumulator's offset. */
 static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts p, const char *kept, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;

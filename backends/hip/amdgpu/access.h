@@ -13,7 +13,7 @@
 
 /* registers of an operand */
 struct hip_reg {
-	char file;                 /* v, a or s; e: EXEC and m: M0, if the caller accepts them; 0: none */
+	char file;                 /* v, a or s; e is EXEC and m is M0, if the caller accepts them; 0: none */
 	uint8_t first, n;
 };
 

@@ -34,7 +34,7 @@ struct hip_step {
 	} what;
 	uint8_t to, nto, also, nalso, from, nfrom; /* scalar registers and their numbers */
 	uint32_t literal;
-	uint64_t callee;           /* out, of CALL: the function's address; UINT64_MAX: unknown */
+	uint64_t callee;           /* out, of CALL: the function's address, or UINT64_MAX */
 	bool own;                  /* out, of BUFFER: the descriptor is that of the lane's private memory */
 };
 
@@ -46,9 +46,9 @@ struct hip_steps {
 /* Adds an instruction as LLVM's disassembler prints it. Returns 0 or -ENOMEM. */
 int hip_steps_add(struct hip_steps *steps, const char *name, const char *operands, uint32_t off, enum hip_flow flow,
 		  uint32_t target);
-/* Computes the members marked `out`. The first instruction is at `start`. address: of byte 0 in the file. descriptor:
- * first of the four registers that hold the descriptor of the lane's private memory there, or -1. elf: for words that
- * the loader fills, or NULL. Returns 0 or -ENOMEM. */
+/* Computes the members marked `out`. The first instruction is at `start`, and `address` is that of byte 0 in the file.
+ * Four registers from `descriptor` on hold the descriptor of the lane's private memory at `start`, unless it is -1. If
+ * `elf` is not NULL, words that the loader fills are followed. Returns 0 or -ENOMEM. */
 int hip_steps_follow(struct hip_steps *steps, uint32_t start, uint64_t address, int descriptor, const struct hip_elf *elf);
 
 #endif

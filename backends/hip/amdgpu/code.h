@@ -48,7 +48,7 @@ struct hip_patch {
 	bool probed, counted;      /* END, in a twin: the exit probe runs here; the block's last lane is determined
 				    * here */
 	uint32_t target;           /* BRANCH, JUMP, FAR, and CALL and TAIL in a twin: the target */
-	uint64_t callee;           /* CALL, TAIL: the function's address in the file; RETURN: none */
+	uint64_t callee;           /* CALL, TAIL: the function's address in the file, else UINT64_MAX */
 	bool begins;               /* a function's first instruction */
 	bool again;                /* a branch in the function returns to it */
 	bool loops;                /* PART: the remaining lanes branch back to the loop's top; else the removed lanes

@@ -32,8 +32,8 @@ static inline const struct hip_emit *hip_emit_of(const struct gpubpf_llvm_target
 void hip_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void hip_inline_end(struct low *l);
 
-/* Emits the sites of the job as a relocatable object with a kernel gpubpf_inline_<site> each. version: of the code
- * object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. functions: as in struct hip_emit. */
+/* Emits the sites of the job as a relocatable object with a kernel gpubpf_inline_<site> each. The code object has
+ * `version` 4 to 6. The kernel's arguments end at `end`, 8-byte aligned. For `functions` see struct hip_emit. */
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
 		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 

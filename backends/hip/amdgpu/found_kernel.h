@@ -19,8 +19,7 @@ struct hip_part {
 
 /* a kernel of the application, found in its code object */
 struct hip_found {
-	void *plain;               /* the decompressed image, which contains the code object; NULL: it was not
-				    * compressed */
+	void *plain;               /* the decompressed image that contains the code object, or NULL */
 	struct hip_elf elf;
 	const struct hip_isa *isa;
 	struct hip_meta meta;

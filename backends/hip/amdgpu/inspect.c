@@ -27,7 +27,7 @@ struct reading {
 	struct hip_found *app;
 	struct gpubpf_lines lines;
 	struct gpubpf_functions types;     /* of functions, from the debug information */
-	uint32_t n, kinds;                 /* n: kernels; kinds: places to list, as the inspect request states */
+	uint32_t n, kinds;                 /* kernels; kinds of places to list, as the inspect request states */
 	struct reading_shared {
 		uint32_t next;             /* index of the kernel to read, or at which a fork crashed; functions follow
 					    * the kernels */
@@ -269,7 +269,7 @@ struct room {
 	struct gpubpf_param *params;
 	uint32_t *callees;
 	char (*names)[NAME];
-	uint32_t place, nparams;           /* place: used places; nparams: free parameters */
+	uint32_t place, nparams;           /* used places; free parameters */
 };
 
 static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)

@@ -29,7 +29,7 @@ struct hip_strings {
 	struct hip_string {
 		const char *s;             /* in the text */
 		uint32_t length;
-		uint32_t at, size;         /* of an instruction: its bytes in `code`; of a label: its offset, HIP_NONE:
+		uint32_t at, size;         /* an instruction's bytes in `code`; a label's offset, HIP_NONE if
 					    * undefined */
 		uint32_t islands;          /* a label's first island, or HIP_NONE */
 	} *list;
@@ -43,11 +43,11 @@ enum hip_item_kind {
 
 struct hip_item {
 	enum hip_item_kind kind;
-	uint32_t what;             /* INSN, LITERAL, JUMP: the instruction's index; WORD, BRANCH: the word; POOL: its
-				    * index */
-	uint32_t label;            /* JUMP, BRANCH, LABEL: the label; LITERAL: the instruction's last word */
+	uint32_t what;             /* index of the instruction (INSN, LITERAL, JUMP) or pool (POOL), or the word (WORD,
+				    * BRANCH) */
+	uint32_t label;            /* the label (JUMP, BRANCH, LABEL) or the instruction's last word (LITERAL) */
 	uint32_t at;
-	uint32_t via;              /* BRANCH: the island to which it goes; HIP_NONE: the label */
+	uint32_t via;              /* BRANCH: the island to which it goes, HIP_NONE for the label */
 };
 
 struct hip_island {

@@ -6,7 +6,7 @@
  *
  *   gpubpf_twin_<kernel>: saves the state and sets up the entry probe's own state.
  *   HIP_STUB_TO_ENTRY: an s_nop that the linker replaces by a branch to the entry probe.
- *   HIP_STUB_ENTERED: the entry probe returns here; restores the kernel's own state.
+ *   HIP_STUB_ENTERED: the entry probe returns here. Restores the kernel's own state.
  *   gpubpf_kernel: the kernel's instructions. Each probed s_endpgm is a branch to gpubpf_leaving.
  *   gpubpf_leaving: sets up the exit probe's own state, with EXEC as at entry.
  *   HIP_STUB_TO_EXIT: the branch to the exit probe. The probe ends the twin, or returns to HIP_STUB_LEFT.
@@ -73,14 +73,14 @@ struct hip_draft {
 	uint32_t aside;            /* two accumulation registers that hold these while the kernel runs; UINT32_MAX:
 				    * none */
 
-	/* Probes at single instructions: [patch of the code][access of the instruction][kind]; NULL: none. A body is
-	 * such a probe; the twin contains it once, and stubs call it. */
+	/* Probes at single instructions, or NULL: [patch of the code][access of the instruction][kind]. A body is such
+	 * a probe; the twin contains it once, and stubs call it. */
 	struct hip_stand (*stands)[HIP_MOST_ACCESSES][GPUBPF_NSITES];
 	struct hip_body *bodies;
 	uint32_t nbodies;
-	/* Vector registers. saved: its lanes hold the kernel's scalar registers while a probe runs. same: operands
-	 * equal in all lanes. given: operands of each lane; UINT32_MAX: no probe reads it. From `copies` on: the
-	 * kernel's registers while a probe uses them. */
+	/* Vector registers. The lanes of `saved` hold the kernel's scalar registers while a probe runs. Operands equal
+	 * in all lanes are in `same`, others in `given` (UINT32_MAX: no probe reads it). Registers from `copies` on
+	 * hold the kernel's while a probe uses them. */
 	uint32_t saved, same, given[HIP_NGIVEN], copies, ncopies;
 	uint32_t scalars, vectors; /* registers that the bodies use */
 	uint32_t arguments;        /* bytes of the kernel's arguments and of the words after them for probes */

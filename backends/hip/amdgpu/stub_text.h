@@ -29,7 +29,7 @@ struct hip_text {
 	const struct hip_spelling *say;
 	uint8_t *labelled;         /* words of the kernel to which branches go */
 	char *places;              /* the stubs of its places */
-	size_t nplaces, *ends;     /* nplaces: their length; ends: where each place's stub ends in them */
+	size_t nplaces, *ends;     /* their length; where each place's stub ends in them */
 	struct hip_start kept;     /* registers of the twin's initial state; register i is saved in lane i of `state` */
 };
 
