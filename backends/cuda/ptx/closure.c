@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: finds what a kernel needs of its module: the functions that it calls, and the variables that all of them
- * name. */
+/*
+ * Does: finds what a kernel needs of its module: the functions that it calls, and the variables that they name.
+ * Before: the symbols of the module (ptx_symbols_init()).
+ * After: needed symbols are marked, variables have binding numbers, and in->kernel_node is set.
+ * Requires: direct calls; a kernel that uses function pointers is refused.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -22,8 +22,8 @@ static const struct row {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* All lanes take a branch without a predicate. A table jump with a predicate has an edge that fall-through lanes take,
- * so it is unknown. */
+/* All lanes take a branch without a predicate. A table jump with a predicate also has a fall-through edge, so its
+ * kind is unknown. */
 static enum ptx_control_kind by_guard(enum ptx_control_kind kind, bool guarded)
 {
 	if (kind == PTX_BRANCHES)

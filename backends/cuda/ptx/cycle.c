@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: detects cycles in a function's control flow, by depth-first search.
+ * Before: a parsed function.
+ * After: the function is unchanged.
+ * Requires: indexed labels (ptx_index_labels()); edges of brx.idx are not followed.
+ */
 #include "scope.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: finds the conditional branch to the end at a probe's beginning, and decides whether predicates can replace it.
+ * Before: the probe's body as the lowering emitted it.
+ * After: the body is unchanged; probe.c edits it.
+ * Requires: indexed labels (ptx_index_labels()).
+ */
 #include "scope.h"
 
 #include <ctype.h>

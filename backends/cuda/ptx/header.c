@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: edits the directives at a module's top, PTX version and architecture; the probes may raise the version. */
+/*
+ * Does: edits the directives at a module's top, PTX version and architecture.
+ * Before: each of several linked modules has its own directives.
+ * After: the twin has one of each; its version is the probes' if that is later.
+ * Requires: in->version (splice.c).
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: makes twins from images and probes. */
+/*
+ * Does: makes twins from images and probes.
+ * Before: an image, and a job whose sites are lowered but not emitted.
+ * After: one piece of PTX with the names of its bindings and the assembler's options.
+ * Requires: LLVM's NVPTX (cuda_emit_sites()).
+ */
 #include "inject.h"
 
 #include <ctype.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: lists the kernels of an image, the functions that they call, and the parameters and places of both. */
+/*
+ * Does: lists the kernels of an image, the functions that they call, and the parameters and places of both.
+ * Before: an image of the application.
+ * After: a list of struct gpubpf_kernel_info in one allocation.
+ * Requires: the image's PTX (cuda_image_ptx()).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

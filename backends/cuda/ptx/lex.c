@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: splits PTX text into tokens (PTX ISA 4.2 comments, 4.4 identifiers, 4.5 constants). */
+/*
+ * Does: splits PTX text into tokens (PTX ISA 4.2 comments, 4.4 identifiers, 4.5 constants).
+ * Before: text, which is not trusted.
+ * After: an array of tokens that ends in PTX_END.
+ * Requires: less than PTX_TEXT_MAX bytes.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: builds a tree from PTX tokens (PTX ISA chapters 4, 5, 7, 10 and 11). */
+/*
+ * Does: builds a tree from PTX tokens (PTX ISA chapters 4, 5, 7, 10 and 11).
+ * Before: tokens (ptx_lex()).
+ * After: nodes whose token ranges cover the text without loss, and an index of labels.
+ * Requires: blocks nested at most PTX_DEPTH_MAX deep.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: slices a module down to one kernel and all that it mentions.
+ * Before: a parsed module with an index of its top level (struct ptx_top).
+ * After: a separate parsed module, whose tokens keep the whole module's lines.
+ * Requires: the kernel's short name.
+ */
 #include "part.h"
 
 #include <errno.h>

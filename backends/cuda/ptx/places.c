@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: lists the places of a function.
+ * Before: a parsed function with a body.
+ * After: the list is in text order, numbered by kind; the function is unchanged.
+ * Requires: the tables isa.def and control.def, and indexed labels.
+ */
 #include "places.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: extracts probes from the PTX that the lowering emits.
+ * Before: each site is an .entry without parameters, and nothing declares its operands and accumulators.
+ * After: a probe's body is a block that falls through at its end, and struct cuda_probe lists what it reads.
+ * Requires: the application's function, from which the names of parameters are taken.
+ */
 #include "probe.h"
 
 #include <assert.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: copies a function's return value into CUDA_RESULT, for a probe at its returns. */
+/*
+ * Does: copies a function's return value into CUDA_RESULT, for a probe at its returns.
+ * Before: the function stores the value by st.param.
+ * After: each such store also inserts the value's first 8 bytes into CUDA_RESULT.
+ * Requires: a function of the ABI; one that returns in registers is refused.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

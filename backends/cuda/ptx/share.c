@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: outlines probes whose inlined copies would exceed the text limit.
+ * Before: a probe's text is inlined at every place.
+ * After: every place calls a function of the prelude.
+ * Requires: can_share(): the probe uses no parameters, accumulators or other registers of the kernel.
+ */
 #include "share.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: builds a twin's PTX from the kernel's module and the extracted probes.
+ * Before: the module is parsed, and each site has a cuda_probe.
+ * After: the text has the kernel, its callees, the probes at their places, and the bindings' constants.
+ * Requires: the symbols (symbols.c), the closure (closure.c), and the places of each function (places.c).
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>

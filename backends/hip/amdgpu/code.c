@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: reads the reachable instructions of a kernel or function, and lists those that a twin must replace.
+ * Before: the bytes of a code object.
+ * After: struct hip_code has the words, the patches, the used registers and the callees.
+ * Requires: LLVM's AMDGPU disassembler (hip_code_init()).
+ */
 #include "code.h"
 
 #include <ctype.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: lists the kernels of a code object, the functions that they call, parameters, places, and the reasons for which
- * a kernel cannot be probed. */
+/*
+ * Does: lists the kernels of a code object and the functions that they call.
+ * Before: an image of the application.
+ * After: a list of struct gpubpf_kernel_info in one allocation, with parameters, places, and the reason for which a
+ * kernel cannot be probed.
+ * Requires: fork(), since LLVM's disassembler may crash (gpubpf_in_fork()).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: parses a twin's assembly text and assembles each distinct instruction once.
+ * Before: the text of hip_stub_write().
+ * After: struct hip_listing has the items without positions.
+ * Requires: LLVM's assembler (hip_assemble()).
+ */
 #include "listing.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: allocates the registers of a twin's stubs.
+ * Before: the kernel's metadata, descriptor and code, and the registers that the probes use.
+ * After: the draft has its vector registers, and the twin's descriptor requests them.
+ * Requires: the bodies of the draft, with the operands that they read.
+ */
 #include "live.h"
 
 #include "core/diag.h"
