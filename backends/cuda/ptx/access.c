@@ -49,7 +49,7 @@ static bool is_word(const struct ptx_module *m, uint32_t token, const char *word
 	return len >= n && !memcmp(text, word, n) && (len == n || (len > n + 1 && text[n] == ':' && text[n + 1] == ':'));
 }
 
-static bool has(const struct ptx_module *m, const struct ptx_node *insn, const char *word, size_t n)
+static bool has_modifier(const struct ptx_module *m, const struct ptx_node *insn, const char *word, size_t n)
 {
 	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
 		if (is_word(m, t, word, n))
@@ -62,7 +62,7 @@ bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifie
 	for (const char *at = modifiers; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " ");
 
-		if (!has(m, &m->nodes[node], at, n))
+		if (!has_modifier(m, &m->nodes[node], at, n))
 			return false;
 		at += n;
 	}
@@ -70,7 +70,7 @@ bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifie
 }
 
 /* Returns the first row that matches, or NROWS. */
-static size_t row_of(const struct ptx_module *m, uint32_t node)
+static size_t find_row(const struct ptx_module *m, uint32_t node)
 {
 	const struct ptx_token *name = &m->tokens[m->nodes[node].name];
 	size_t i = 0;
@@ -83,7 +83,7 @@ static size_t row_of(const struct ptx_module *m, uint32_t node)
 
 bool ptx_knows(const struct ptx_module *m, uint32_t node)
 {
-	return row_of(m, node) < NROWS;
+	return find_row(m, node) < NROWS;
 }
 
 uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i)
@@ -154,12 +154,12 @@ uint32_t ptx_type_bytes(const struct ptx_module *m, uint32_t node)
 	return 0;
 }
 
-static uint32_t elements(const struct ptx_module *m, const struct ptx_node *insn)
+static uint32_t vector_length(const struct ptx_module *m, const struct ptx_node *insn)
 {
-	return has(m, insn, ".v8", 3) ? 8 : has(m, insn, ".v4", 3) ? 4 : has(m, insn, ".v2", 3) ? 2 : 1;
+	return has_modifier(m, insn, ".v8", 3) ? 8 : has_modifier(m, insn, ".v4", 3) ? 4 : has_modifier(m, insn, ".v2", 3) ? 2 : 1;
 }
 
-static struct ptx_access access_of(const struct ptx_module *m, uint32_t node, const struct row *row)
+static struct ptx_access describe_access(const struct ptx_module *m, uint32_t node, const struct row *row)
 {
 	const struct ptx_node *insn = &m->nodes[node];
 	struct ptx_access a = { .access = row->access, .how = row->how, .count = 1,
@@ -169,7 +169,7 @@ static struct ptx_access access_of(const struct ptx_module *m, uint32_t node, co
 
 	a.space = named_space(m, insn, row->space, &a.spaces);
 	if (a.how == PTX_BYTES_TYPE) {
-		a.count = elements(m, insn);
+		a.count = vector_length(m, insn);
 		a.bytes = bytes * a.count;
 		a.unseen = bytes ? NULL : "elements of a type that is not known";
 	} else if (a.how == PTX_BYTES_ROW) {
@@ -196,7 +196,7 @@ struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t
 uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES])
 {
 	const struct ptx_node *insn = &m->nodes[node];
-	size_t first = row_of(m, node);
+	size_t first = find_row(m, node);
 	uint32_t n = 0;
 
 	if (first == NROWS) {
@@ -213,6 +213,6 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	}
 	for (size_t i = first; i < NROWS && n < PTX_MOST_ACCESSES && rows[i].what == ACCESS; i++)
 		if (!strcmp(rows[i].opcode, rows[first].opcode) && !strcmp(rows[i].modifiers, rows[first].modifiers))
-			out[n++] = access_of(m, node, &rows[i]);
+			out[n++] = describe_access(m, node, &rows[i]);
 	return n;
 }

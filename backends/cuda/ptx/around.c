@@ -26,12 +26,12 @@ void ptx_give(struct around *a, uint32_t word, uint64_t value)
 	put(a, "mov.b64 " PTX_GIVEN "%u, %llu;\n", word, (unsigned long long)value);
 }
 
-static void give_place(struct around *a, uint32_t word, uint32_t i)
+static void emit_place_id(struct around *a, uint32_t word, uint32_t i)
 {
 	ptx_give(a, word, a->at->place.id);
 }
 
-static void give_line(struct around *a, uint32_t word, uint32_t i)
+static void emit_line(struct around *a, uint32_t word, uint32_t i)
 {
 	ptx_give(a, word, a->at->place.line);
 }
@@ -41,7 +41,7 @@ static const struct {
 	void (*give)(struct around *a, uint32_t word, uint32_t i);
 	enum gpubpf_when when;     /* when the field can be read */
 } fields[] = {
-	{ "place", give_place }, { "line", give_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
+	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
 	{ "mem.value", ptx_give_value }, { "mem.bytes", ptx_give_bytes }, { "mem.access", ptx_give_access },
 	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "mem.hint", ptx_give_hint }, { "branch.lanes", ptx_give_lanes },
 	{ "branch.taken", ptx_give_taken }, { "branch.active", ptx_give_active }, { "barrier.id", ptx_give_barrier },
@@ -52,7 +52,7 @@ static const struct {
 /* -- lanes that take part -- */
 
 /* Returns how many lanes, from the first on, hold the address of a matrix row. */
-static uint32_t rows_of(const struct around *a)
+static uint32_t lanes_with_rows(const struct around *a)
 {
 	const struct ptx_node *insn = &a->in->m->nodes[a->at->place.node];
 
@@ -62,18 +62,18 @@ static uint32_t rows_of(const struct around *a)
 }
 
 /* Returns true if the address may lie in a space that is not the place's. */
-static bool asks_space(const struct around *a)
+static bool needs_space_check(const struct around *a)
 {
 	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
 }
 
 /* Computes WITHIN if only some of the lanes that execute the instruction take part. */
-static void put_within(struct around *a)
+static void emit_within(struct around *a)
 {
-	if (rows_of(a) < 32) {
+	if (lanes_with_rows(a) < 32) {
 		put(a, ".reg .pred " WITHIN ";\n{\n.reg .b32 %%gpubpf_w;\nmov.u32 %%gpubpf_w, %%laneid;\n");
-		put(a, "setp.lt.u32 " WITHIN ", %%gpubpf_w, %u;\n}\n", rows_of(a));
-	} else if (asks_space(a)) {
+		put(a, "setp.lt.u32 " WITHIN ", %%gpubpf_w, %u;\n}\n", lanes_with_rows(a));
+	} else if (needs_space_check(a)) {
 		ptx_need_address(a);
 		ptx_check_constants(a);
 		put(a, ".reg .pred " WITHIN ";\n");
@@ -93,7 +93,7 @@ static uint32_t guard_of(const struct around *a)
 	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
 }
 
-static void keep_guard(struct around *a)
+static void save_guard(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t guard = guard_of(a);
@@ -105,7 +105,7 @@ static void keep_guard(struct around *a)
 
 /* -- the place -- */
 
-static void put_operand(struct around *a, const struct ctx_field *field, uint32_t i, enum gpubpf_when when)
+static void emit_operand(struct around *a, const struct ctx_field *field, uint32_t i, enum gpubpf_when when)
 {
 	uint32_t word = ctx_field_word(field, i, a->at->place.kind), f = 0;
 
@@ -119,22 +119,22 @@ static void put_operand(struct around *a, const struct ctx_field *field, uint32_
 		fields[f].give(a, word, i);
 }
 
-static void put_operands(struct around *a, enum gpubpf_when when)
+static void emit_operands(struct around *a, enum gpubpf_when when)
 {
 	for (uint32_t k = 0; k < ctx_nfields; k++)
 		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
-			put_operand(a, &ctx_fields[k], i, when);
+			emit_operand(a, &ctx_fields[k], i, when);
 }
 
 /* Adds the probe, for the lanes that execute the instruction and take part. */
-static void put_probe(struct around *a)
+static void emit_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t meeting = ptx_begin_meeting(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
 
 	if (guard != PTX_NONE)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
-	if (asks_space(a) || rows_of(a) < 32)
+	if (needs_space_check(a) || lanes_with_rows(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
 	if (a->at->probe->asks_came && a->at->came == PTX_ALONE)
 		put(a, "%s", CUDA_HAS_CAME CUDA_ASK_CAME);
@@ -148,7 +148,7 @@ static void put_probe(struct around *a)
 	put(a, "}\n");
 }
 
-static void check(struct around *a, uint32_t function)
+static void check_probe(struct around *a, uint32_t function)
 {
 	const struct ptx_module *m = a->in->m;
 	const struct ptx_node *insn = &m->nodes[a->at->place.node];
@@ -165,7 +165,7 @@ static void check(struct around *a, uint32_t function)
 }
 
 /* Looks up the access or barrier that the instruction is at this place. */
-static void look(struct around *a)
+static void look_up(struct around *a)
 {
 	struct ptx_access accesses[PTX_MOST_ACCESSES];
 	uint32_t node = a->at->place.node;
@@ -188,36 +188,36 @@ bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 
-	look(&a);
-	return guard_of(&a) == PTX_NONE && !asks_space(&a) && rows_of(&a) == 32;
+	look_up(&a);
+	return guard_of(&a) == PTX_NONE && !needs_space_check(&a) && lanes_with_rows(&a) == 32;
 }
 
-static void around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, bool after)
+static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, bool after)
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 	const struct ptx_node *insn = &in->m->nodes[at->place.node];
 	uint32_t before = ptx_call_begin(in->m, at->place.node);
 
-	look(&a);
-	check(&a, function);
+	look_up(&a);
+	check_probe(&a, function);
 	if (in->err)
 		return;
 	put(&a, after ? "\n" : "\n{\n");
 	if (!after) {
-		put_within(&a);
-		keep_guard(&a);
+		emit_within(&a);
+		save_guard(&a);
 	}
-	put_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
+	emit_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
 	if (at->probe->asks_side)
 		ptx_give_side(&a);
 	if (after || !is_after(at))
-		put_probe(&a);
+		emit_probe(&a);
 	if (after)
 		insn = &in->m->nodes[at->behind];
 	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
 }
 
-static void ask_before(struct ptx_splice *in, uint32_t node)
+static void emit_active_mask(struct ptx_splice *in, uint32_t node)
 {
 	struct ptx_text text = { 0 };
 
@@ -230,16 +230,16 @@ void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].came == PTX_FIRST)
-			ask_before(in, placed[i].place.node);
+			emit_active_mask(in, placed[i].place.node);
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].probe && !is_after(&placed[i]))
-			around(in, function, &placed[i], false);
+			add_probe(in, function, &placed[i], false);
 	for (uint32_t i = n; i-- > 0;)
 		if (placed[i].probe && is_after(&placed[i]))
-			around(in, function, &placed[i], false);
+			add_probe(in, function, &placed[i], false);
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].probe && is_after(&placed[i]) && placed[i].behind == placed[i].place.node)
-			around(in, function, &placed[i], true);
+			add_probe(in, function, &placed[i], true);
 }
 
 /* Closes the block first that was opened last. The blocks of one instruction were opened in the reverse order of its
@@ -258,6 +258,6 @@ void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
 			first--;
 		for (uint32_t i = first; i < end; i++)
 			if (placed[i].probe && placed[i].behind == node && placed[i].place.node != node)
-				around(in, function, &placed[i], true);
+				add_probe(in, function, &placed[i], true);
 	}
 }

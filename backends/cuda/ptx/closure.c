@@ -21,7 +21,7 @@ static bool is_runtime_function(const struct ptx_splice *in, uint32_t name)
 	return false;
 }
 
-static void need(struct ptx_splice *in, struct ptx_symbol *symbol, uint32_t *stack, uint32_t *depth)
+static void need_symbol(struct ptx_splice *in, struct ptx_symbol *symbol, uint32_t *stack, uint32_t *depth)
 {
 	const char *name = ptx_token_text(in->m, symbol->name);
 	int len = in->m->tokens[symbol->name].len;
@@ -64,7 +64,7 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 		if (symbol->function && t != target)
 			ptx_refuse(in, "it takes the address of function %.*s, which is valid in its own module alone",
 			       in->m->tokens[t].len, ptx_token_text(in->m, t));
-		need(in, symbol, stack, depth);
+		need_symbol(in, symbol, stack, depth);
 	}
 }
 
@@ -106,7 +106,7 @@ void ptx_find_closure(struct ptx_splice *in)
 	if (!kernel || !kernel->function || !kernel->defined || !m->nodes[kernel->node].entry)
 		ptx_refuse(in, "its PTX has no kernel of that name");
 	else
-		need(in, kernel, stack, &depth);
+		need_symbol(in, kernel, stack, &depth);
 	if (kernel)
 		in->kernel_node = kernel->node;
 	while (depth && !in->err) {

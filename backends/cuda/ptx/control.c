@@ -10,7 +10,7 @@
 
 static const struct row {
 	const char *opcode, *modifiers;
-	struct ptx_control is;     /* operand: index of the operand */
+	struct ptx_control result;     /* operand: index of the operand */
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
@@ -24,7 +24,7 @@ static const struct row {
 
 /* All lanes take a branch without a predicate. A table jump with a predicate also has a fall-through edge, so its
  * kind is unknown. */
-static enum ptx_control_kind by_guard(enum ptx_control_kind kind, bool guarded)
+static enum ptx_control_kind apply_guard(enum ptx_control_kind kind, bool guarded)
 {
 	if (kind == PTX_BRANCHES)
 		return guarded ? kind : PTX_GOES_ON;
@@ -41,8 +41,8 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 		c.kind = PTX_NOT_KNOWN;
 		if (!ptx_insn_has(m, node, rows[i].modifiers))
 			continue;
-		c = rows[i].is;
-		c.kind = by_guard(c.kind, m->nodes[node].guard != PTX_NONE);
+		c = rows[i].result;
+		c.kind = apply_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
 		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler accepts it */
 			c.kind = PTX_NOT_KNOWN;
@@ -53,18 +53,18 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 
 bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 {
-	uint32_t gives = gpubpf_place_kind(kind)->operands;
+	uint32_t place_operands = gpubpf_place_kind(kind)->operands;
 
 	switch (control->kind) {
 	case PTX_GOES_ON:
 		return false;
 	case PTX_WAITS:
-		return gives & GPUBPF_GIVES_BARRIER;
+		return place_operands & GPUBPF_GIVES_BARRIER;
 	case PTX_BRANCHES:
 	case PTX_JUMPS:
-		return gives & GPUBPF_GIVES_BRANCH;
+		return place_operands & GPUBPF_GIVES_BRANCH;
 	case PTX_NOT_KNOWN:
-		return gives & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
+		return place_operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
 	}
 	return false;
 }
@@ -73,7 +73,7 @@ enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
 
 /* A call's parameters are .param variables in the body; the function's own parameters are no variables (PTX ISA
  * 7.1). */
-static enum step step_of(const struct ptx_module *m, uint32_t node)
+static enum step call_step(const struct ptx_module *m, uint32_t node)
 {
 	bool store = ptx_token_is(m, m->nodes[node].name, "st");
 	uint32_t address, declared;
@@ -92,7 +92,7 @@ static enum step step_of(const struct ptx_module *m, uint32_t node)
 
 uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node)
 {
-	enum step step = m->nodes[node].kind == PTX_INSN ? step_of(m, node) : STEP_NONE, last = STEP_NONE;
+	enum step step = m->nodes[node].kind == PTX_INSN ? call_step(m, node) : STEP_NONE, last = STEP_NONE;
 	uint32_t begin = node;
 
 	if (step == STEP_NONE)
@@ -100,7 +100,7 @@ uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node)
 	for (uint32_t c = m->nodes[m->nodes[node].parent].child; c != PTX_NONE; c = m->nodes[c].next) {
 		if (m->nodes[c].kind == PTX_VARIABLE || m->nodes[c].kind == PTX_DIRECTIVE)
 			continue;
-		step = m->nodes[c].kind == PTX_INSN ? step_of(m, c) : STEP_NONE;
+		step = m->nodes[c].kind == PTX_INSN ? call_step(m, c) : STEP_NONE;
 		if (step < last || last == STEP_NONE || (step == last && step == STEP_CALL))
 			begin = c;
 		last = step;

@@ -17,17 +17,17 @@ struct walk {
 	const struct ptx_module *m;
 	uint32_t first, end;     /* nodes */
 	uint8_t *next;
-	uint32_t *way, n;
+	uint32_t *path, n;
 };
 
-static bool goes_on(const struct ptx_module *m, const struct ptx_node *n)
+static bool falls_through(const struct ptx_module *m, const struct ptx_node *n)
 {
 	return n->kind != PTX_INSN || n->guard != PTX_NONE ||
 	       !(ptx_token_is(m, n->name, "bra") || ptx_token_is(m, n->name, "ret") || ptx_token_is(m, n->name, "exit") ||
 		 ptx_token_is(m, n->name, "trap"));
 }
 
-static uint32_t branch_of(const struct ptx_module *m, uint32_t node)
+static uint32_t branch_target(const struct ptx_module *m, uint32_t node)
 {
 	const struct ptx_node *n = &m->nodes[node];
 
@@ -35,7 +35,7 @@ static uint32_t branch_of(const struct ptx_module *m, uint32_t node)
 }
 
 /* Enters a node of the depth-first search. Returns true if the node is on the current path, which closes a cycle. */
-static bool enter(struct walk *w, uint32_t node)
+static bool enter_node(struct walk *w, uint32_t node)
 {
 	uint8_t *next;
 
@@ -44,7 +44,7 @@ static bool enter(struct walk *w, uint32_t node)
 	next = &w->next[node - w->first];
 	if (*next == NEW) {
 		*next = FALLS_THROUGH;
-		w->way[w->n++] = node;
+		w->path[w->n++] = node;
 		return false;
 	}
 	return *next != DONE;
@@ -52,18 +52,18 @@ static bool enter(struct walk *w, uint32_t node)
 
 static bool walk(struct walk *w)
 {
-	bool again = enter(w, w->first);
+	bool again = enter_node(w, w->first);
 
 	while (w->n && !again) {
-		uint32_t node = w->way[w->n - 1];
+		uint32_t node = w->path[w->n - 1];
 		uint8_t *next = &w->next[node - w->first];
 
 		if (*next == FALLS_THROUGH) {
 			*next = BRANCHES;
-			again = goes_on(w->m, &w->m->nodes[node]) && enter(w, node + 1);
+			again = falls_through(w->m, &w->m->nodes[node]) && enter_node(w, node + 1);
 		} else if (*next == BRANCHES) {
 			*next = LEAVES;
-			again = enter(w, branch_of(w->m, node));
+			again = enter_node(w, branch_target(w->m, node));
 		} else {
 			*next = DONE;
 			w->n--;
@@ -80,9 +80,9 @@ int ptx_has_cycle(const struct ptx_module *m, uint32_t block)
 	while (w.end < m->nnodes && m->nodes[w.end].first < m->nodes[block].end)
 		w.end++;
 	w.next = calloc(w.end - block, 1);
-	w.way = malloc((w.end - block) * sizeof(*w.way));
-	has = w.next && w.way ? walk(&w) : -ENOMEM;
+	w.path = malloc((w.end - block) * sizeof(*w.path));
+	has = w.next && w.path ? walk(&w) : -ENOMEM;
 	free(w.next);
-	free(w.way);
+	free(w.path);
 	return has;
 }

@@ -44,7 +44,7 @@ struct ptx_splice {
 	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* whose first value is looked up */
 	bool keeps_result;       /* a probe of the function reads its return value */
 	bool reads_sm, reads_lane, asks_came, meets_often; /* instruction probes read CUDA_SM, CUDA_LANE, CUDA_CAME; or
-							    * need splice.c's NOBODY */
+							    * need splice.c's OPAQUE_FALSE */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of a special register that holds the size of shared memory; 0: none */
 	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other

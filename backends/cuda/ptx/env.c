@@ -49,15 +49,15 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* These operands have at most 32 bits. The first NTOLD of them are constants of a place, the last of these only if
- * CUDA_TOLD is 1. */
+/* These operands have at most 32 bits. The first NPLACE_CONSTS of them are constants of a place, the last of these only
+ * if CUDA_TOLD is 1. */
 static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
-#define NSAME 3
-#define NTOLD 4
+#define NUNIFORM 3
+#define NPLACE_CONSTS 4
 #define NNARROW (sizeof(narrow) / sizeof(narrow[0]))
 
-static bool is_of(const char *const *names, size_t n, enum gpubpf_site site, uint32_t word)
+static bool names_word(const char *const *names, size_t n, enum gpubpf_site site, uint32_t word)
 {
 	for (uint32_t k = 0; k < ctx_nfields; k++)
 		for (size_t i = 0; i < n; i++)
@@ -66,17 +66,17 @@ static bool is_of(const char *const *names, size_t n, enum gpubpf_site site, uin
 	return false;
 }
 
-static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
+static LLVMValueRef load_operand(struct low *l, enum gpubpf_site site, uint32_t word)
 {
-	bool half = is_of(narrow, NNARROW, site, word);
+	bool half = names_word(narrow, NNARROW, site, word);
 	LLVMValueRef v;
 	char text[60];
 
 	snprintf(text, sizeof(text), "%s $0, %s%u;", half ? "cvt.u32.u64" : "mov.b64", CUDA_OPERAND, word);
 	v = asm_call(l, text, half ? "=r" : "=l", half ? l->i32 : low_int(l, 8), false);
-	if (is_of(narrow, NTOLD, site, word))
+	if (names_word(narrow, NPLACE_CONSTS, site, word))
 		low_mark_told(l, v);
-	if (is_of(narrow, NSAME, site, word))
+	if (names_word(narrow, NUNIFORM, site, word))
 		low_mark_same(l, v);
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
@@ -89,7 +89,7 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		return;
 	}
 	for (uint32_t word = 0; word < ctx_words(site); word++)
-		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, given(l, site, word));
+		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, load_operand(l, site, word));
 }
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)

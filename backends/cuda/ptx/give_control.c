@@ -37,7 +37,7 @@ void ptx_give_active(struct around *a, uint32_t word, uint32_t i)
 }
 
 /* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
-static const char *predicate(const struct around *a, bool *negated, int *len)
+static const char *branch_predicate(const struct around *a, bool *negated, int *len)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t guard = m->nodes[a->at->place.node].guard;
@@ -57,13 +57,13 @@ void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
 		ptx_give(a, word, 1);
 		return;
 	}
-	name = predicate(a, &negated, &len);
+	name = branch_predicate(a, &negated, &len);
 	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
 /* Computes the lanes that go the same way with predicated activemask: it counts the lanes whose predicate is true (PTX
  * ISA, activemask). A vote would need all lanes converged, and a test for that. */
-static void put_side(struct around *a, const char *to)
+static void emit_side_mask(struct around *a, const char *to)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t index = a->control.operand;
@@ -76,7 +76,7 @@ static void put_side(struct around *a, const char *to)
 		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
 		return;
 	}
-	name = predicate(a, &negated, &len);
+	name = branch_predicate(a, &negated, &len);
 	put(a, "@%.*s activemask.b32 %s;\n@!%.*s activemask.b32 %s;\n", len, name, to, len, name, to);
 }
 
@@ -84,7 +84,7 @@ void ptx_give_side(struct around *a)
 {
 	need_active(a);
 	put(a, ".reg .b32 %" CUDA_SIDE ";\n");
-	put_side(a, CUDA_SIDE);
+	emit_side_mask(a, CUDA_SIDE);
 }
 
 void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
@@ -95,9 +95,9 @@ void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
 
 	need_active(a);
 	put(a, "{\n.reg .b32 %%gpubpf_w;\n");
-	put_side(a, "%gpubpf_w");
+	emit_side_mask(a, "%gpubpf_w");
 	if (a->control.kind == PTX_BRANCHES) {
-		name = predicate(a, &negated, &len);
+		name = branch_predicate(a, &negated, &len);
 		put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
 	}
 	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);

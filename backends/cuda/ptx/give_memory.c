@@ -9,7 +9,7 @@
 
 /* Reads the offset of an address: [base], [base+n], [base-n] or [base+-n]. Sets `sum` to its text, "" for none. Returns
  * false for any other form. */
-static bool offset_of(struct around *a, uint32_t t, char *sum, size_t size)
+static bool parse_offset(struct around *a, uint32_t t, char *sum, size_t size)
 {
 	const struct ptx_module *m = a->in->m;
 	bool plus = ptx_token_is(m, t, "+"), minus;
@@ -26,14 +26,14 @@ static bool offset_of(struct around *a, uint32_t t, char *sum, size_t size)
 	return true;
 }
 
-static void put_sum(struct around *a, const char *sum)
+static void emit_offset(struct around *a, const char *sum)
 {
 	if (sum[0])
 		put(a, "add.s64 " PTX_AT ", " PTX_AT ", %s;\n", sum);
 }
 
 /* Computes PTX_AT from "[base+n]". A 32-bit address wraps. */
-static void put_address(struct around *a)
+static void emit_address(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t base = a->access.address + 1, bits;
@@ -41,7 +41,7 @@ static void put_address(struct around *a)
 	const char *name = ptx_token_text(m, base);
 	char sum[40];
 
-	if (!offset_of(a, base + 1, sum, sizeof(sum))) {
+	if (!parse_offset(a, base + 1, sum, sizeof(sum))) {
 		ptx_refuse(a->in, "the address of PTX line %u is of a form that is not known", ptx_line_of(a));
 		return;
 	}
@@ -56,13 +56,13 @@ static void put_address(struct around *a)
 	} else if (ptx_put_variable(a->in, &a->text, a->at->place.node, base, "%gpubpf_at") < 0) {
 		ptx_refuse(a->in, "the address of PTX line %u is of a form that is not known", ptx_line_of(a));
 	}
-	put_sum(a, sum);
+	emit_offset(a, sum);
 }
 
 void ptx_need_address(struct around *a)
 {
 	if (!a->has_address)
-		put_address(a);
+		emit_address(a);
 	a->has_address = true;
 }
 
@@ -184,7 +184,7 @@ void ptx_give_hint(struct around *a, uint32_t word, uint32_t i)
 	ptx_give(a, word, all);
 }
 
-static void put_number(struct around *a, uint32_t word, uint32_t t)
+static void emit_number(struct around *a, uint32_t word, uint32_t t)
 {
 	char to[40];
 
@@ -195,13 +195,13 @@ static void put_number(struct around *a, uint32_t word, uint32_t t)
 
 /* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): operand 3 is a number, a
  * predicate, or 64 bits. */
-static void put_copied(struct around *a, uint32_t word)
+static void emit_copied_bytes(struct around *a, uint32_t word)
 {
 	uint32_t t = ptx_operand(a->in->m, a->at->place.node, 3);
 	uint32_t bits = t == PTX_NONE ? 64 : ptx_register_bits(a->in->m, a->at->place.node, t);
 	bool number = t != PTX_NONE && a->in->m->tokens[t].kind == PTX_NUMBER;
 
-	put_number(a, word, number || bits == 32 ? t : a->access.said);
+	emit_number(a, word, number || bits == 32 ? t : a->access.said);
 	if (bits == PTX_PREDICATE)
 		put(a, "@%.*s mov.b64 " PTX_GIVEN "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
 	else if (!number && bits != 32 && bits != 64)
@@ -228,16 +228,16 @@ void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i)
 		ptx_give(a, word, a->access.bytes);
 		break;
 	case PTX_BYTES_OPERAND:
-		put_number(a, word, a->access.said);
+		emit_number(a, word, a->access.said);
 		break;
 	case PTX_BYTES_COPIED:
-		put_copied(a, word);
+		emit_copied_bytes(a, word);
 		break;
 	}
 }
 
 /* Sets a word to bytes 8 i to 8 i + 7 of the element at a token, or of the elements in braces. */
-static void put_elements(struct around *a, uint32_t word, uint32_t t, uint32_t i)
+static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t bytes = ptx_type_bytes(m, a->at->place.node), off = 0;
@@ -267,7 +267,7 @@ static void put_elements(struct around *a, uint32_t word, uint32_t t, uint32_t i
 
 void ptx_give_value(struct around *a, uint32_t word, uint32_t i)
 {
-	put_elements(a, word, a->access.value, i);
+	emit_elements(a, word, a->access.value, i);
 }
 
 void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i)
@@ -294,7 +294,7 @@ void ptx_give_operand(struct around *a, uint32_t word, uint32_t i)
 {
 	bool compares = ptx_insn_has(a->in->m, a->at->place.node, ".cas");
 
-	put_elements(a, word, compares ? ptx_operand(a->in->m, a->at->place.node, 2) : a->access.value, i);
+	emit_elements(a, word, compares ? ptx_operand(a->in->m, a->at->place.node, 2) : a->access.value, i);
 }
 
 /* Reads the old value, after the instruction. Only atom returns it. */
@@ -303,5 +303,5 @@ void ptx_give_old(struct around *a, uint32_t word, uint32_t i)
 	uint32_t node = a->at->place.node;
 	bool says = ptx_token_is(a->in->m, a->in->m->nodes[node].name, "atom");
 
-	put_elements(a, word, says ? ptx_operand(a->in->m, node, 0) : PTX_NONE, i);
+	emit_elements(a, word, says ? ptx_operand(a->in->m, node, 0) : PTX_NONE, i);
 }

@@ -13,7 +13,7 @@
 #include "around.h"
 
 /* Returns true for a register that LLVM declared, not a special register. */
-static bool is_own_register(const char *name, uint32_t len)
+static bool is_virtual_register(const char *name, uint32_t len)
 {
 	static const char *const kinds[] = { "p", "rs", "r", "rd", "f", "fd" };
 	uint32_t digits = 0;
@@ -27,15 +27,15 @@ static bool is_own_register(const char *name, uint32_t len)
 }
 
 /* Returns true if the token's value never changes for a lane. */
-static bool is_steady(const struct ptx_module *m, uint32_t token)
+static bool is_invariant(const struct ptx_module *m, uint32_t token)
 {
-	static const char *const steady[] = { "%tid", "%ntid", "%ctaid", "%nctaid" };
+	static const char *const invariant[] = { "%tid", "%ntid", "%ctaid", "%nctaid" };
 	const struct ptx_token *t = &m->tokens[token];
 
-	if (t->kind != PTX_WORD || m->text[t->off] != '%' || is_own_register(m->text + t->off, t->len))
+	if (t->kind != PTX_WORD || m->text[t->off] != '%' || is_virtual_register(m->text + t->off, t->len))
 		return true;
-	for (size_t i = 0; i < sizeof(steady) / sizeof(steady[0]); i++)
-		if (ptx_token_is(m, token, steady[i]))
+	for (size_t i = 0; i < sizeof(invariant) / sizeof(invariant[0]); i++)
+		if (ptx_token_is(m, token, invariant[i]))
 			return true;
 	return false;
 }
@@ -49,12 +49,12 @@ static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		pure |= ptx_token_is(m, n->name, names[i]);
 	for (uint32_t t = n->operands; t < n->end; t++)
-		pure &= is_steady(m, t);
+		pure &= is_invariant(m, t);
 	return pure && n->guard == PTX_NONE && n->first == n->name;
 }
 
 /* Returns true if the branch goes to a ret of the probe. */
-static bool goes_to_end(const struct ptx_module *m, uint32_t branch)
+static bool branches_to_end(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t at = ptx_find_label(m, branch, m->nodes[branch].operands);
 
@@ -72,7 +72,7 @@ uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
 			continue;
 		if (n->kind != PTX_INSN)
 			return PTX_NONE;
-		if (ptx_token_is(m, n->name, "bra") && n->guard == n->first + 1 && goes_to_end(m, c))
+		if (ptx_token_is(m, n->name, "bra") && n->guard == n->first + 1 && branches_to_end(m, c))
 			return c;
 		if (!is_pure(m, n))
 			return PTX_NONE;
@@ -80,7 +80,7 @@ uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
 	return PTX_NONE;
 }
 
-#define MOST_GUARDED 24 /* instructions; lanes that skip the probe execute them too, with a false predicate */
+#define MAX_GUARDED_INSNS 24 /* instructions; lanes that skip the probe execute them too, with a false predicate */
 
 bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -93,7 +93,7 @@ bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 }
 
 /* Returns true if the branch goes to the node that follows it. */
-static bool goes_on(const struct ptx_module *m, uint32_t branch)
+static bool branches_to_next(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t to = ptx_find_label(m, branch, m->nodes[branch].operands), at = m->nodes[branch].next;
 
@@ -111,11 +111,11 @@ bool ptx_may_guard(const struct ptx_module *m, uint32_t branch)
 
 		if (insn->kind == PTX_LABEL || insn->kind == PTX_DIRECTIVE)
 			continue;
-		if (insn->kind != PTX_INSN || insn->guard != PTX_NONE || ++n > MOST_GUARDED)
+		if (insn->kind != PTX_INSN || insn->guard != PTX_NONE || ++n > MAX_GUARDED_INSNS)
 			return false;
 		if (ptx_token_is(m, insn->name, "ret"))
 			return insn->next == PTX_NONE;
-		if (ptx_token_is(m, insn->name, "bra") ? !goes_on(m, c) :
+		if (ptx_token_is(m, insn->name, "bra") ? !branches_to_next(m, c) :
 		    !(ptx_needs_guard(m, insn) || ptx_gives_register(m, insn)))
 			return false;
 	}

@@ -56,7 +56,7 @@ static void probes_finish(struct cuda_probe *probes, uint32_t n)
 
 /* Writes the assembler's -arch option. It is the device's architecture, or the PTX's if that is specific to this
  * device. Without an option the driver compiles the twin. */
-static void put_arch(FILE *f, const struct ptx_module *app, const char *device)
+static void write_arch(FILE *f, const struct ptx_module *app, const char *device)
 {
 	uint32_t target = cuda_ptx_target(app);
 	const char *name = target == PTX_NONE ? "" : ptx_token_text(app, target);
@@ -85,7 +85,7 @@ static int publish(const struct cuda_twin *twin, const struct ptx_module *app, c
 	fwrite(twin->text, 1, strnlen(twin->text, twin->size), f);
 	size = ftell(f);
 	fputc(0, f);
-	put_arch(f, app, device);
+	write_arch(f, app, device);
 	if (fclose(f)) {
 		free(text);
 		return -ENOMEM;
@@ -96,13 +96,13 @@ static int publish(const struct cuda_twin *twin, const struct ptx_module *app, c
 }
 
 /* how probes are emitted: with accumulators, or without, as outlined probes require */
-struct way {
+struct emit_mode {
 	bool keeps_sums, other; /* other: the probes may also be emitted the other way */
 };
 
 /* Returns true if a form for one-dimensional launches saves time. A block's other lanes wait for the lane that runs a
  * block probe, so reading fewer indices there shortens the kernel. */
-static bool gains_by_flat(const struct cuda_probe *probes, uint32_t n)
+static bool flat_saves_time(const struct cuda_probe *probes, uint32_t n)
 {
 	while (n && !probes[n - 1].of_blocks)
 		n--;
@@ -110,7 +110,7 @@ static bool gains_by_flat(const struct cuda_probe *probes, uint32_t n)
 }
 
 /* Injects the probes. Returns 1 if the caller must emit them the other way and call again. */
-static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct way way,
+static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct emit_mode mode,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes)), *flat = NULL;
@@ -121,7 +121,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	int err = probes ? extract_all(job, emitted, &app->m, false, probes, diag) : -ENOMEM;
 
 	many = !err && cuda_probes_are_many(job, probes);
-	if (!err && way.other && many == way.keeps_sums) {
+	if (!err && mode.other && many == mode.keeps_sums) {
 		probes_finish(probes, job->nsites);
 		return 1;
 	}
@@ -129,7 +129,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 		err = cuda_prelude_extract(emitted, "gpubpf_inline_", &prelude, &prelude_size);
 	if (many && !err)
 		err = cuda_share_probes(job, probes, &prelude, &prelude_size);
-	if (!many && !err && gains_by_flat(probes, job->nsites)) {
+	if (!many && !err && flat_saves_time(probes, job->nsites)) {
 		flat = calloc(job->nsites, sizeof(*flat));
 		err = flat ? extract_all(job, emitted, &app->m, true, flat, diag) : -ENOMEM;
 	}
@@ -146,7 +146,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 }
 
 /* Returns true if a function that kernels call ends threads. The accumulators of its caller would be lost. */
-static bool ends_within(const struct ptx_module *m)
+static bool ends_in_function(const struct ptx_module *m)
 {
 	bool function = false;
 
@@ -160,19 +160,19 @@ static bool ends_within(const struct ptx_module *m)
 }
 
 /* probes, emitted and parsed */
-struct made {
+struct probe_module {
 	struct gpubpf_blob blob;
 	struct ptx_module m;
 };
 
-static void made_finish(struct made *made)
+static void probe_module_finish(struct probe_module *made)
 {
 	ptx_finish(&made->m);
 	free(made->blob.data);
-	*made = (struct made){ 0 };
+	*made = (struct probe_module){ 0 };
 }
 
-static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct made *made, struct gpubpf_diag *diag)
+static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct probe_module *made, struct gpubpf_diag *diag)
 {
 	int err = cuda_emit_sites(job, cpu, keeps_sums, &made->blob, diag);
 
@@ -186,72 +186,72 @@ static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool
 
 /* The last probes that other jobs may share, without accumulators [0] and with [1]. Jobs for the kernels of one image
  * follow each other, and some need both. */
-static struct kept {
-	bool is;
+static struct probe_cache {
+	bool valid;
 	uint8_t alike[GPUBPF_IMAGE_DIGEST];
 	char cpu[16];
-	struct made probes;
-} kept[2];
+	struct probe_module probes;
+} cache[2];
 
-static bool is_kept(const struct kept *k, const uint8_t *alike, const char *cpu)
+static bool is_cached(const struct probe_cache *k, const uint8_t *alike, const char *cpu)
 {
-	return k->is && !strcmp(k->cpu, cpu) && !memcmp(k->alike, alike, sizeof(k->alike));
+	return k->valid && !strcmp(k->cpu, cpu) && !memcmp(k->alike, alike, sizeof(k->alike));
 }
 
-static int keep_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool keeps_sums,
-		       struct gpubpf_diag *diag)
+static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool keeps_sums,
+			struct gpubpf_diag *diag)
 {
-	struct kept *k = &kept[keeps_sums];
+	struct probe_cache *k = &cache[keeps_sums];
 	int err;
 
-	if (is_kept(k, alike, cpu))
+	if (is_cached(k, alike, cpu))
 		return 0;
-	if (k->is)
-		made_finish(&k->probes);
+	if (k->valid)
+		probe_module_finish(&k->probes);
 	err = make_probes(job, cpu, keeps_sums, &k->probes, diag);
-	k->is = !err;
+	k->valid = !err;
 	memcpy(k->alike, alike, sizeof(k->alike));
 	strcpy(k->cpu, cpu);
 	return err;
 }
 
-#define FEW_PLACES 256 /* up to this many places, copies of the probes probably stay within the text limit */
+#define MAX_INLINE_PLACES 256 /* up to this many places, copies of the probes probably stay within the text limit */
 
-static int make_with(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
-		     struct way way, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int make_twin_with(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
+			  struct emit_mode mode, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	struct made own;
+	struct probe_module own;
 	int err;
 
 	if (alike) {
-		err = keep_probes(job, alike, cpu, way.keeps_sums, diag);
-		return err ? err : inject(app, job, &kept[way.keeps_sums].probes.m, way, out, diag);
+		err = cache_probes(job, alike, cpu, mode.keeps_sums, diag);
+		return err ? err : inject(app, job, &cache[mode.keeps_sums].probes.m, mode, out, diag);
 	}
-	err = make_probes(job, cpu, way.keeps_sums, &own, diag);
+	err = make_probes(job, cpu, mode.keeps_sums, &own, diag);
 	if (err < 0)
 		return err;
-	err = inject(app, job, &own.m, way, out, diag);
-	made_finish(&own);
+	err = inject(app, job, &own.m, mode, out, diag);
+	probe_module_finish(&own);
 	return err;
 }
 
-static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
-		struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int make_twin(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
+		     struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must not require a newer architecture */
 	char cpu[16] = "";
-	struct way way;
+	struct emit_mode mode;
 	int err;
 
 	if (target != PTX_NONE)
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
-	way.other = !ends_within(&app->m);
-	way.keeps_sums = way.other && job->ninsertions <= FEW_PLACES;
-	err = make_with(app, job, alike, cpu, way, out, diag);
+	mode.other = !ends_in_function(&app->m);
+	mode.keeps_sums = mode.other && job->ninsertions <= MAX_INLINE_PLACES;
+	err = make_twin_with(app, job, alike, cpu, mode, out, diag);
 	if (err <= 0)
 		return err;
-	way = (struct way){ .keeps_sums = !way.keeps_sums };
-	return make_with(app, job, alike, cpu, way, out, diag);
+	mode = (struct emit_mode){ .keeps_sums = !mode.keeps_sums };
+	return make_twin_with(app, job, alike, cpu, mode, out, diag);
 }
 
 int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
@@ -268,7 +268,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 		return err;
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
-		err = make(&app, job, opts->alike, &made, diag);
+		err = make_twin(&app, job, opts->alike, &made, diag);
 	cuda_close_image(&app);
 	if (err < 0) {
 		free(made.refused);

@@ -18,7 +18,7 @@
 #include "symbols.h"
 #include "inject.h"
 
-#define KEPT_BYTES (64u << 20) /* of PTX */
+#define MAX_CACHED_BYTES (64u << 20) /* of PTX */
 
 /* Returns 90 for "sm_90", or 0. */
 static uint32_t capability(const struct gpubpf_device_caps *caps)
@@ -46,48 +46,48 @@ void cuda_close_image(struct cuda_opened *o)
 }
 
 /* Cache: the last image that was opened for one kernel, parsed whole. Requests for its other kernels usually follow. */
-static struct kept {
-	bool is;
+static struct image_cache {
+	bool valid;
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
 	size_t size;
 	uint32_t sm;
 	struct cuda_opened whole;
 	struct ptx_top top;
-} kept;
+} cache;
 
-static bool is_kept(const struct gpubpf_image *image, uint32_t sm)
+static bool is_cached(const struct gpubpf_image *image, uint32_t sm)
 {
-	return kept.is && kept.size == image->size && kept.sm == sm && !memcmp(kept.digest, image->digest, sizeof(kept.digest));
+	return cache.valid && cache.size == image->size && cache.sm == sm && !memcmp(cache.digest, image->digest, sizeof(cache.digest));
 }
 
-static void drop(void)
+static void drop_cache(void)
 {
-	if (!kept.is)
+	if (!cache.valid)
 		return;
-	ptx_top_finish(&kept.top);
-	cuda_close_image(&kept.whole);
-	kept.is = false;
+	ptx_top_finish(&cache.top);
+	cuda_close_image(&cache.whole);
+	cache.valid = false;
 }
 
-static int keep(const struct gpubpf_image *image, uint32_t sm, struct gpubpf_diag *diag)
+static int fill_cache(const struct gpubpf_image *image, uint32_t sm, struct gpubpf_diag *diag)
 {
 	int err;
 
-	if (is_kept(image, sm))
+	if (is_cached(image, sm))
 		return 0;
-	drop();
-	err = open_whole(image, sm, &kept.whole, diag);
+	drop_cache();
+	err = open_whole(image, sm, &cache.whole, diag);
 	if (err < 0)
 		return err;
-	err = ptx_top_init(&kept.top, &kept.whole.m);
+	err = ptx_top_init(&cache.top, &cache.whole.m);
 	if (err < 0) {
-		cuda_close_image(&kept.whole);
+		cuda_close_image(&cache.whole);
 		return err;
 	}
-	memcpy(kept.digest, image->digest, sizeof(kept.digest));
-	kept.size = image->size;
-	kept.sm = sm;
-	kept.is = true;
+	memcpy(cache.digest, image->digest, sizeof(cache.digest));
+	cache.size = image->size;
+	cache.sm = sm;
+	cache.valid = true;
 	return 0;
 }
 
@@ -98,12 +98,12 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 	int err = -ENOENT;
 
 	if (image->digest && image->kernel && image->kernel[0]) {
-		err = keep(image, sm, diag);
+		err = fill_cache(image, sm, diag);
 		if (err < 0)
 			return err;
-		err = ptx_part(&kept.top, image->kernel, &o->text, &o->m);
-		if (kept.whole.m.size > KEPT_BYTES)
-			drop();
+		err = ptx_part(&cache.top, image->kernel, &o->text, &o->m);
+		if (cache.whole.m.size > MAX_CACHED_BYTES)
+			drop_cache();
 	}
 	return err == -ENOENT ? open_whole(image, sm, o, diag) : err;
 }
@@ -144,7 +144,7 @@ static bool has_barrier(const struct ptx_module *m, uint32_t kernel)
 	return false;
 }
 
-static void place_params(struct gpubpf_param *params, uint32_t n)
+static void set_param_offsets(struct gpubpf_param *params, uint32_t n)
 {
 	uint32_t at = 0;
 
@@ -218,7 +218,7 @@ static int describe(struct list *l, const struct ptx_symbols *symbols, uint32_t 
 	if (err < 0)
 		return err;
 	gpubpf_name_short(ptx_token_text(m, m->nodes[node].name), len, info->name);
-	place_params(params, info->nparams);
+	set_param_offsets(params, info->nparams);
 	memcpy(l->params, params, info->nparams * sizeof(*params));
 	free(params);
 	info->params = l->params;
@@ -257,7 +257,7 @@ static size_t name_bytes(const struct list *l, uint32_t i)
 }
 
 /* Returns the kinds to list for a function. A kernel that was not requested is listed without its instructions. */
-static uint32_t wanted_kinds(const struct list *l, uint32_t node)
+static uint32_t requested_kinds(const struct list *l, uint32_t node)
 {
 	bool other = l->m->nodes[node].entry && l->kernel[0] && !ptx_token_named(l->m, l->m->nodes[node].name, l->kernel);
 
@@ -273,7 +273,7 @@ static int find_places(struct list *l, size_t *total, size_t *names)
 	if (!l->places || !l->nplaces)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < l->n; i++) {
-		err = ptx_places(l->m, l->node[i], wanted_kinds(l, l->node[i]), &l->places[i], &l->nplaces[i]);
+		err = ptx_places(l->m, l->node[i], requested_kinds(l, l->node[i]), &l->places[i], &l->nplaces[i]);
 		*total += l->nplaces[i];
 		*names += err < 0 ? 0 : name_bytes(l, i);
 	}

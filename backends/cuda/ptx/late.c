@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define MOST_LOADED 64 /* tokens: registers that the loads of a run write */
+#define MAX_LOADED 64 /* tokens: registers that the loads of a run write */
 
 bool ptx_gives_register(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -46,10 +46,10 @@ static bool is_far(const struct ptx_splice *in, const struct ptx_node *insn)
 }
 
 struct loaded {
-	uint32_t tokens[MOST_LOADED], n;
+	uint32_t tokens[MAX_LOADED], n;
 };
 
-static bool names_same(const struct ptx_module *m, uint32_t a, uint32_t b)
+static bool is_same_name(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
 	return m->tokens[a].len == m->tokens[b].len && !memcmp(ptx_token_text(m, a), ptx_token_text(m, b), m->tokens[a].len);
 }
@@ -58,18 +58,18 @@ static bool mentions(const struct ptx_module *m, const struct ptx_node *insn, co
 {
 	for (uint32_t t = insn->first; t < insn->end; t++)
 		for (uint32_t i = 0; i < loaded->n; i++)
-			if (names_same(m, t, loaded->tokens[i]))
+			if (is_same_name(m, t, loaded->tokens[i]))
 				return true;
 	return false;
 }
 
 /* Records the registers that a load writes: the operands before the address. Returns false if there are too many. */
-static bool note_loaded(const struct ptx_module *m, const struct ptx_node *insn, struct loaded *loaded)
+static bool add_loaded(const struct ptx_module *m, const struct ptx_node *insn, struct loaded *loaded)
 {
 	for (uint32_t t = insn->operands; t < insn->end && !ptx_token_is(m, t, "["); t++) {
 		if (m->tokens[t].kind != PTX_WORD)
 			continue;
-		if (loaded->n == MOST_LOADED)
+		if (loaded->n == MAX_LOADED)
 			return false;
 		loaded->tokens[loaded->n++] = t;
 	}
@@ -84,7 +84,7 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 	const struct ptx_module *m = in->m;
 	uint32_t last = node;
 
-	if (!note_loaded(m, &m->nodes[node], &loaded))
+	if (!add_loaded(m, &m->nodes[node], &loaded))
 		return node;
 	for (uint32_t n = m->nodes[node].next; n != PTX_NONE; n = m->nodes[n].next) {
 		const struct ptx_node *insn = &m->nodes[n];
@@ -94,7 +94,7 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 			continue;
 		load = insn->kind == PTX_INSN && is_load(in, insn);
 		if (insn->kind != PTX_INSN || !(load || ptx_gives_register(m, insn)) || mentions(m, insn, &loaded) ||
-		    (load && !note_loaded(m, insn, &loaded)))
+		    (load && !add_loaded(m, insn, &loaded)))
 			break;
 		if (is_far(in, insn))
 			last = n;
@@ -104,7 +104,7 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 
 /* Returns true if all probes of the places [first, end) of one instruction may be sunk. Their blocks nest, so either
  * all are sunk or none. */
-static bool all_may_wait(const struct ptx_splice *in, uint32_t first, uint32_t end)
+static bool can_sink_all(const struct ptx_splice *in, uint32_t first, uint32_t end)
 {
 	bool may = true;
 
@@ -130,7 +130,7 @@ void ptx_find_late(struct ptx_splice *in)
 
 		for (end = first + 1; end < in->nplaced && in->placed[end].place.node == node;)
 			end++;
-		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !all_may_wait(in, first, end))
+		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
 		if (node > open) /* else it belongs to the current run, and its probes are sunk to the run's end */
 			open = last_of_run(in, node);

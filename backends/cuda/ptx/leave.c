@@ -20,10 +20,10 @@
 #include "core/lower/lower.h"
 #include "edit.h"
 
-#define LANES "gpubpf_lanes"
+#define LANE_COUNT "gpubpf_lanes"
 #define OTHERS "%" CUDA_OTHERS /* as formats of printf */
 #define CTAID "%" CUDA_CTAID
-#define TAKES_LANE (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
+#define BLOCK_SITES (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
 
 bool ptx_jumps(const struct ptx_place *place)
 {
@@ -31,7 +31,7 @@ bool ptx_jumps(const struct ptx_place *place)
 }
 
 /* Returns true if all lanes leave by the same instruction, whatever path they take to it. */
-static bool leaves_once(struct ptx_splice *in)
+static bool has_single_exit(struct ptx_splice *in)
 {
 	struct ptx_place *places = NULL;
 	uint32_t n = 0, exits = 0;
@@ -51,21 +51,21 @@ static bool leaves_once(struct ptx_splice *in)
 
 /* Returns true if a lane may wait for others at the instruction, or in a function that it calls. A lane that has exited
  * is not waited for, but a lane that waits at the exit barrier would be. */
-static bool may_wait(const struct ptx_splice *in, uint32_t node)
+static bool may_sync(const struct ptx_splice *in, uint32_t node)
 {
-	static const char *const meet[] = { "bar", "barrier", "mbarrier", "call" };
+	static const char *const syncs[] = { "bar", "barrier", "mbarrier", "call" };
 	enum ptx_control_kind kind = ptx_control(in->m, node).kind;
 
-	for (uint32_t i = 0; i < sizeof(meet) / sizeof(meet[0]); i++)
-		if (ptx_word_is(in, in->m->nodes[node].name, meet[i]))
+	for (uint32_t i = 0; i < sizeof(syncs) / sizeof(syncs[0]); i++)
+		if (ptx_word_is(in, in->m->nodes[node].name, syncs[i]))
 			return true;
 	return kind == PTX_WAITS || kind == PTX_NOT_KNOWN || ptx_has_modifier(in, &in->m->nodes[node], ".sync");
 }
 
-static bool waits_for_nobody(const struct ptx_splice *in)
+static bool never_syncs(const struct ptx_splice *in)
 {
 	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
-		if (in->m->nodes[node].kind == PTX_INSN && may_wait(in, node))
+		if (in->m->nodes[node].kind == PTX_INSN && may_sync(in, node))
 			return false;
 	return true;
 }
@@ -73,12 +73,12 @@ static bool waits_for_nobody(const struct ptx_splice *in)
 bool ptx_may_meet(struct ptx_splice *in)
 {
 	/* at any other place, the probe may itself be where lanes leave */
-	const uint32_t meeting = GPUBPF_TAKES(ENTRY) | TAKES_LANE;
+	const uint32_t allowed = GPUBPF_TAKES(ENTRY) | BLOCK_SITES;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
-		if (!(meeting >> in->at.job->sites[i].site & 1))
+		if (!(allowed >> in->at.job->sites[i].site & 1))
 			return false;
-	return leaves_once(in) && waits_for_nobody(in);
+	return has_single_exit(in) && never_syncs(in);
 }
 
 /* Declares the counter in shared memory. Dynamic shared memory follows it, and kernel code may rely on more than the
@@ -89,7 +89,7 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 	uint32_t size = in->extern_shared ? 1024 : 4;
 
 	if (in->counts_lanes)
-		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
+		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANE_COUNT "[%u];", size, size);
 }
 
 /* Returns the last axis that a launch may use. */
@@ -106,7 +106,7 @@ void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
 	bool reads = false, any = in->counts_lanes;
 
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		if (in->placed[i].probe && TAKES_LANE >> in->placed[i].place.kind & 1) {
+		if (in->placed[i].probe && BLOCK_SITES >> in->placed[i].place.kind & 1) {
 			any = true;
 			reads |= in->placed[i].probe->reads_ctaid;
 		}
@@ -152,14 +152,14 @@ void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 	for (char axis = 'y'; axis <= last_axis(in); axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
 			 axis);
-	ptx_addf(text, &in->err, "st.shared.u32 [" LANES "], %%gpubpf_w;\n");
+	ptx_addf(text, &in->err, "st.shared.u32 [" LANE_COUNT "], %%gpubpf_w;\n");
 	end_first(in, text, label);
 	ptx_addf(text, &in->err, "bar.sync 0;\n");
 }
 
 void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
-	uint32_t meeting = ptx_begin_meeting(in, text, probe), label = ++in->labels;
+	uint32_t allowed = ptx_begin_meeting(in, text, probe), label = ++in->labels;
 
 	if (!probe->asks_others)
 		begin_first(in, text, label);
@@ -167,13 +167,13 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 	ptx_add_probe(in, text, probe);
 	if (!probe->asks_others)
 		end_first(in, text, label);
-	ptx_end_meeting(in, text, meeting);
+	ptx_end_meeting(in, text, allowed);
 	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
 }
 
 /* Makes the first warp wait for the others. In a one-dimensional launch the first lane is in the warp of the first 32
  * lanes. The other warps arrive at the barrier and return, since nothing follows the block's end for them. */
-static void wait_by_one_warp(struct ptx_splice *in, struct ptx_text *text)
+static void emit_first_warp_wait(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t label = ++in->labels;
 
@@ -186,12 +186,12 @@ static void wait_by_one_warp(struct ptx_splice *in, struct ptx_text *text)
 
 /* Adds a probe after the barrier. No lane has other work after it. Special registers are read before the barrier, which
  * hides their latency. */
-static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
+static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
 	read_ctaid(in, text, probe);
 	in->has_ctaid |= probe->reads_ctaid;
 	if (in->flat)
-		wait_by_one_warp(in, text);
+		emit_first_warp_wait(in, text);
 	else
 		ptx_addf(text, &in->err, "bar.sync 0;\n");
 	if (probe->asks_others) {
@@ -210,7 +210,7 @@ void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cud
 	uint32_t label = ++in->labels;
 
 	if (in->meets) {
-		add_met(in, text, probe, label);
+		add_after_barrier(in, text, probe, label);
 		return;
 	}
 	ptx_addf(text, &in->err, "{\n.reg .pred " OTHERS ";\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_o;\n");
@@ -218,7 +218,7 @@ void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cud
 	ptx_addf(text, &in->err, "and.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\npopc.b32 %%gpubpf_n, %%gpubpf_n;\n");
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
 	ptx_addf(text, &in->err, "neg.s32 %%gpubpf_w, %%gpubpf_n;\n");
-	ptx_addf(text, &in->err, "atom.shared.add.u32 %%gpubpf_o, [" LANES "], %%gpubpf_w;\n");
+	ptx_addf(text, &in->err, "atom.shared.add.u32 %%gpubpf_o, [" LANE_COUNT "], %%gpubpf_w;\n");
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
 		 label);
 	if (probe->reads_ctaid)

@@ -22,7 +22,7 @@ struct lexer {
 	uint32_t n, room;
 };
 
-static bool word_char(char c)
+static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
@@ -68,7 +68,7 @@ static int skip_blank(struct lexer *l)
 
 static void skip_word(struct lexer *l)
 {
-	while (word_char(peek(l, 0)))
+	while (is_word_char(peek(l, 0)))
 		l->at++;
 }
 
@@ -76,7 +76,7 @@ static void skip_word(struct lexer *l)
 static void skip_modifier(struct lexer *l)
 {
 	skip_word(l);
-	while (peek(l, 0) == ':' && peek(l, 1) == ':' && word_char(peek(l, 2))) {
+	while (peek(l, 0) == ':' && peek(l, 1) == ':' && is_word_char(peek(l, 2))) {
 		l->at += 2;
 		skip_word(l);
 	}
@@ -117,14 +117,14 @@ static int lex_token(struct lexer *l)
 
 	token->off = l->at;
 	token->line = l->line;
-	if (c == '.' && word_char(c1)) {
+	if (c == '.' && is_word_char(c1)) {
 		token->kind = PTX_DOT;
 		l->at++;
 		skip_modifier(l);
 	} else if (isdigit((unsigned char)c)) {
 		token->kind = PTX_NUMBER;
 		skip_number(l);
-	} else if (word_char(c) || (c == '%' && word_char(c1))) {
+	} else if (is_word_char(c) || (c == '%' && is_word_char(c1))) {
 		token->kind = PTX_WORD;
 		l->at++;
 		skip_word(l);

@@ -18,7 +18,7 @@ static const struct {
 	{ ".b128", 16, GPUBPF_PARAM_BYTES },
 };
 
-static uint64_t number(const struct ptx_module *m, uint32_t token)
+static uint64_t parse_number(const struct ptx_module *m, uint32_t token)
 {
 	char buf[24] = "";
 	uint32_t len = m->tokens[token].len;
@@ -29,7 +29,7 @@ static uint64_t number(const struct ptx_module *m, uint32_t token)
 	return strtoull(buf, NULL, 0);
 }
 
-static void fill(const struct ptx_module *m, const struct ptx_node *node, struct gpubpf_param *param)
+static void fill_param(const struct ptx_module *m, const struct ptx_node *node, struct gpubpf_param *param)
 {
 	uint32_t len = m->tokens[node->name].len;
 	bool pointer = false;
@@ -40,7 +40,7 @@ static void fill(const struct ptx_module *m, const struct ptx_node *node, struct
 	for (uint32_t t = node->first; t < node->name; t++) {
 		pointer |= ptx_token_is(m, t, ".ptr");
 		if (ptx_token_is(m, t, ".align") && !pointer)
-			param->align = number(m, t + 1);
+			param->align = parse_number(m, t + 1);
 		if (ptx_token_is(m, t, ".texref") || ptx_token_is(m, t, ".samplerref") ||
 		    ptx_token_is(m, t, ".surfref"))
 			param->kind = GPUBPF_PARAM_OPAQUE;
@@ -55,7 +55,7 @@ static void fill(const struct ptx_module *m, const struct ptx_node *node, struct
 	if (!param->align)
 		param->align = param->size;
 	if (node->name + 1 < node->end && ptx_token_is(m, node->name + 1, "[")) {
-		param->size *= number(m, node->name + 2);
+		param->size *= parse_number(m, node->name + 2);
 		param->kind = GPUBPF_PARAM_BYTES;
 	}
 }
@@ -79,6 +79,6 @@ int cuda_params(const struct ptx_module *m, uint32_t function, struct gpubpf_par
 		return -ENOMEM;
 	*nparams = n;
 	for (uint32_t i = 0; i < n; i++)
-		fill(m, &m->nodes[cuda_param_node(m, function, i)], &(*params)[i]);
+		fill_param(m, &m->nodes[cuda_param_node(m, function, i)], &(*params)[i]);
 	return 0;
 }

@@ -40,7 +40,7 @@ bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *nam
 	return !strcmp(shown, name);
 }
 
-static bool is(const struct parser *p, const char *text)
+static bool is_token(const struct parser *p, const char *text)
 {
 	return ptx_token_is(p->m, p->at, text);
 }
@@ -50,7 +50,7 @@ static uint8_t kind(const struct parser *p)
 	return p->m->tokens[p->at].kind;
 }
 
-static bool punct(const struct parser *p, char c)
+static bool is_punct(const struct parser *p, char c)
 {
 	const struct ptx_token *t = &p->m->tokens[p->at];
 
@@ -69,14 +69,14 @@ static void fail(struct parser *p, const char *what)
 }
 
 /* Every loop below ends once this returns true: after an error, or at the end of the text. */
-static bool stopped(const struct parser *p)
+static bool is_stopped(const struct parser *p)
 {
 	return p->err || kind(p) == PTX_END;
 }
 
 static uint32_t advance(struct parser *p)
 {
-	if (!stopped(p))
+	if (!is_stopped(p))
 		return p->at++;
 	fail(p, "more text is expected");
 	return p->at;
@@ -87,7 +87,7 @@ static void expect(struct parser *p, char c)
 	char what[] = "' ' is expected";
 
 	what[1] = c;
-	if (punct(p, c))
+	if (is_punct(p, c))
 		p->at++;
 	else
 		fail(p, what);
@@ -143,12 +143,12 @@ static void skip_statement(struct parser *p)
 {
 	int depth = 0;
 
-	while (!stopped(p)) {
-		if (punct(p, ';') && !depth)
+	while (!is_stopped(p)) {
+		if (is_punct(p, ';') && !depth)
 			break;
-		if (punct(p, '{') || punct(p, '(') || punct(p, '['))
+		if (is_punct(p, '{') || is_punct(p, '(') || is_punct(p, '['))
 			depth++;
-		else if ((punct(p, '}') || punct(p, ')') || punct(p, ']')) && --depth < 0)
+		else if ((is_punct(p, '}') || is_punct(p, ')') || is_punct(p, ']')) && --depth < 0)
 			fail(p, "';' is expected");
 		advance(p);
 	}
@@ -160,8 +160,8 @@ static void skip_balanced(struct parser *p, char open, char close)
 	int depth = 0;
 
 	expect(p, open);
-	while (!stopped(p) && (depth || !punct(p, close))) {
-		depth += punct(p, open) ? 1 : punct(p, close) ? -1 : 0;
+	while (!is_stopped(p) && (depth || !is_punct(p, close))) {
+		depth += is_punct(p, open) ? 1 : is_punct(p, close) ? -1 : 0;
 		advance(p);
 	}
 	expect(p, close);
@@ -171,7 +171,7 @@ static void skip_numbers(struct parser *p)
 {
 	while (kind(p) == PTX_NUMBER) {
 		advance(p);
-		if (punct(p, ',') && p->m->tokens[p->at + 1].kind == PTX_NUMBER)
+		if (is_punct(p, ',') && p->m->tokens[p->at + 1].kind == PTX_NUMBER)
 			advance(p);
 	}
 }
@@ -182,21 +182,21 @@ static bool is_space(const struct parser *p)
 					      ".shared", ".tex" };
 
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
-		if (is(p, spaces[i]))
+		if (is_token(p, spaces[i]))
 			return true;
 	return false;
 }
 
 static bool is_linkage(const struct parser *p)
 {
-	return is(p, ".extern") || is(p, ".visible") || is(p, ".weak") || is(p, ".common") || is(p, ".internal");
+	return is_token(p, ".extern") || is_token(p, ".visible") || is_token(p, ".weak") || is_token(p, ".common") || is_token(p, ".internal");
 }
 
 /* Skips the modifiers of a declaration up to the name: .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32 */
 static void skip_declarator(struct parser *p)
 {
-	while (!stopped(p) && (kind(p) == PTX_DOT || kind(p) == PTX_NUMBER || punct(p, '('))) {
-		if (punct(p, '('))
+	while (!is_stopped(p) && (kind(p) == PTX_DOT || kind(p) == PTX_NUMBER || is_punct(p, '('))) {
+		if (is_punct(p, '('))
 			skip_balanced(p, '(', ')');
 		else
 			advance(p);
@@ -224,11 +224,11 @@ static void skip_loc(struct parser *p)
 			advance(p);
 		else
 			fail(p, "a number is expected");
-	while (punct(p, ',')) {
+	while (is_punct(p, ',')) {
 		advance(p);
 		if (kind(p) != PTX_WORD)
 			fail(p, "function_name or inlined_at is expected");
-		while (!stopped(p) && (kind(p) == PTX_WORD || kind(p) == PTX_NUMBER || punct(p, '+'))) {
+		while (!is_stopped(p) && (kind(p) == PTX_WORD || kind(p) == PTX_NUMBER || is_punct(p, '+'))) {
 			/* an attribute ends with its line, since the next statement may begin with a word too */
 			if (p->m->tokens[p->at].line != p->m->tokens[p->at - 1].line)
 				return;
@@ -243,23 +243,23 @@ static void parse_directive(struct parser *p, uint32_t parent)
 
 	if (!p->err)
 		p->m->nodes[node].name = p->at;
-	if (is(p, ".version") || is(p, ".address_size")) {
+	if (is_token(p, ".version") || is_token(p, ".address_size")) {
 		advance(p);
 		advance(p);
-	} else if (is(p, ".target")) {
+	} else if (is_token(p, ".target")) {
 		do {
 			advance(p);
 			advance(p);
-		} while (!stopped(p) && punct(p, ','));
-	} else if (is(p, ".file")) {
+		} while (!is_stopped(p) && is_punct(p, ','));
+	} else if (is_token(p, ".file")) {
 		advance(p);
 		advance(p);
 		advance(p);
-		while (punct(p, ',')) {
+		while (is_punct(p, ',')) {
 			advance(p);
 			advance(p);
 		}
-	} else if (is(p, ".loc")) {
+	} else if (is_token(p, ".loc")) {
 		advance(p);
 		skip_loc(p);
 	} else {
@@ -284,7 +284,7 @@ static void parse_section(struct parser *p, uint32_t parent)
 static void parse_params(struct parser *p, uint32_t function, bool result)
 {
 	expect(p, '(');
-	while (!stopped(p) && !punct(p, ')')) {
+	while (!is_stopped(p) && !is_punct(p, ')')) {
 		uint32_t node = open_node(p, function, PTX_PARAM);
 
 		if (!p->err)
@@ -295,10 +295,10 @@ static void parse_params(struct parser *p, uint32_t function, bool result)
 		if (!p->err)
 			p->m->nodes[node].name = p->at;
 		advance(p);
-		while (punct(p, '[') || punct(p, '<'))
-			skip_balanced(p, punct(p, '[') ? '[' : '<', punct(p, '[') ? ']' : '>');
+		while (is_punct(p, '[') || is_punct(p, '<'))
+			skip_balanced(p, is_punct(p, '[') ? '[' : '<', is_punct(p, '[') ? ']' : '>');
 		close_node(p, node);
-		if (!punct(p, ')'))
+		if (!is_punct(p, ')'))
 			expect(p, ',');
 	}
 	expect(p, ')');
@@ -325,9 +325,9 @@ static void parse_insn(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_INSN), guard = PTX_NONE;
 
-	if (punct(p, '@')) {
+	if (is_punct(p, '@')) {
 		advance(p);
-		if (punct(p, '!'))
+		if (is_punct(p, '!'))
 			advance(p);
 		guard = advance(p);
 	}
@@ -372,13 +372,13 @@ static void parse_block(struct parser *p, uint32_t parent)
 	uint32_t node = open_node(p, parent, PTX_BLOCK), depth = 1;
 
 	expect(p, '{');
-	while (!stopped(p) && depth) {
-		if (punct(p, '{')) {
+	while (!is_stopped(p) && depth) {
+		if (is_punct(p, '{')) {
 			node = open_node(p, node, PTX_BLOCK);
 			if (++depth > PTX_DEPTH_MAX)
 				fail(p, "blocks are nested too deeply; a statement is expected");
 			advance(p);
-		} else if (punct(p, '}')) {
+		} else if (is_punct(p, '}')) {
 			advance(p);
 			close_node(p, node);
 			node = p->m->nodes[node].parent;
@@ -404,24 +404,24 @@ static void parse_function(struct parser *p, uint32_t parent, uint32_t first)
 
 	if (!p->err) {
 		p->m->nodes[node].first = first;
-		p->m->nodes[node].entry = is(p, ".entry");
+		p->m->nodes[node].entry = is_token(p, ".entry");
 	}
 	advance(p);
-	while (is(p, ".attribute")) {
+	while (is_token(p, ".attribute")) {
 		advance(p);
 		skip_balanced(p, '(', ')');
 	}
-	if (punct(p, '('))
+	if (is_punct(p, '('))
 		parse_params(p, node, true);
 	if (kind(p) != PTX_WORD)
 		fail(p, "the name of a function is expected");
 	if (!p->err)
 		p->m->nodes[node].name = p->at;
 	advance(p);
-	if (punct(p, '('))
+	if (is_punct(p, '('))
 		parse_params(p, node, false);
-	while (!stopped(p) && !punct(p, '{') && !punct(p, ';')) {
-		if (is(p, ".pragma")) {
+	while (!is_stopped(p) && !is_punct(p, '{') && !is_punct(p, ';')) {
+		if (is_token(p, ".pragma")) {
 			skip_statement(p);
 		} else if (kind(p) == PTX_DOT) {
 			advance(p);
@@ -430,7 +430,7 @@ static void parse_function(struct parser *p, uint32_t parent, uint32_t first)
 			fail(p, "a directive or a body is expected");
 		}
 	}
-	if (punct(p, ';'))
+	if (is_punct(p, ';'))
 		advance(p);
 	else
 		parse_block(p, node);
@@ -441,20 +441,20 @@ static void parse_top(struct parser *p)
 {
 	uint32_t first = p->at, ahead = p->at;
 
-	while (is_linkage(p) || is(p, ".attribute")) {
-		bool attribute = is(p, ".attribute");
+	while (is_linkage(p) || is_token(p, ".attribute")) {
+		bool attribute = is_token(p, ".attribute");
 
 		advance(p);
 		if (attribute)
 			skip_balanced(p, '(', ')');
 	}
-	if (is(p, ".func") || is(p, ".entry")) {
+	if (is_token(p, ".func") || is_token(p, ".entry")) {
 		parse_function(p, 0, first);
 		return;
 	}
 	ahead = p->at;
 	p->at = first;
-	if (is(p, ".section"))
+	if (is_token(p, ".section"))
 		parse_section(p, 0);
 	else if (ptx_token_is(p->m, ahead, ".global") || ptx_token_is(p->m, ahead, ".const") ||
 		 ptx_token_is(p->m, ahead, ".shared") || ptx_token_is(p->m, ahead, ".tex") ||
@@ -463,7 +463,7 @@ static void parse_top(struct parser *p)
 		parse_variable(p, 0);
 	else if (kind(p) == PTX_DOT)
 		parse_directive(p, 0);
-	else if (punct(p, ';'))
+	else if (is_punct(p, ';'))
 		skip_statement(p);
 	else
 		fail(p, "a directive is expected");
@@ -478,7 +478,7 @@ int ptx_parse(const char *text, size_t size, struct ptx_module *module, struct g
 	if (err < 0)
 		return err;
 	open_node(&p, PTX_NONE, PTX_MODULE);
-	while (!stopped(&p))
+	while (!is_stopped(&p))
 		parse_top(&p);
 	close_node(&p, 0);
 	free(p.last);

@@ -90,13 +90,13 @@ void ptx_top_finish(struct ptx_top *top)
 }
 
 /* a slice under construction */
-struct parting {
+struct slicing {
 	const struct ptx_top *top;
 	bool *needed;                /* [top->nnodes] */
 	uint32_t *next, depth;       /* stack of needed functions that have not been scanned */
 };
 
-static void need(struct parting *p, uint32_t node)
+static void need_node(struct slicing *p, uint32_t node)
 {
 	if (p->needed[node])
 		return;
@@ -106,7 +106,7 @@ static void need(struct parting *p, uint32_t node)
 }
 
 /* Returns the index of the first name that does not sort before the word. */
-static uint32_t find(const struct ptx_top *top, struct word word)
+static uint32_t lower_bound(const struct ptx_top *top, struct word word)
 {
 	uint32_t from = 0;
 
@@ -121,18 +121,18 @@ static uint32_t find(const struct ptx_top *top, struct word word)
 	return from;
 }
 
-static bool says(const struct ptx_top *top, uint32_t name, struct word word)
+static bool is_name(const struct ptx_top *top, uint32_t name, struct word word)
 {
 	return name < top->nnames && !compare(word_of(top->module, top->names[name].token), word);
 }
 
-static void need_named(struct parting *p, struct word word)
+static void need_names(struct slicing *p, struct word word)
 {
-	for (uint32_t i = find(p->top, word); says(p->top, i, word); i++)
-		need(p, p->top->names[i].node);
+	for (uint32_t i = lower_bound(p->top, word); is_name(p->top, i, word); i++)
+		need_node(p, p->top->names[i].node);
 }
 
-static void need_all(struct parting *p)
+static void scan_needed(struct slicing *p)
 {
 	const struct ptx_module *m = p->top->module;
 
@@ -141,11 +141,11 @@ static void need_all(struct parting *p)
 
 		for (uint32_t t = node->first; t < node->end; t++)
 			if (m->tokens[t].kind == PTX_WORD)
-				need_named(p, word_of(m, t));
+				need_names(p, word_of(m, t));
 	}
 }
 
-static int write_part(const struct parting *p, char **text, size_t *size)
+static int write_slice(const struct slicing *p, char **text, size_t *size)
 {
 	const struct ptx_module *m = p->top->module;
 	FILE *f = open_memstream(text, size);
@@ -168,7 +168,7 @@ static int write_part(const struct parting *p, char **text, size_t *size)
 }
 
 /* Sets the tokens' lines to those in the module. Returns -ENOENT if a statement differs from the module's. */
-static int set_lines(const struct parting *p, struct ptx_module *part)
+static int set_lines(const struct slicing *p, struct ptx_module *part)
 {
 	const struct ptx_module *m = p->top->module;
 	uint32_t c = part->nodes[0].child;
@@ -187,11 +187,11 @@ static int set_lines(const struct parting *p, struct ptx_module *part)
 	return c == PTX_NONE ? 0 : -ENOENT;
 }
 
-static int make(struct parting *p, char **text, struct ptx_module *part)
+static int make_slice(struct slicing *p, char **text, struct ptx_module *part)
 {
 	struct gpubpf_diag ignored;
 	size_t size;
-	int err = write_part(p, text, &size);
+	int err = write_slice(p, text, &size);
 
 	if (err < 0)
 		return err;
@@ -219,7 +219,7 @@ static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 {
 	struct word whole = { name, strlen(name) };
 
-	for (uint32_t i = find(top, whole); says(top, i, whole); i++)
+	for (uint32_t i = lower_bound(top, whole); is_name(top, i, whole); i++)
 		if (is_kernel(top, top->names[i].node))
 			return top->names[i].token;
 	for (uint32_t i = 0; whole.len == GPUBPF_SHORT_NAME && i < top->nnames; i++)
@@ -230,7 +230,7 @@ static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 
 int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part)
 {
-	struct parting p = { .top = top };
+	struct slicing p = { .top = top };
 	uint32_t name = find_kernel(top, kernel);
 	int err = -ENOMEM;
 
@@ -241,9 +241,9 @@ int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct 
 	if (p.needed && p.next) {
 		for (uint32_t i = 0; i < top->nnodes; i++)
 			p.needed[i] = top->module->nodes[top->nodes[i]].kind == PTX_DIRECTIVE;
-		need_named(&p, word_of(top->module, name));
-		need_all(&p);
-		err = make(&p, text, part);
+		need_names(&p, word_of(top->module, name));
+		scan_needed(&p);
+		err = make_slice(&p, text, part);
 	}
 	free(p.needed);
 	free(p.next);

@@ -25,7 +25,7 @@ struct walk {
 	uint32_t *locs;            /* .loc of each LINE found so far */
 	struct ptx_place *list;
 	uint32_t n, room;
-	uint32_t met[GPUBPF_NSITES]; /* places found so far, by kind */
+	uint32_t counts[GPUBPF_NSITES]; /* places found so far, by kind */
 	bool failed;
 };
 
@@ -38,12 +38,12 @@ uint32_t ptx_next_in(const struct ptx_module *m, uint32_t function, uint32_t nod
 	return node == function ? PTX_NONE : m->nodes[node].next;
 }
 
-static bool is(const struct walk *w, uint32_t node, const char *name)
+static bool is_opcode(const struct walk *w, uint32_t node, const char *name)
 {
 	return ptx_token_is(w->m, w->m->nodes[node].name, name);
 }
 
-static void add(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t exit)
+static void add_place(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t exit)
 {
 	if (w->n == w->room) {
 		uint32_t room = w->room ? 2 * w->room : 8;
@@ -56,23 +56,23 @@ static void add(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t e
 		w->list = grown;
 		w->room = room;
 	}
-	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line, 0, w->loc };
+	w->list[w->n++] = (struct ptx_place){ kind, w->counts[kind]++, node, exit, w->line, 0, w->loc };
 }
 
 /* Returns the ret or exit that a branch reaches before any other instruction, if it is unguarded, or PTX_NONE. */
-static uint32_t exit_behind(const struct walk *w, uint32_t branch)
+static uint32_t exit_at_target(const struct walk *w, uint32_t branch)
 {
 	const struct ptx_module *m = w->m;
 	const struct ptx_node *insn = &m->nodes[branch];
 
-	if (!is(w, branch, "bra") || m->tokens[insn->operands].kind != PTX_WORD)
+	if (!is_opcode(w, branch, "bra") || m->tokens[insn->operands].kind != PTX_WORD)
 		return PTX_NONE;
 	for (uint32_t node = ptx_find_label(m, branch, insn->operands); node != PTX_NONE;
 	     node = ptx_next_in(m, w->function, node)) {
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
-			return (is(w, node, "ret") || is(w, node, "exit")) && n->guard == PTX_NONE ? node : PTX_NONE;
+			return (is_opcode(w, node, "ret") || is_opcode(w, node, "exit")) && n->guard == PTX_NONE ? node : PTX_NONE;
 		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
 			return PTX_NONE;
 	}
@@ -90,7 +90,7 @@ static void visit_accesses(struct walk *w, uint32_t node)
 
 			if (!(w->kinds >> kind & 1) || !(k->spaces & accesses[i].spaces) || !(k->accesses >> accesses[i].access & 1))
 				continue;
-			add(w, kind, node, PTX_NONE);
+			add_place(w, kind, node, PTX_NONE);
 			if (!w->failed)
 				w->list[w->n - 1].access = i;
 		}
@@ -102,7 +102,7 @@ static void visit_control(struct walk *w, uint32_t node)
 
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		if (w->kinds >> kind & 1 && ptx_control_is(&control, kind))
-			add(w, kind, node, PTX_NONE);
+			add_place(w, kind, node, PTX_NONE);
 }
 
 /* Returns true if two .loc directives name the same file, line and inlined copy of a function. The column may
@@ -125,7 +125,7 @@ static bool same_line(const struct ptx_module *m, uint32_t a, uint32_t b)
  * place. */
 static void visit_line(struct walk *w, uint32_t node)
 {
-	uint32_t loc = w->loc, n = w->met[GPUBPF_SITE_LINE], *grown;
+	uint32_t loc = w->loc, n = w->counts[GPUBPF_SITE_LINE], *grown;
 
 	w->loc = PTX_NONE;
 	if (loc == PTX_NONE || !w->line || !(w->kinds & GPUBPF_TAKES(LINE)))
@@ -139,16 +139,16 @@ static void visit_line(struct walk *w, uint32_t node)
 		return;
 	w->locs = grown;
 	grown[n] = w->loc = loc;
-	add(w, GPUBPF_SITE_LINE, node, PTX_NONE);
+	add_place(w, GPUBPF_SITE_LINE, node, PTX_NONE);
 	w->loc = PTX_NONE;
 }
 
 /* Adds an exit. At a kernel's exit it also adds the block's end, if that kind is selected. */
 static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
 {
-	add(w, ends ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
+	add_place(w, ends ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
 	if (ends && w->kinds >> GPUBPF_SITE_BLOCK_END & 1)
-		add(w, GPUBPF_SITE_BLOCK_END, node, exit);
+		add_place(w, GPUBPF_SITE_BLOCK_END, node, exit);
 }
 
 static void visit(struct walk *w, uint32_t node)
@@ -157,28 +157,28 @@ static void visit(struct walk *w, uint32_t node)
 	uint32_t exit;
 
 	/* .loc file line column (PTX ISA 11.5.3) */
-	if (n->kind == PTX_DIRECTIVE && is(w, node, ".loc") && n->name + 2 < n->end) {
+	if (n->kind == PTX_DIRECTIVE && is_opcode(w, node, ".loc") && n->name + 2 < n->end) {
 		w->line = strtoul(ptx_token_text(w->m, n->name + 2), NULL, 10);
 		w->loc = node;
 	}
 	if (n->kind == PTX_MARK && w->kinds & GPUBPF_TAKES(MARK))
-		add(w, GPUBPF_SITE_MARK, node, PTX_NONE);
+		add_place(w, GPUBPF_SITE_MARK, node, PTX_NONE);
 	if (n->kind != PTX_INSN)
 		return;
-	exit = is(w, node, "ret") || is(w, node, "exit") ? node : exit_behind(w, node);
-	if (exit != PTX_NONE && (exit == node || w->entry || is(w, exit, "ret")))
-		add_exit(w, w->entry || is(w, exit, "exit"), node, exit);
+	exit = is_opcode(w, node, "ret") || is_opcode(w, node, "exit") ? node : exit_at_target(w, node);
+	if (exit != PTX_NONE && (exit == node || w->entry || is_opcode(w, exit, "ret")))
+		add_exit(w, w->entry || is_opcode(w, exit, "exit"), node, exit);
 	if (!w->kinds)
 		return;
 	visit_line(w, node);
 	if (w->kinds & GPUBPF_TAKES(INSN))
-		add(w, GPUBPF_SITE_INSN, node, PTX_NONE);
+		add_place(w, GPUBPF_SITE_INSN, node, PTX_NONE);
 	visit_accesses(w, node);
 	visit_control(w, node);
 }
 
 /* Returns true if control may run off the function's end. */
-static bool runs_off(const struct walk *w, uint32_t body)
+static bool falls_off_end(const struct walk *w, uint32_t body)
 {
 	const struct ptx_module *m = w->m;
 	uint32_t last = PTX_NONE;
@@ -187,7 +187,7 @@ static bool runs_off(const struct walk *w, uint32_t body)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
 	return last == PTX_NONE || m->nodes[last].kind != PTX_INSN || m->nodes[last].guard != PTX_NONE ||
-	       !(is(w, last, "ret") || is(w, last, "exit") || is(w, last, "bra") || is(w, last, "trap"));
+	       !(is_opcode(w, last, "ret") || is_opcode(w, last, "exit") || is_opcode(w, last, "bra") || is_opcode(w, last, "trap"));
 }
 
 /* Returns the line of the first .loc, which is where the function begins. */
@@ -211,11 +211,11 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	w.line = first_line(&w);
 	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END));
 	if (w.entry && w.kinds & GPUBPF_TAKES(BLOCK_BEGIN))
-		add(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
-	add(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
+		add_place(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
+	add_place(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)
 		visit(&w, node);
-	if (runs_off(&w, ptx_child(m, function, PTX_BLOCK, 0)))
+	if (falls_off_end(&w, ptx_child(m, function, PTX_BLOCK, 0)))
 		add_exit(&w, w.entry, PTX_NONE, PTX_NONE);
 	free(w.locs);
 	if (w.failed) {
@@ -229,7 +229,7 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 
 /* Returns the path of the .file directive with the index of the .loc, without quotes: .file index "path" ... (PTX ISA
  * 11.5.2). */
-static const char *file_of(const struct ptx_module *m, uint32_t loc, int *len)
+static const char *source_file(const struct ptx_module *m, uint32_t loc, int *len)
 {
 	uint32_t index = m->nodes[loc].name + 1;
 
@@ -251,13 +251,13 @@ void ptx_place_name(const struct ptx_module *m, const struct ptx_place *place, c
 	const struct ptx_node *n = &m->nodes[place->node == PTX_NONE ? 0 : place->node];
 	char line[16] = "";
 	const char *from;
-	int len, most;
+	int len, max_len;
 
 	name[0] = 0;
 	if (!gpubpf_place_has_name(place->kind))
 		return;
 	if (place->kind == GPUBPF_SITE_LINE) {
-		from = file_of(m, place->loc, &len);
+		from = source_file(m, place->loc, &len);
 		snprintf(line, sizeof(line), ":%u", place->line);
 	} else {
 		uint32_t last = n->kind == PTX_MARK ? n->name : n->operands - 1;
@@ -265,6 +265,6 @@ void ptx_place_name(const struct ptx_module *m, const struct ptx_place *place, c
 		from = ptx_token_text(m, n->name) + (n->kind == PTX_MARK ? sizeof(PTX_MARK_PREFIX) - 1 : 0);
 		len = ptx_token_text(m, last) + m->tokens[last].len - from;
 	}
-	most = (int)(size - 1 - strlen(line));
-	snprintf(name, size, "%.*s%s", len < most ? len : most, len < most ? from : from + len - most, line);
+	max_len = (int)(size - 1 - strlen(line));
+	snprintf(name, size, "%.*s%s", len < max_len ? len : max_len, len < max_len ? from : from + len - max_len, line);
 }

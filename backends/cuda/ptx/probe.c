@@ -18,7 +18,7 @@
 #include "scope.h"
 
 #define END_LABEL "$gpubpf_end"
-#define OUT "%gpubpf_out" /* .pred: the lane skips the probe */
+#define SKIP_PRED "%gpubpf_out" /* .pred: the lane skips the probe */
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
 #define RESULT "gpubpf_result"
@@ -57,7 +57,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 }
 
 /* the kernel or function whose parameters the probe reads */
-struct meant {
+struct extraction {
 	struct cuda_probe *probe;  /* extraction records its accumulators and special registers */
 	const struct ptx_module *app;
 	uint32_t function;
@@ -69,7 +69,7 @@ struct meant {
 };
 
 /* Returns the number that follows one of our prefixes, or UINT32_MAX for any other name. */
-static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char *name, size_t size)
+static uint32_t name_number(const struct ptx_module *m, uint32_t token, const char *name, size_t size)
 {
 	const struct ptx_token *t = &m->tokens[token];
 	uint32_t number = 0;
@@ -82,7 +82,7 @@ static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char
 }
 
 /* Records a register whose name begins with `begins`; the injector declares it. */
-static void note_kept(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
+static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
 	size_t prefix = strlen(begins), size = t->len - prefix;
@@ -140,9 +140,9 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 
 /* Merges two branches into one, which is cheaper: the head branch also sends the lanes to the end that do not run the
  * probe. */
-static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
+static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
-	bool joins = meant->probe->of_last || (meant->probe->of_blocks && meant->probe->flat);
+	bool joins = ex->probe->of_last || (ex->probe->of_blocks && ex->probe->flat);
 	uint32_t branch = joins ? ptx_head_branch(m, body) : PTX_NONE;
 	const struct ptx_token *p;
 	int size;
@@ -150,80 +150,80 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct meant *m
 	if (branch == PTX_NONE)
 		return;
 	p = &m->tokens[m->nodes[branch].guard];
-	meant->head = m->nodes[branch].first;
-	meant->guarded = meant->probe->flat && ptx_may_guard(m, branch);
-	size = meant->guarded ?
-		       snprintf(meant->joins, sizeof(meant->joins), ".reg .pred %" OUT ";\n\tor.pred %" OUT ", %.*s, %" CUDA_OTHERS ";",
+	ex->head = m->nodes[branch].first;
+	ex->guarded = ex->probe->flat && ptx_may_guard(m, branch);
+	size = ex->guarded ?
+		       snprintf(ex->joins, sizeof(ex->joins), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_OTHERS ";",
 				(int)p->len, m->text + p->off) :
-		       snprintf(meant->joins, sizeof(meant->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len,
+		       snprintf(ex->joins, sizeof(ex->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len,
 				m->text + p->off, (int)p->len, m->text + p->off);
-	if ((size_t)size >= sizeof(meant->joins)) {
-		meant->guarded = false;
+	if ((size_t)size >= sizeof(ex->joins)) {
+		ex->guarded = false;
 		return;
 	}
-	replace(e, m->nodes[branch].first, meant->guarded ? m->nodes[branch].end : m->nodes[branch].guard, meant->joins);
-	meant->probe->asks_others = true;
+	replace(e, m->nodes[branch].first, ex->guarded ? m->nodes[branch].end : m->nodes[branch].guard, ex->joins);
+	ex->probe->asks_others = true;
 }
 
 /* Replaces "gpubpf_param_3" by the name of parameter 3. */
-static void edit_param(const struct ptx_module *m, uint32_t token, struct meant *meant, struct edits *e)
+static void edit_operand(const struct ptx_module *m, uint32_t token, struct extraction *ex, struct edits *e)
 {
-	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
+	uint32_t number = name_number(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
-	note_kept(m, token, CUDA_SUM, meant->probe->sums, &meant->probe->nsums, CUDA_MAX_SUMS);
-	note_kept(m, token, CUDA_KEY, meant->probe->keys, &meant->probe->nkeys, CUDA_MAX_KEYS);
-	note_kept(m, token, CUDA_KEEPER, meant->probe->keepers, &meant->probe->nkeepers, CUDA_MAX_KEEPERS);
-	note_kept(m, token, CUDA_FIRST, meant->probe->firsts, &meant->probe->nfirsts, CUDA_MAX_FIRSTS);
-	meant->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
-	meant->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
-	meant->probe->asks_came |= ptx_token_is(m, token, CUDA_CAME) || ptx_token_is(m, token, CUDA_WHOLE);
-	meant->probe->asks_side |= ptx_token_is(m, token, CUDA_SIDE);
-	edit_special(m, token, meant->probe, e);
-	if (!edit_axis(m, token, meant->probe, e))
-		edit_ctaid(m, token, meant->probe, e);
+	note_register(m, token, CUDA_SUM, ex->probe->sums, &ex->probe->nsums, CUDA_MAX_SUMS);
+	note_register(m, token, CUDA_KEY, ex->probe->keys, &ex->probe->nkeys, CUDA_MAX_KEYS);
+	note_register(m, token, CUDA_KEEPER, ex->probe->keepers, &ex->probe->nkeepers, CUDA_MAX_KEEPERS);
+	note_register(m, token, CUDA_FIRST, ex->probe->firsts, &ex->probe->nfirsts, CUDA_MAX_FIRSTS);
+	ex->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
+	ex->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
+	ex->probe->asks_came |= ptx_token_is(m, token, CUDA_CAME) || ptx_token_is(m, token, CUDA_WHOLE);
+	ex->probe->asks_side |= ptx_token_is(m, token, CUDA_SIDE);
+	edit_special(m, token, ex->probe, e);
+	if (!edit_axis(m, token, ex->probe, e))
+		edit_ctaid(m, token, ex->probe, e);
 	if (number < 64)
-		meant->operands |= 1ull << number;
+		ex->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
-		meant->reads_result = true;
+		ex->reads_result = true;
 		replace(e, token, token + 1, CUDA_RESULT);
 		return;
 	}
-	number = number_of(m, token, PARAM, PARAM_SIZE);
-	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(meant->app, meant->function, number);
+	number = name_number(m, token, PARAM, PARAM_SIZE);
+	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(ex->app, ex->function, number);
 	if (param == PTX_NONE)
 		return;
-	meant->reads = true;
-	param = meant->app->nodes[param].name;
-	replace_by(e, token, token + 1, ptx_token_text(meant->app, param), meant->app->tokens[param].len);
+	ex->reads = true;
+	param = ex->app->nodes[param].name;
+	replace_by(e, token, token + 1, ptx_token_text(ex->app, param), ex->app->tokens[param].len);
 }
 
-#define TOGETHER "_together"
+#define CONVERGING_SUFFIX "_together"
 
 /* Library functions with this suffix reconverge the lanes themselves (maps/machine_nvptx.h). */
-static bool calls_together(const struct ptx_module *m, const struct ptx_node *call)
+static bool is_converging_call(const struct ptx_module *m, const struct ptx_node *call)
 {
 	for (uint32_t t = call->operands; t < call->end; t++) {
 		const struct ptx_token *name = &m->tokens[t];
-		size_t size = sizeof(TOGETHER) - 1;
+		size_t size = sizeof(CONVERGING_SUFFIX) - 1;
 
-		if (name->kind == PTX_WORD && name->len > size && !memcmp(m->text + name->off + name->len - size, TOGETHER, size))
+		if (name->kind == PTX_WORD && name->len > size && !memcmp(m->text + name->off + name->len - size, CONVERGING_SUFFIX, size))
 			return true;
 	}
 	return false;
 }
 
-static void edit_insn(const struct ptx_module *m, const struct ptx_node *insn, struct meant *meant, struct edits *e)
+static void edit_insn(const struct ptx_module *m, const struct ptx_node *insn, struct extraction *ex, struct edits *e)
 {
-	static const char guard[] = "\n\t@!" OUT;
+	static const char guard[] = "\n\t@!" SKIP_PRED;
 
-	if (meant->guarded && insn->first > meant->head && ptx_needs_guard(m, insn))
+	if (ex->guarded && insn->first > ex->head && ptx_needs_guard(m, insn))
 		add_edit(e, (struct ptx_edit){ PTX_INSERT, insn->first, 0, guard, sizeof(guard) - 1 });
 	for (uint32_t t = insn->operands; t < insn->end; t++)
-		edit_param(m, t, meant, e);
+		edit_operand(m, t, ex, e);
 }
 
 /* Replaces each return by a branch to the probe's end: "@p ret;" becomes "@p bra $gpubpf_end;" */
-static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
+static void edit_body(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next) {
 		const struct ptx_node *node = &m->nodes[c];
@@ -233,13 +233,13 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *m
 		else if (node->kind == PTX_DIRECTIVE && ptx_token_is(m, node->name, ".loc"))
 			replace(e, node->first, node->end, "");
 		else if (node->kind == PTX_BLOCK)
-			edit_body(m, c, meant, e);
+			edit_body(m, c, ex, e);
 		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
-			meant->ends = true;
+			ex->ends = true;
 		else if (node->kind == PTX_INSN)
-			edit_insn(m, node, meant, e);
-		meant->parts |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
-							   (ptx_token_is(m, node->name, "call") && !calls_together(m, node)));
+			edit_insn(m, node, ex, e);
+		ex->parts |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
+							(ptx_token_is(m, node->name, "call") && !is_converging_call(m, node)));
 	}
 }
 
@@ -260,7 +260,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct meant meant = { .probe = probe, .app = app, .function = function };
+	struct extraction ex = { .probe = probe, .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
@@ -273,9 +273,9 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 	loops = ptx_has_cycle(m, body);
 	if (loops < 0)
 		return loops;
-	meant.parts = loops;
-	edit_head(m, body, &meant, &e);
-	edit_body(m, body, &meant, &e);
+	ex.parts = loops;
+	edit_head(m, body, &ex, &e);
+	edit_body(m, body, &ex, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
 	if (err < 0)
 		return err;
@@ -285,11 +285,11 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		memcpy(whole + size, END_LABEL ":", sizeof(END_LABEL ":"));
 		probe->body = whole;
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
-		probe->reads_params = meant.reads;
-		probe->reads_result = meant.reads_result;
-		probe->ends_thread = meant.ends;
-		probe->parts_lanes = meant.parts;
-		probe->reads = meant.operands;
+		probe->reads_params = ex.reads;
+		probe->reads_result = ex.reads_result;
+		probe->ends_thread = ex.ends;
+		probe->parts_lanes = ex.parts;
+		probe->reads = ex.operands;
 	}
 	free(text);
 	return whole ? 0 : -ENOMEM;

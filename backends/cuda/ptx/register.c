@@ -54,8 +54,8 @@ int ptx_put_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t node
 }
 
 /* Emits an immediate: an integer of any base, or floating point of the instruction's type (PTX ISA 4.5). */
-static void put_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
-			  const char *to)
+static void emit_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
+			   const char *to)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
 	bool minus = ptx_word_is(in, token, "-");
@@ -82,7 +82,7 @@ int ptx_put_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node,
 	int len = in->m->tokens[token].len, err = 0;
 
 	if (in->m->tokens[token + ptx_word_is(in, token, "-")].kind == PTX_NUMBER)
-		put_immediate(in, text, node, token, bytes, to);
+		emit_immediate(in, text, node, token, bytes, to);
 	else if (bits == 64)
 		ptx_addf(text, &in->err, "mov.b64 %s, %.*s;\n", to, len, name);
 	else if (bits == 32 || bits == 16)

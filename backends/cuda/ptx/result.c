@@ -29,8 +29,8 @@ static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node 
 
 /* Inserts the element's bytes into CUDA_RESULT. cvt accepts wider registers as integers (PTX ISA 9.4.1); mov accepts
  * floats too. */
-static void keep_element(struct ptx_splice *in, struct ptx_text *text, const char *guard, uint32_t t, uint32_t off,
-			 uint32_t bytes)
+static void emit_element_copy(struct ptx_splice *in, struct ptx_text *text, const char *guard, uint32_t t, uint32_t off,
+			      uint32_t bytes)
 {
 	const struct ptx_token *token = &in->m->tokens[t];
 	const char *value = ptx_token_text(in->m, ptx_word_is(in, t - 1, "-") ? t - 1 : t);
@@ -80,7 +80,7 @@ void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 			 (int)m->tokens[insn->guard].len, ptx_token_text(m, insn->guard));
 	for (at += 2; at < insn->end && off < 8; at++)
 		if (m->tokens[at].kind != PTX_PUNCT) {
-			keep_element(in, &text, guard, at, off, bytes);
+			emit_element_copy(in, &text, guard, at, off, bytes);
 			off += bytes;
 		}
 	ptx_edit(in, PTX_INSERT, insn->end, 0, text);

@@ -24,7 +24,7 @@ uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token
 }
 
 /* Returns a token's text as a number, or 0 if it is none. */
-static uint32_t number(const char *text, uint32_t len)
+static uint32_t parse_number(const char *text, uint32_t len)
 {
 	char buf[12] = "";
 
@@ -37,7 +37,7 @@ uint32_t ptx_name_range(const struct ptx_module *m, uint32_t token)
 {
 	if (token + 2 >= m->ntokens || !ptx_token_is(m, token + 1, "<") || m->tokens[token + 2].kind != PTX_NUMBER)
 		return 0;
-	return number(ptx_token_text(m, token + 2), m->tokens[token + 2].len);
+	return parse_number(ptx_token_text(m, token + 2), m->tokens[token + 2].len);
 }
 
 bool ptx_name_means(const struct ptx_module *m, uint32_t declared, uint32_t token)
@@ -47,7 +47,7 @@ bool ptx_name_means(const struct ptx_module *m, uint32_t declared, uint32_t toke
 
 	if (!range)
 		return na == nb && !memcmp(a, b, na);
-	return nb > na && !memcmp(a, b, na) && isdigit((unsigned char)b[na]) && number(b + na, nb - na) < range;
+	return nb > na && !memcmp(a, b, na) && isdigit((unsigned char)b[na]) && parse_number(b + na, nb - na) < range;
 }
 
 static bool declares(const struct ptx_module *m, uint32_t node, uint32_t token)
@@ -60,8 +60,8 @@ static bool declares(const struct ptx_module *m, uint32_t node, uint32_t token)
 
 uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
-	for (uint32_t around = m->nodes[node].parent; around; around = m->nodes[around].parent)
-		for (uint32_t c = m->nodes[around].child; c != PTX_NONE; c = m->nodes[c].next) {
+	for (uint32_t scope = m->nodes[node].parent; scope; scope = m->nodes[scope].parent)
+		for (uint32_t c = m->nodes[scope].child; c != PTX_NONE; c = m->nodes[c].next) {
 			uint8_t kind = m->nodes[c].kind;
 			bool before = c < node;
 
@@ -73,7 +73,7 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 }
 
 /* Returns the slot of a name by its FNV-1a hash. The module must have labels. */
-static uint32_t *slot_of(const struct ptx_module *m, uint32_t token)
+static uint32_t *label_slot(const struct ptx_module *m, uint32_t token)
 {
 	const char *name = ptx_token_text(m, token);
 	uint32_t hash = 2166136261u;
@@ -98,7 +98,7 @@ int ptx_index_labels(struct ptx_module *m)
 		return -ENOMEM;
 	memset(m->labels, 0xff, m->nslots * sizeof(*m->labels));
 	for (uint32_t i = m->nnodes; i-- > 0;) { /* backwards, so that each slot lists its labels in order */
-		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? slot_of(m, m->nodes[i].name) : NULL;
+		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? label_slot(m, m->nodes[i].name) : NULL;
 
 		if (!slot)
 			continue;
@@ -110,11 +110,11 @@ int ptx_index_labels(struct ptx_module *m)
 
 uint32_t ptx_find_label(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
-	uint32_t first = m->nslots ? *slot_of(m, token) : PTX_NONE;
+	uint32_t first = m->nslots ? *label_slot(m, token) : PTX_NONE;
 
-	for (uint32_t around = m->nodes[node].parent; around && first != PTX_NONE; around = m->nodes[around].parent)
+	for (uint32_t scope = m->nodes[node].parent; scope && first != PTX_NONE; scope = m->nodes[scope].parent)
 		for (uint32_t c = first; c != PTX_NONE; c = m->nodes[c].in_slot)
-			if (m->nodes[c].parent == around && ptx_name_means(m, m->nodes[c].name, token))
+			if (m->nodes[c].parent == scope && ptx_name_means(m, m->nodes[c].name, token))
 				return c;
 	return PTX_NONE;
 }

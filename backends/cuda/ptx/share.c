@@ -13,7 +13,7 @@
 
 #include "core/lower/lower.h"
 
-#define MOST_TEXT (1u << 20) /* bytes of all copies; BENCH.md has the assembling time of larger texts */
+#define MAX_TEXT_BYTES (1u << 20) /* bytes of all copies; BENCH.md has the assembling time of larger texts */
 
 /* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
 static bool can_share(const struct cuda_probe *probe)
@@ -22,7 +22,7 @@ static bool can_share(const struct cuda_probe *probe)
 	       !probe->nfirsts && !probe->asks_told && !probe->asks_side;
 }
 
-static size_t text_of(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
+static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
 {
 	size_t text = 0;
 
@@ -39,10 +39,10 @@ bool cuda_probes_are_many(const struct gpubpf_lower_job *job, const struct cuda_
 	for (uint32_t i = 0; i < job->ninsertions; i++)
 		if (probes[job->insertions[i].site].at_insns)
 			text += probes[job->insertions[i].site].body_size;
-	return text > MOST_TEXT;
+	return text > MAX_TEXT_BYTES;
 }
 
-static void put_function(FILE *f, const struct cuda_probe *probe, uint32_t site)
+static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site)
 {
 	const char *before = "";
 
@@ -108,9 +108,9 @@ int cuda_share_probes(const struct gpubpf_lower_job *job, struct cuda_probe *pro
 		return -ENOMEM;
 	fwrite(*prelude, 1, before, f);
 	for (uint32_t i = 0; !err && i < job->nsites; i++) {
-		if (!can_share(&probes[i]) || text_of(job, probes, i) <= MOST_TEXT / 16)
+		if (!can_share(&probes[i]) || inlined_text_bytes(job, probes, i) <= MAX_TEXT_BYTES / 16)
 			continue;
-		put_function(f, &probes[i], i);
+		emit_function(f, &probes[i], i);
 		err = make_call(&probes[i], i);
 	}
 	if (fclose(f) && !err)

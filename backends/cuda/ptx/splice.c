@@ -16,23 +16,23 @@
 #include "around.h"
 #include "params.h"
 
-#define HERE "%%gpubpf_here"     /* mask of the lanes that are active at the probe */
-#define NOBODY "%%gpubpf_nobody" /* false for every lane, which ptxas cannot prove */
+#define ACTIVE_LANES "%%gpubpf_here" /* mask of the lanes that are active at the probe */
+#define OPAQUE_FALSE "%%gpubpf_nobody" /* false for every lane, which ptxas cannot prove */
 
-static void declare_nobody(struct ptx_splice *in, struct ptx_text *text)
+static void declare_opaque_false(struct ptx_splice *in, struct ptx_text *text)
 {
-	ptx_addf(text, &in->err, "\n.reg .pred " NOBODY ";\n{\n.reg .b32 %%gpubpf_below, %%gpubpf_above;\n");
+	ptx_addf(text, &in->err, "\n.reg .pred " OPAQUE_FALSE ";\n{\n.reg .b32 %%gpubpf_below, %%gpubpf_above;\n");
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_below, %%lanemask_lt;\nmov.u32 %%gpubpf_above, %%lanemask_gt;\n");
-	ptx_addf(text, &in->err, "setp.eq.u32 " NOBODY ", %%gpubpf_above, %%gpubpf_below;\n}\n");
+	ptx_addf(text, &in->err, "setp.eq.u32 " OPAQUE_FALSE ", %%gpubpf_above, %%gpubpf_below;\n}\n");
 }
 
-static bool meets(const struct cuda_probe *probe)
+static bool needs_reconvergence(const struct cuda_probe *probe)
 {
 	return probe->parts_lanes && !probe->ends_thread;
 }
 
 /* Reads special registers once at function entry; instruction probes use the copies. */
-static void read_once(struct ptx_splice *in, struct ptx_text *text)
+static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 {
 	if (in->reads_sm)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%smid;", CUDA_SM, CUDA_SM);
@@ -41,28 +41,28 @@ static void read_once(struct ptx_splice *in, struct ptx_text *text)
 	if (in->asks_came)
 		ptx_addf(text, &in->err, "\n%s", CUDA_HAS_CAME);
 	if (in->meets_often)
-		declare_nobody(in, text);
+		declare_opaque_false(in, text);
 }
 
 /* Lanes that wait after a loop may resume before all have arrived: ptxas adds YIELD to loops that read memory written
  * by other threads. BSYNC releases waiting lanes at YIELD (seen on an H200), and the code after it then runs diverged.
  * The bar.warp.sync makes the lanes wait once more, but does not reconverge them. They reconverge at the end of the
- * opaque branch over NOBODY, in which no lane yields any more. */
+ * opaque branch over OPAQUE_FALSE, in which no lane yields any more. */
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_addf(text, &in->err, "{\n");
-	if (!meets(probe))
+	if (!needs_reconvergence(probe))
 		return 0;
 	if (!probe->at_insns)
-		declare_nobody(in, text);
-	ptx_addf(text, &in->err, ".reg .b32 " HERE ";\n@" NOBODY " bra $gpubpf_met_%u;\nactivemask.b32 " HERE ";\n", ++in->labels);
+		declare_opaque_false(in, text);
+	ptx_addf(text, &in->err, ".reg .b32 " ACTIVE_LANES ";\n@" OPAQUE_FALSE " bra $gpubpf_met_%u;\nactivemask.b32 " ACTIVE_LANES ";\n", ++in->labels);
 	return in->labels;
 }
 
 void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting)
 {
 	if (meeting)
-		ptx_addf(text, &in->err, "bar.warp.sync " HERE ";\n$gpubpf_met_%u:\n", meeting);
+		ptx_addf(text, &in->err, "bar.warp.sync " ACTIVE_LANES ";\n$gpubpf_met_%u:\n", meeting);
 	ptx_addf(text, &in->err, "}\n");
 }
 
@@ -74,7 +74,7 @@ void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cu
 }
 
 /* Adds a probe after which the lanes continue in the function. */
-static void add_between(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+static void add_converged(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t meeting = ptx_begin_meeting(in, text, probe);
 
@@ -97,28 +97,28 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 
 /* How the probe of each site kind is added, at the top of a body or at its exits. around.c adds probes at single
  * instructions. */
-static const struct way {
+static const struct site_rule {
 	bool top, left;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
-} ways[GPUBPF_NSITES] = {
-	[GPUBPF_SITE_ENTRY] = { .top = true, .add = add_between },
-	[GPUBPF_SITE_CALL] = { .top = true, .add = add_between },
+} site_rules[GPUBPF_NSITES] = {
+	[GPUBPF_SITE_ENTRY] = { .top = true, .add = add_converged },
+	[GPUBPF_SITE_CALL] = { .top = true, .add = add_converged },
 	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_add_first },
 	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
-	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = add_between },
+	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = add_converged },
 	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_add_last },
 };
 
 /* Adds a probe where the kernel or function is left: the exit's own probe, or the probe of the block's last lane. */
-static void add_left(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
+static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
 		ptx_refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
 		       "hand there");
 	else if (at->place.node != PTX_NONE)
 		ptx_check_params(in, at->probe, function, at->place.node);
-	assert(ways[at->place.kind].left);
-	ways[at->place.kind].add(in, text, at->probe);
+	assert(site_rules[at->place.kind].left);
+	site_rules[at->place.kind].add(in, text, at->probe);
 }
 
 static bool has_probe(const struct ptx_placed *at, uint32_t n)
@@ -151,7 +151,7 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 	ptx_end_sums(in, &text);
 	for (uint32_t i = 0; i < n; i++)
 		if (at[i].probe)
-			add_left(in, &text, function, &at[i]);
+			add_exit_probe(in, &text, function, &at[i]);
 	ptx_add(&text, &in->err, ptx_token_text(m, exit->name),
 	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
@@ -221,7 +221,7 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 	}
 }
 
-static uint32_t wanted_kinds(const struct ptx_splice *in)
+static uint32_t requested_kinds(const struct ptx_splice *in)
 {
 	uint32_t kinds = 0;
 
@@ -230,13 +230,13 @@ static uint32_t wanted_kinds(const struct ptx_splice *in)
 	return kinds;
 }
 
-static void note_needs(struct ptx_splice *in, const struct cuda_probe *probe)
+static void collect_needs(struct ptx_splice *in, const struct cuda_probe *probe)
 {
 	in->keeps_result |= probe->reads_result;
 	in->reads_sm |= probe->reads_sm;
 	in->reads_lane |= probe->reads_lane;
 	in->asks_came |= probe->asks_came;
-	in->meets_often |= probe->at_insns && meets(probe);
+	in->meets_often |= probe->at_insns && needs_reconvergence(probe);
 }
 
 /* Finds the places of a function and the probes that run there. */
@@ -250,7 +250,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	in->keeps_result = in->reads_sm = in->reads_lane = in->asks_came = in->meets_often = false;
 	free(in->placed);
 	in->placed = NULL;
-	if (ptx_places(in->m, function, wanted_kinds(in), &places, &in->nplaced) == 0)
+	if (ptx_places(in->m, function, requested_kinds(in), &places, &in->nplaced) == 0)
 		in->placed = calloc(in->nplaced + 1, sizeof(*in->placed));
 	if (!in->placed) {
 		in->err = -ENOMEM;
@@ -265,7 +265,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 		if (in->meets && ptx_jumps(&places[i])) /* the probe runs at the branch's target, after the barrier */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
-			note_needs(in, in->placed[i].probe);
+			collect_needs(in, in->placed[i].probe);
 	}
 	free(places);
 	ptx_find_late(in);
@@ -304,17 +304,17 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	if (in->keeps_result)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
 	ptx_begin_sums(in, &text);
-	read_once(in, &text);
+	read_special_registers(in, &text);
 	if (function == in->kernel_node) {
 		ptx_begin_blocks(in, &text);
 		ptx_begin_lanes(in, &text);
 	}
 	ptx_add(&text, &in->err, "\n", 1);
-	for (; in->next < in->nplaced && ways[in->placed[in->next].place.kind].top; in->next++) {
+	for (; in->next < in->nplaced && site_rules[in->placed[in->next].place.kind].top; in->next++) {
 		const struct ptx_placed *at = &in->placed[in->next];
 
 		if (at->probe)
-			ways[at->place.kind].add(in, &text, at->probe);
+			site_rules[at->place.kind].add(in, &text, at->probe);
 	}
 	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
@@ -339,7 +339,7 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 			continue;
 		if (last != PTX_NONE)
 			ptx_check_params(in, at[i].probe, function, last);
-		add_left(in, &text, function, &at[i]);
+		add_exit_probe(in, &text, function, &at[i]);
 	}
 	ptx_addf(&text, &in->err, "ret;\n");
 	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
@@ -404,7 +404,7 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 /* Returns true if the twin keeps this node of a symbol. It keeps the definition, and declarations before it or without
  * one. A weak definition before the strong one is kept too, edited to a declaration. Assemblers reject a declaration
  * after the definition as a second one. */
-static bool keeps(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
+static bool keeps_node(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
 {
 	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
 		return false;
@@ -414,7 +414,7 @@ static bool keeps(const struct ptx_splice *in, const struct ptx_symbol *symbol, 
 }
 
 /* Deletes the top-level nodes that the twin does not have, and edits the others. */
-static void drop_rest(struct ptx_splice *in)
+static void drop_unneeded(struct ptx_splice *in)
 {
 	const struct ptx_module *m = in->m;
 
@@ -428,7 +428,7 @@ static void drop_rest(struct ptx_splice *in)
 			keep = ptx_edit_directive(in, node);
 		else if (node->kind == PTX_FUNCTION || node->kind == PTX_VARIABLE)
 			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t))
-				keep |= keeps(in, ptx_symbols_find(&in->symbols, t), c);
+				keep |= keeps_node(in, ptx_symbols_find(&in->symbols, t), c);
 		if (!keep)
 			ptx_edit(in, PTX_REPLACE, node->first, node->end, (struct ptx_text){ 0 });
 		else if (node->kind == PTX_FUNCTION)
@@ -482,7 +482,7 @@ static void list_bindings(struct ptx_splice *in, struct cuda_twin *twin)
 }
 
 /* Refuses probes that end threads if block ends are counted, since all lanes of a block must pass the counter. */
-static void check_leaving(struct ptx_splice *in)
+static void check_thread_ends(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->counts_lanes && i < in->at.job->nsites; i++)
 		if (in->probes[i].ends_thread)
@@ -497,7 +497,7 @@ static void check_shared(struct ptx_splice *in)
 			   in->m->tokens[in->asks_shared].line);
 }
 
-#define SHORT 256 /* instructions; in a kernel this short, reading a special register once more costs much */
+#define MAX_SHORT_INSNS 256 /* instructions; in a kernel this short, reading a special register once more costs much */
 
 bool ptx_is_short(const struct ptx_splice *in)
 {
@@ -505,7 +505,7 @@ bool ptx_is_short(const struct ptx_splice *in)
 
 	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
 		n += in->m->nodes[node].kind == PTX_INSN;
-	return n <= SHORT;
+	return n <= MAX_SHORT_INSNS;
 }
 
 /* Appends the module's text with the edits applied to `out`, then frees the edits. */
@@ -528,7 +528,7 @@ static void print_edits(struct ptx_splice *in, struct ptx_text *out)
 /* Returns true if the kernel can have a form for one-dimensional launches. A launch may omit the block size that
  * .reqntid requires, so the kernel's y and z sizes must be 1. With .blocksareclusters the launch's grid counts
  * clusters. */
-static bool may_be_flat(const struct ptx_splice *in)
+static bool can_be_flat(const struct ptx_splice *in)
 {
 	const struct ptx_node *kernel = &in->m->nodes[in->kernel_node];
 	uint32_t body = in->m->nodes[ptx_child(in->m, in->kernel_node, PTX_BLOCK, 0)].first;
@@ -553,7 +553,7 @@ static void add_flat(struct ptx_splice *in, const struct cuda_probe *probes, str
 	in->at = (struct gpubpf_inserting){ .job = in->at.job, .kernel = in->kernel };
 	in->exits = in->probed_exits = 0;
 	ptx_addf(out, &in->err, "\n"); /* the text may end in a comment */
-	drop_rest(in);
+	drop_unneeded(in);
 	print_edits(in, out);
 }
 
@@ -568,12 +568,12 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	struct cuda_twin made = { 0 };
 	struct ptx_text text = { 0 };
 
-	in.counts_lanes = wanted_kinds(&in) & GPUBPF_TAKES(BLOCK_END);
+	in.counts_lanes = requested_kinds(&in) & GPUBPF_TAKES(BLOCK_END);
 	in.err = ptx_symbols_init(&in.symbols, module);
 	if (!in.err)
 		ptx_find_closure(&in);
 	if (!in.err)
-		check_leaving(&in);
+		check_thread_ends(&in);
 	if (!in.err && in.counts_lanes && ptx_may_meet(&in)) {
 		in.meets = true;
 		in.counts_lanes = false;
@@ -585,11 +585,11 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	if (!in.err)
 		add_prelude(&in, probes->prelude, probes->prelude_size);
 	if (!in.err)
-		drop_rest(&in);
+		drop_unneeded(&in);
 	if (!in.err)
 		in.err = gpubpf_all_inserted(&in.at, diag);
 	print_edits(&in, &text);
-	if (!in.err && probes->flat && ptx_is_short(&in) && may_be_flat(&in))
+	if (!in.err && probes->flat && ptx_is_short(&in) && can_be_flat(&in))
 		add_flat(&in, probes->flat, &text);
 	made.text = text.data;
 	made.size = text.size;

@@ -19,7 +19,7 @@
 
 #include "edit.h"
 
-static void note(struct ptx_splice *in, const struct cuda_sum *sum)
+static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
 {
 	uint32_t i = 0;
 
@@ -31,23 +31,23 @@ static void note(struct ptx_splice *in, const struct cuda_sum *sum)
 		in->sums[in->nsums++] = *sum;
 }
 
-#define MOST_PLACES 8 /* places of a function with accumulators of their own */
-#define WARP 32
+#define MAX_KEYED_PLACES 8 /* places of a function with accumulators of their own */
+#define WARP_LANES 32
 
-struct parts {
+struct sum_location {
 	unsigned bytes, map, off; /* off is 0 for a key */
 };
 
-static struct parts parts_of(const struct cuda_sum *sum)
+static struct sum_location parse_sum_name(const struct cuda_sum *sum)
 {
-	struct parts p = { 0 };
+	struct sum_location p = { 0 };
 
 	if (sscanf(sum->name, "%u_%u_%u", &p.bytes, &p.map, &p.off) < 2)
 		assert(!"core/lower/llvm_sums.c names it so");
 	return p;
 }
 
-static void note_map(struct ptx_splice *in, uint32_t map)
+static void add_map(struct ptx_splice *in, uint32_t map)
 {
 	uint32_t i = 0;
 
@@ -59,7 +59,7 @@ static void note_map(struct ptx_splice *in, uint32_t map)
 
 /* Returns for each node, numbered from the function's, in how many loops it is. A loop is approximated as the text that
  * a backward branch spans. NULL: out of memory. */
-static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
+static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
 	uint32_t last = function, *loops, within = 0;
@@ -87,20 +87,20 @@ static uint32_t *find_loops(struct ptx_splice *in, uint32_t function)
 }
 
 /* Assigns accumulators to the first places in loops whose probes add to one of many values. */
-static void note_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
-	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MOST_PLACES; i++) {
+	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MAX_KEYED_PLACES; i++) {
 		const struct cuda_probe *probe = in->placed[i].probe;
 
 		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
 			continue;
 		in->placed[i].keeps = in->nkeeps++;
 		for (uint32_t k = 0; k < probe->nkeys; k++)
-			note_map(in, parts_of(&probe->keys[k]).map);
+			add_map(in, parse_sum_name(&probe->keys[k]).map);
 	}
 }
 
-static void note_held(struct ptx_splice *in, const struct cuda_sum *key)
+static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
 {
 	uint32_t i = 0;
 
@@ -109,12 +109,12 @@ static void note_held(struct ptx_splice *in, const struct cuda_sum *key)
 	assert(i < CUDA_MAX_KEYS);
 	if (i == in->nheld)
 		in->held[in->nheld++] = *key;
-	note_map(in, parts_of(key).map);
+	add_map(in, parse_sum_name(key).map);
 }
 
 /* Assigns lanes to the places outside of loops, if there are several: each lane accumulates one add of one probe for
  * its warp. */
-static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	struct ptx_placed *first = NULL;
 	uint32_t lanes = 0, n = 0;
@@ -122,7 +122,7 @@ static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		struct ptx_placed *at = &in->placed[i];
 
-		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP)
+		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP_LANES)
 			continue;
 		at->keeper = lanes;
 		lanes += at->probe->nkeepers;
@@ -132,11 +132,11 @@ static void note_keepers(struct ptx_splice *in, uint32_t function, const uint32_
 		first->keeper = PTX_NONE;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].keeper != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
-			note_held(in, &in->placed[i].probe->keys[k]);
+			add_held_key(in, &in->placed[i].probe->keys[k]);
 }
 
 /* Returns true if a branch in the function has no label as its target. */
-static bool goes_anywhere(const struct ptx_splice *in, uint32_t function)
+static bool has_indirect_branch(const struct ptx_splice *in, uint32_t function)
 {
 	PTX_FOR_EACH_NODE(in->m, function, node)
 		if (in->m->nodes[node].kind == PTX_INSN && ptx_token_is(in->m, in->m->nodes[node].name, "brx"))
@@ -144,18 +144,18 @@ static bool goes_anywhere(const struct ptx_splice *in, uint32_t function)
 	return false;
 }
 
-static void note_kept(struct ptx_splice *in, uint32_t function)
+static void assign_accumulators(struct ptx_splice *in, uint32_t function)
 {
 	uint32_t *loops = NULL;
 
 	for (uint32_t i = 0; !loops && !in->err && i < in->nplaced; i++)
 		if (in->placed[i].probe && in->placed[i].probe->nkeys)
-			loops = find_loops(in, function);
+			loops = count_loop_depths(in, function);
 	if (!loops)
 		return;
-	note_keys(in, function, loops);
-	if (!goes_anywhere(in, function))
-		note_keepers(in, function, loops);
+	assign_keys(in, function, loops);
+	if (!has_indirect_branch(in, function))
+		assign_keeper_lanes(in, function, loops);
 	free(loops);
 }
 
@@ -164,13 +164,13 @@ void ptx_note_sums(struct ptx_splice *in, uint32_t function)
 	in->nsums = in->nkeeps = in->nheld = in->nmaps = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
-			note(in, &in->placed[i].probe->sums[k]);
+			add_sum(in, &in->placed[i].probe->sums[k]);
 	for (uint32_t i = 0; i < in->nsums; i++)
-		note_map(in, parts_of(&in->sums[i]).map);
-	note_kept(in, function);
+		add_map(in, parse_sum_name(&in->sums[i]).map);
+	assign_accumulators(in, function);
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nfirsts; k++)
-			note_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
+			add_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
 }
 
 bool ptx_keeps(const struct ptx_splice *in)
@@ -208,9 +208,9 @@ static const struct ptx_placed *next_key(const struct ptx_splice *in, const stru
 	return at < end ? at : NULL;
 }
 
-#define HELD "held" /* suffix in place of a place's number */
+#define HELD_SUFFIX "held" /* suffix in place of a place's number */
 
-static void begin_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
+static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
 	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEY "%s_%s, 0;", name, number, name, number);
 	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%s;\nmov.b32 %" CUDA_KEPT "%s_%s, 0;", name, number, name, number);
@@ -231,17 +231,17 @@ void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 	}
 	while (in->nkeeps && (at = next_key(in, at, &key))) {
 		snprintf(number, sizeof(number), "%u", at->keeps);
-		begin_pair(in, text, at->probe->keys[key].name, number);
+		declare_pair(in, text, at->probe->keys[key].name, number);
 	}
 	for (uint32_t i = 0; i < in->nheld; i++)
-		begin_pair(in, text, in->held[i].name, HELD);
+		declare_pair(in, text, in->held[i].name, HELD_SUFFIX);
 }
 
 /* Returns the suffix of the place's registers in its function; "" if it has no registers. */
-static const char *number_of(const struct ptx_placed *at, char number[16])
+static const char *register_suffix(const struct ptx_placed *at, char number[16])
 {
 	if (at->keeps == PTX_NONE)
-		return at->keeper == PTX_NONE ? "" : HELD;
+		return at->keeper == PTX_NONE ? "" : HELD_SUFFIX;
 	snprintf(number, 16, "%u", at->keeps);
 	return number;
 }
@@ -249,7 +249,7 @@ static const char *number_of(const struct ptx_placed *at, char number[16])
 /* Copies the function's registers into the place's before its probe runs. */
 void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
-	const char *number = number_of(at, (char[16]){ "" });
+	const char *number = register_suffix(at, (char[16]){ "" });
 
 	if (at->probe->asks_keeps)
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n",
@@ -271,7 +271,7 @@ void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct p
 
 void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
 {
-	const char *number = number_of(at, (char[16]){ "" });
+	const char *number = register_suffix(at, (char[16]){ "" });
 
 	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
@@ -283,7 +283,7 @@ void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx
 
 /* Adds gpubpf_d to this multiprocessor's value. Its address is the map's first value plus the offset plus gpubpf_k
  * bytes. */
-static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct parts p)
+static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
 {
 	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_FIRST "%u;\n", p.map);
 	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
@@ -294,7 +294,7 @@ static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, struct 
 
 /* Adds an accumulator to the map. Lanes that leave together with equal sums and keys add once, the sum times their
  * number. Both kept and key are registers; key "" selects the value at the accumulator's offset. */
-static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts p, const char *kept, const char *key)
+static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *kept, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
 
@@ -311,20 +311,20 @@ static void add_kept(struct ptx_splice *in, struct ptx_text *text, struct parts 
 	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_n, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
 	ptx_addf(text, &in->err, "popc.b32 %%gpubpf_n, %%gpubpf_w;\ncvt.u64.u32 %%gpubpf_to, %%gpubpf_n;\n");
 	ptx_addf(text, &in->err, "mul.lo.s64 %%gpubpf_d, %%gpubpf_d, %%gpubpf_to;\n$gpubpf_over_%u:\n", each);
-	add_to_summand(in, text, p);
+	emit_add_to_map(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
 /* Adds the accumulators that lanes hold for their warp. Each lane's is for another place, so every lane adds its own;
  * one instruction does so for the warp. */
-static void add_held(struct ptx_splice *in, struct ptx_text *text, const char *name, struct parts p)
+static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
 {
 	uint32_t over = ++in->labels;
 
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
-	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_KEPT "%s_" HELD ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_KEPT "%s_" HELD ";\nmov.b32 %%gpubpf_k, %" CUDA_KEY "%s_" HELD ";\n", name, name);
-	add_to_summand(in, text, p);
+	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_KEPT "%s_" HELD_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_KEPT "%s_" HELD_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_KEY "%s_" HELD_SUFFIX ";\n", name, name);
+	emit_add_to_map(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
@@ -336,13 +336,13 @@ void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
 
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		snprintf(kept, sizeof(kept), "%" CUDA_SUM "%s", in->sums[i].name);
-		add_kept(in, text, parts_of(&in->sums[i]), kept, key);
+		emit_flush(in, text, parse_sum_name(&in->sums[i]), kept, key);
 	}
 	while (in->nkeeps && (at = next_key(in, at, &k))) {
 		snprintf(kept, sizeof(kept), "%" CUDA_KEPT "%s_%u", at->probe->keys[k].name, at->keeps);
 		snprintf(key, sizeof(key), "%" CUDA_KEY "%s_%u", at->probe->keys[k].name, at->keeps);
-		add_kept(in, text, parts_of(&at->probe->keys[k]), kept, key);
+		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), kept, key);
 	}
 	for (uint32_t i = 0; i < in->nheld; i++)
-		add_held(in, text, in->held[i].name, parts_of(&in->held[i]));
+		emit_held_flush(in, text, in->held[i].name, parse_sum_name(&in->held[i]));
 }

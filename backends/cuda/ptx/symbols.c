@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const char *a, size_t na, const char *b, size_t nb)
+static int compare_names(const char *a, size_t na, const char *b, size_t nb)
 {
 	int order = memcmp(a, b, na < nb ? na : nb);
 
@@ -14,7 +14,7 @@ static int compare(const char *a, size_t na, const char *b, size_t nb)
 
 /* Ranks a symbol: strong definition, weak definition, declaration. Among weak definitions the first counts (PTX ISA
  * 11.6.2). */
-static int strength(const struct ptx_symbol *symbol)
+static int definition_rank(const struct ptx_symbol *symbol)
 {
 	return !symbol->defined ? 0 : symbol->weak ? 1 : 2;
 }
@@ -24,11 +24,11 @@ static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct ptx_symbol *x = a, *y = b;
 	const struct ptx_module *m = arg;
-	int order = compare(ptx_token_text(m, x->name), m->tokens[x->name].len, ptx_token_text(m, y->name),
-			    m->tokens[y->name].len);
+	int order = compare_names(ptx_token_text(m, x->name), m->tokens[x->name].len, ptx_token_text(m, y->name),
+				  m->tokens[y->name].len);
 
 	if (!order)
-		order = strength(y) - strength(x);
+		order = definition_rank(y) - definition_rank(x);
 	return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 
@@ -72,13 +72,13 @@ static bool is_symbol(const struct ptx_module *m, uint32_t node)
 
 /* Returns true if two definitions conflict. Linked modules may both define a name if one is weak, and private names do
  * not conflict. */
-static bool clash(const struct ptx_symbol *first, const struct ptx_symbol *other)
+static bool is_conflict(const struct ptx_symbol *first, const struct ptx_symbol *other)
 {
 	return other->defined && (!other->weak || !(first->weak || first->visible));
 }
 
 /* Returns the index of the first symbol whose name does not sort before `name`. */
-static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, size_t size)
+static uint32_t lower_bound(const struct ptx_symbols *symbols, const char *name, size_t size)
 {
 	const struct ptx_module *m = symbols->module;
 	uint32_t low = 0, high = symbols->n;
@@ -86,7 +86,7 @@ static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2, token = symbols->symbols[mid].name;
 
-		if (compare(ptx_token_text(m, token), m->tokens[token].len, name, size) < 0)
+		if (compare_names(ptx_token_text(m, token), m->tokens[token].len, name, size) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -96,13 +96,13 @@ static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, 
 
 /* Marks the symbols that a range such as r<8> hides. Their names begin with the range's name, so they are adjacent in
  * the table. */
-static void find_range_hiding(struct ptx_symbols *symbols, uint32_t declared)
+static void mark_hidden_by_range(struct ptx_symbols *symbols, uint32_t declared)
 {
 	const struct ptx_module *m = symbols->module;
 	const char *name = ptx_token_text(m, declared);
 	uint32_t len = m->tokens[declared].len;
 
-	for (uint32_t i = first_from(symbols, name, len); i < symbols->n; i++) {
+	for (uint32_t i = lower_bound(symbols, name, len); i < symbols->n; i++) {
 		uint32_t token = symbols->symbols[i].name;
 
 		if (m->tokens[token].len < len || memcmp(ptx_token_text(m, token), name, len))
@@ -112,7 +112,7 @@ static void find_range_hiding(struct ptx_symbols *symbols, uint32_t declared)
 }
 
 /* Marks symbols whose names a declaration in a function hides. */
-static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
+static void mark_hidden(struct ptx_symbols *symbols, uint32_t node)
 {
 	const struct ptx_module *m = symbols->module;
 	uint8_t kind = m->nodes[node].kind;
@@ -125,14 +125,14 @@ static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
 		if (symbol)
 			symbol->hidden = true;
 		if (ptx_name_range(m, t))
-			find_range_hiding(symbols, t);
+			mark_hidden_by_range(symbols, t);
 	}
 }
 
 int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module)
 {
 	const struct ptx_node *nodes = module->nodes;
-	uint32_t n = 0, kept = 0;
+	uint32_t n = 0, nunique = 0;
 	struct ptx_symbol *all;
 
 	for (uint32_t c = nodes[0].child; c != PTX_NONE; c = nodes[c].next)
@@ -154,16 +154,16 @@ int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *modul
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ptx_token *a = &module->tokens[all[i].name], *b;
 
-		b = kept ? &module->tokens[all[kept - 1].name] : NULL;
-		if (b && !compare(module->text + a->off, a->len, module->text + b->off, b->len)) {
-			all[kept - 1].twice |= clash(&all[kept - 1], &all[i]);
+		b = nunique ? &module->tokens[all[nunique - 1].name] : NULL;
+		if (b && !compare_names(module->text + a->off, a->len, module->text + b->off, b->len)) {
+			all[nunique - 1].twice |= is_conflict(&all[nunique - 1], &all[i]);
 			continue;
 		}
-		all[kept++] = all[i];
+		all[nunique++] = all[i];
 	}
-	*symbols = (struct ptx_symbols){ module, all, kept };
+	*symbols = (struct ptx_symbols){ module, all, nunique };
 	for (uint32_t i = 1; i < module->nnodes; i++)
-		find_hiding(symbols, i);
+		mark_hidden(symbols, i);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ void ptx_symbols_finish(struct ptx_symbols *symbols)
 struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, const char *name, size_t size)
 {
 	const struct ptx_module *m = symbols->module;
-	uint32_t i = first_from(symbols, name, size), token = i < symbols->n ? symbols->symbols[i].name : 0;
+	uint32_t i = lower_bound(symbols, name, size), token = i < symbols->n ? symbols->symbols[i].name : 0;
 
 	return i < symbols->n && m->tokens[token].len == size && !memcmp(ptx_token_text(m, token), name, size) ?
 		       &symbols->symbols[i] : NULL;

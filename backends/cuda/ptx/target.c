@@ -33,7 +33,7 @@ const struct gpubpf_llvm_target cuda_llvm_target = {
 };
 
 /* Accepts "sm_75" and "sm_90a". */
-static bool known_cpu(const char *cpu)
+static bool is_known_cpu(const char *cpu)
 {
 	char *end;
 	long number = strncmp(cpu, "sm_", 3) ? 0 : strtol(cpu + 3, &end, 10);
@@ -46,7 +46,7 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 {
 	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
 
-	if (!known_cpu(cpu))
+	if (!is_known_cpu(cpu))
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "PTX is made for sm_70 and later, not for \"%s\"", cpu);
 	return gpubpf_llvm_emit(target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
