@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OPERANDS 6
+#define MAX_OPERANDS 6
 
 enum unit { VECTOR, GROUP, SCALAR, OTHER };
 
@@ -41,7 +41,7 @@ static const struct row {
 };
 
 struct operands {
-	char text[MOST_OPERANDS][24];
+	char text[MAX_OPERANDS][24];
 	uint32_t n;
 	char rest[128];            /* text after the last operand: offset:16 glc */
 };
@@ -74,7 +74,7 @@ static void split(const char *text, struct operands *ops)
 {
 	*ops = (struct operands){ 0 };
 	text += strspn(text, " \t");
-	while (*text && ops->n < MOST_OPERANDS) {
+	while (*text && ops->n < MAX_OPERANDS) {
 		size_t len = strcspn(text, ", ");
 
 		snprintf(ops->text[ops->n++], sizeof(ops->text[0]), "%.*s", (int)len, text);
@@ -94,20 +94,20 @@ static int32_t modifier(const struct operands *ops, const char *name)
 }
 
 /* Returns true if the modifiers contain a word such as glc. */
-static bool says(const struct operands *ops, const char *word)
+static bool has_word(const struct operands *ops, const char *word)
 {
 	const char *at = strstr(ops->rest, word);
 
 	return at && (at == ops->rest || at[-1] == ' ') && strchr(" ", at[strlen(word)]);
 }
 
-static void unusual(struct hip_access *a)
+static void set_unknown(struct hip_access *a)
 {
 	a->why = "an access with an operand that is not known here";
 }
 
 /* Reads an operand that is a register of one of these files, or no register. */
-static struct hip_reg take(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
+static struct hip_reg read_operand(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
 {
 	struct hip_reg reg = { 0 };
 	const char *text = *next < ops->n ? ops->text[*next] : "";
@@ -115,25 +115,25 @@ static struct hip_reg take(struct hip_access *a, const struct operands *ops, uin
 	++*next;
 	if (strcmp(text, "off") && strcmp(text, "null") && strcmp(text, "0") &&
 	    !(hip_reg_read(text, &reg) && strchr(files, reg.file)))
-		unusual(a);
+		set_unknown(a);
 	return reg;
 }
 
-static struct hip_reg part_of(struct hip_reg reg, uint32_t first, uint32_t n)
+static struct hip_reg sub_register(struct hip_reg reg, uint32_t first, uint32_t n)
 {
 	return (struct hip_reg){ reg.file, reg.first + first, n };
 }
 
 /* Sets the value's registers. A compare and swap has the new value before the compared one. */
-static void take_value(struct hip_access *a, struct hip_reg data)
+static void set_value(struct hip_access *a, struct hip_reg data)
 {
 	uint32_t n = (a->bytes + 3) / 4;
 
 	if (data.n != (a->op == GPUBPF_RMW_COMPARE ? 2 * n : n))
-		unusual(a);
-	a->value = part_of(data, 0, n);
+		set_unknown(a);
+	a->value = sub_register(data, 0, n);
 	if (a->op == GPUBPF_RMW_COMPARE)
-		a->compared = part_of(data, n, n);
+		a->compared = sub_register(data, n, n);
 }
 
 /* Operands of global_, flat_ and scratch_: [destination,] address [, value] [, scalar address] */
@@ -144,38 +144,38 @@ static void read_vector(struct hip_access *a, const char *name, const struct ope
 	bool gives = a->access == GPUBPF_LOAD || (a->access == GPUBPF_ATOMIC && ops->n == fixed + 1);
 
 	if (ops->n != fixed + (a->access == GPUBPF_ATOMIC && gives))
-		return unusual(a);
+		return set_unknown(a);
 	if (gives)
-		a->old = take(a, ops, &next, "va");
-	a->vector = take(a, ops, &next, "v");
+		a->old = read_operand(a, ops, &next, "va");
+	a->vector = read_operand(a, ops, &next, "v");
 	if (a->access != GPUBPF_LOAD)
-		take_value(a, take(a, ops, &next, "va"));
+		set_value(a, read_operand(a, ops, &next, "va"));
 	if (!flat)
-		a->scalar = take(a, ops, &next, "s");
+		a->scalar = read_operand(a, ops, &next, "s");
 	a->offset = modifier(ops, "offset:");
 	a->by = scratch ? HIP_AT_OFFSET : a->scalar.file ? HIP_AT_SCALAR : HIP_AT_VECTOR;
 	if (a->vector.n != (a->by == HIP_AT_VECTOR ? 2 : scratch && !a->vector.file ? 0 : 1) ||
 	    (a->scalar.file && a->scalar.n != (scratch ? 1 : 2)))
-		unusual(a);
+		set_unknown(a);
 }
 
 /* Operands: value, vector offset, descriptor, scalar offset */
 static void read_buffer(struct hip_access *a, const struct operands *ops)
 {
 	uint32_t next = 0;
-	struct hip_reg data = take(a, ops, &next, "va");
+	struct hip_reg data = read_operand(a, ops, &next, "va");
 
-	a->vector = take(a, ops, &next, "v");
-	a->descriptor = take(a, ops, &next, "s");
-	a->scalar = take(a, ops, &next, "s");
+	a->vector = read_operand(a, ops, &next, "v");
+	a->descriptor = read_operand(a, ops, &next, "s");
+	a->scalar = read_operand(a, ops, &next, "s");
 	a->offset = modifier(ops, "offset:");
 	a->by = HIP_AT_BUFFER;
 	if (a->access == GPUBPF_STORE)
-		take_value(a, data);
+		set_value(a, data);
 	if (a->access == GPUBPF_ATOMIC)
 		a->why = "an atomic by a descriptor";
-	else if (ops->n != 4 || says(ops, "idxen") || a->vector.file != (says(ops, "offen") ? 'v' : 0))
-		unusual(a);
+	else if (ops->n != 4 || has_word(ops, "idxen") || a->vector.file != (has_word(ops, "offen") ? 'v' : 0))
+		set_unknown(a);
 }
 
 /* Operands: [destination,] address [, values] */
@@ -187,12 +187,12 @@ static void read_group(struct hip_access *a, const char *name, const struct oper
 	struct hip_reg value[2] = { { 0 } };
 
 	if (a->access == GPUBPF_LOAD || ops->n == values + 2)
-		a->old = take(a, ops, &next, "va");
-	if (ops->n != next + 1 + values || says(ops, "gds"))
-		return unusual(a);
-	a->vector = take(a, ops, &next, "v");
+		a->old = read_operand(a, ops, &next, "va");
+	if (ops->n != next + 1 + values || has_word(ops, "gds"))
+		return set_unknown(a);
+	a->vector = read_operand(a, ops, &next, "v");
 	for (uint32_t i = 0; i < values; i++)
-		value[i] = take(a, ops, &next, "va");
+		value[i] = read_operand(a, ops, &next, "va");
 	a->by = HIP_AT_OFFSET;
 	a->offset = row->step ? modifier(ops, part ? "offset1:" : "offset0:") * (int32_t)row->step :
 				modifier(ops, "offset:");
@@ -200,7 +200,7 @@ static void read_group(struct hip_access *a, const char *name, const struct oper
 	if (compares)
 		a->compared = value[value_first ? 1 : 0];
 	if (values && a->value.n != (a->bytes + 3) / 4)
-		unusual(a);
+		set_unknown(a);
 }
 
 /* Operands: destination, address, offset */
@@ -209,16 +209,16 @@ static void read_scalar(struct hip_access *a, const struct operands *ops)
 	uint32_t next = 0;
 	struct hip_reg added = { 0 };
 
-	take(a, ops, &next, "s");
-	a->scalar = take(a, ops, &next, "s");
+	read_operand(a, ops, &next, "s");
+	a->scalar = read_operand(a, ops, &next, "s");
 	if (ops->n != 3 || a->scalar.n != 2)
-		return unusual(a);
+		return set_unknown(a);
 	if (hip_reg_read(ops->text[2], &added) && added.file == 's' && added.n == 1)
 		a->vector = added;
 	else if (strchr("-0123456789", ops->text[2][0]))
 		a->offset = strtol(ops->text[2], NULL, 0);
 	else if (strcmp(ops->text[2], "null"))
-		unusual(a);
+		set_unknown(a);
 	a->offset += modifier(ops, "offset:");
 	a->by = HIP_AT_SCALAR;
 	a->once = true;
@@ -255,12 +255,12 @@ static uint32_t hint_of(enum gpubpf_mem_access access, const struct operands *op
 	uint32_t all = 0;
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
-		if (says(ops, hints[i].word) && (hints[i].of_atomics || access != GPUBPF_ATOMIC))
+		if (has_word(ops, hints[i].word) && (hints[i].of_atomics || access != GPUBPF_ATOMIC))
 			all |= hints[i].hint;
 	return all;
 }
 
-static const struct row *row_of(const char *name, const struct unit_row *unit)
+static const struct row *find_row(const char *name, const struct unit_row *unit)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].unit == unit->unit && !fnmatch(rows[i].pattern, name + strlen(unit->prefix), 0))
@@ -269,7 +269,7 @@ static const struct row *row_of(const char *name, const struct unit_row *unit)
 }
 
 /* Returns true for instructions of the vector and scalar units, which access registers only. */
-static bool of_registers(const char *name)
+static bool is_register_only(const char *name)
 {
 	return !strncmp(name, "v_", 2) || !strncmp(name, "s_", 2) || !strncmp(name, "exp", 3);
 }
@@ -283,10 +283,10 @@ uint32_t hip_accesses(const char *name, const char *operands, struct hip_access 
 
 	while (unit < end && strncmp(name, unit->prefix, strlen(unit->prefix)))
 		unit++;
-	if (unit == end && of_registers(name))
+	if (unit == end && is_register_only(name))
 		return 0;
 	accesses[0] = a;
-	row = unit < end ? row_of(name, unit) : NULL;
+	row = unit < end ? find_row(name, unit) : NULL;
 	if (!row)
 		return 1;
 	if (row->none)
@@ -297,7 +297,7 @@ uint32_t hip_accesses(const char *name, const char *operands, struct hip_access 
 					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces : row->spaces };
 		if (!a.why)
 			read_operands(&a, name, &ops, row, i);
-		if (says(&ops, "lds")) {
+		if (has_word(&ops, "lds")) {
 			a.spaces |= GPUBPF_IN(SHARED);
 			a.why = "a load that goes to shared memory";
 		}

@@ -24,7 +24,7 @@ static void lane_of(const struct hip_text *t, uint32_t at, uint32_t *reg, uint32
 	*lane = at % lanes;
 }
 
-static void keep(struct hip_text *t, const char *reg, uint32_t at)
+static void save_register(struct hip_text *t, const char *reg, uint32_t at)
 {
 	uint32_t v, lane;
 
@@ -32,7 +32,7 @@ static void keep(struct hip_text *t, const char *reg, uint32_t at)
 	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", v, reg, lane);
 }
 
-static void give_back(struct hip_text *t, const char *reg, uint32_t at)
+static void restore_register(struct hip_text *t, const char *reg, uint32_t at)
 {
 	uint32_t v, lane;
 
@@ -40,68 +40,68 @@ static void give_back(struct hip_text *t, const char *reg, uint32_t at)
 	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, v, lane);
 }
 
-static uint32_t kept_at(const struct hip_text *t, enum hip_saved_lane what)
+static uint32_t saved_at(const struct hip_text *t, enum hip_saved_lane what)
 {
 	return t->draft->scalars + what;
 }
 
-static void keep_scalars(struct hip_text *t, uint32_t from, uint32_t to, bool back)
+static void move_scalars(struct hip_text *t, uint32_t from, uint32_t to, bool back)
 {
 	char reg[16];
 
 	for (uint32_t i = from; i < to; i++) {
 		snprintf(reg, sizeof(reg), "s%u", i);
 		if (back)
-			give_back(t, reg, i);
+			restore_register(t, reg, i);
 		else
-			keep(t, reg, i);
+			save_register(t, reg, i);
 	}
 }
 
 /* Saves s0 and s1 of the kernel, which a place's stub uses. */
-static void begin(struct hip_text *t)
+static void begin_stub(struct hip_text *t)
 {
 	hip_settle(t);
-	keep_scalars(t, 0, 2, false);
+	move_scalars(t, 0, 2, false);
 	hip_settle(t);
 }
 
-static void end(struct hip_text *t)
+static void end_stub(struct hip_text *t)
 {
 	hip_settle(t);
-	keep_scalars(t, 0, 2, true);
+	move_scalars(t, 0, 2, true);
 	hip_settle(t);
 }
 
-static void keep_exec(struct hip_text *t, enum hip_saved_lane what)
+static void save_exec(struct hip_text *t, enum hip_saved_lane what)
 {
-	keep(t, "exec_lo", kept_at(t, what));
+	save_register(t, "exec_lo", saved_at(t, what));
 	if (!t->draft->wave32)
-		keep(t, "exec_hi", kept_at(t, what) + 1);
+		save_register(t, "exec_hi", saved_at(t, what) + 1);
 	hip_settle(t);
 }
 
-static void give_exec(struct hip_text *t, enum hip_saved_lane what)
+static void restore_exec(struct hip_text *t, enum hip_saved_lane what)
 {
-	give_back(t, "s0", kept_at(t, what));
+	restore_register(t, "s0", saved_at(t, what));
 	if (!t->draft->wave32)
-		give_back(t, "s1", kept_at(t, what) + 1);
+		restore_register(t, "s1", saved_at(t, what) + 1);
 	hip_set_exec(t);
 }
 
 /* Returns the registers of a lane mask, which also hold an addition's carry. */
-static const char *mask(const struct hip_text *t)
+static const char *lane_mask(const struct hip_text *t)
 {
 	return t->draft->wave32 ? "s0" : "s[0:1]";
 }
 
-static uint32_t given(const struct hip_text *t, uint32_t half)
+static uint32_t operand_register(const struct hip_text *t, uint32_t half)
 {
 	return t->draft->given[half];
 }
 
 /* Copies 32 bits of an operand's registers; 0 after its last register. */
-static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
+static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
 {
 	uint32_t reg = from.first + i;
 
@@ -124,9 +124,9 @@ static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t 
 static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
 {
 	hip_settle(t);
-	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, mask(t), low, add);
+	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
 	hip_settle(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, mask(t), high, add_high, mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
 	hip_settle(t);
 }
 
@@ -152,24 +152,24 @@ static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
 }
 
 /* Reads the upper half of generic addresses in the group's or private memory into s1. */
-static void aperture(struct hip_text *t, uint32_t space)
+static void emit_aperture(struct hip_text *t, uint32_t space)
 {
 	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
 	hip_settle(t);
 }
 
 /* Computes a 64-bit address, for all lanes. */
-static void wide_address(struct hip_text *t, const struct hip_access *a)
+static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
 {
-	uint32_t low = given(t, HIP_ADDR), high = given(t, HIP_ADDR + 1), temp = t->draft->copies;
+	uint32_t low = operand_register(t, HIP_ADDR), high = operand_register(t, HIP_ADDR + 1), temp = t->draft->copies;
 
 	if (a->by == HIP_AT_VECTOR) {
-		copy(t, low, a->vector, 0);
-		copy(t, high, a->vector, 1);
+		emit_copy(t, low, a->vector, 0);
+		emit_copy(t, high, a->vector, 1);
 	} else {
-		copy(t, low, a->scalar, 0);
-		copy(t, high, a->scalar, 1);
-		copy(t, temp, a->vector, 0);
+		emit_copy(t, low, a->scalar, 0);
+		emit_copy(t, high, a->scalar, 1);
+		emit_copy(t, temp, a->vector, 0);
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", temp + 1);
 		if (a->vector.n)
 			add64(t, low, high, temp, temp + 1);
@@ -180,31 +180,31 @@ static void wide_address(struct hip_text *t, const struct hip_access *a)
 }
 
 /* Computes the offset in the space, and its generic address. */
-static void narrow_address(struct hip_text *t, const struct hip_access *a)
+static void emit_narrow_address(struct hip_text *t, const struct hip_access *a)
 {
-	uint32_t low = given(t, HIP_ADDR), temp = t->draft->copies;
+	uint32_t low = operand_register(t, HIP_ADDR), temp = t->draft->copies;
 
-	copy(t, low, a->scalar, 0);
-	copy(t, temp, a->vector, 0);
+	emit_copy(t, low, a->scalar, 0);
+	emit_copy(t, temp, a->vector, 0);
 	if (a->by == HIP_AT_BUFFER)
 		fprintf(t->f, "\tv_lshrrev_b32 v%u, %u, v%u\n", low, t->draft->wave32 ? 5 : 6, low);
 	add32(t, low, temp);
 	add32_number(t, low, a->offset);
-	aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
-	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", given(t, HIP_ADDR + 1));
+	emit_aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
+	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", operand_register(t, HIP_ADDR + 1));
 	hip_settle(t);
 }
 
-static void address(struct hip_text *t, const struct hip_access *a)
+static void emit_address(struct hip_text *t, const struct hip_access *a)
 {
 	if (a->by == HIP_AT_VECTOR || a->by == HIP_AT_SCALAR)
-		wide_address(t, a);
+		emit_wide_address(t, a);
 	else
-		narrow_address(t, a);
+		emit_narrow_address(t, a);
 }
 
 /* Reduces a value to its bytes. */
-static void cut(struct hip_text *t, const struct hip_access *a, uint32_t reg)
+static void truncate_value(struct hip_text *t, const struct hip_access *a, uint32_t reg)
 {
 	if (a->high)
 		fprintf(t->f, "\tv_lshrrev_b32 v%u, 16, v%u\n", reg, reg);
@@ -212,58 +212,58 @@ static void cut(struct hip_text *t, const struct hip_access *a, uint32_t reg)
 		fprintf(t->f, "\tv_and_b32 v%u, %#x, v%u\n", reg, (1u << 8 * a->bytes) - 1, reg);
 }
 
-static void values(struct hip_text *t, const struct hip_access *a)
+static void emit_values(struct hip_text *t, const struct hip_access *a)
 {
 	const struct hip_reg *operand = a->op == GPUBPF_RMW_COMPARE ? &a->compared : &a->value;
 
 	for (uint32_t i = 0; i < 4; i++)
-		if (given(t, HIP_VALUE + i) != UINT32_MAX) {
-			copy(t, given(t, HIP_VALUE + i), a->value, i);
+		if (operand_register(t, HIP_VALUE + i) != UINT32_MAX) {
+			emit_copy(t, operand_register(t, HIP_VALUE + i), a->value, i);
 			if (!i && a->value.n)
-				cut(t, a, given(t, HIP_VALUE));
+				truncate_value(t, a, operand_register(t, HIP_VALUE));
 		}
 	for (uint32_t i = 0; i < 2; i++)
-		if (given(t, HIP_OPERAND + i) != UINT32_MAX)
-			copy(t, given(t, HIP_OPERAND + i), *operand, i);
+		if (operand_register(t, HIP_OPERAND + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, HIP_OPERAND + i), *operand, i);
 }
 
-static void old(struct hip_text *t, const struct hip_access *a)
+static void emit_old(struct hip_text *t, const struct hip_access *a)
 {
 	for (uint32_t i = 0; i < 2; i++)
-		if (given(t, HIP_OLD + i) != UINT32_MAX)
-			copy(t, given(t, HIP_OLD + i), a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
+		if (operand_register(t, HIP_OLD + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, HIP_OLD + i), a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
 }
 
-static void offset(struct hip_text *t, uint32_t space)
+static void emit_offset(struct hip_text *t, uint32_t space)
 {
-	uint32_t low = given(t, HIP_OFFSET), high = given(t, HIP_OFFSET + 1);
+	uint32_t low = operand_register(t, HIP_OFFSET), high = operand_register(t, HIP_OFFSET + 1);
 
 	if (low != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, given(t, HIP_ADDR));
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, operand_register(t, HIP_ADDR));
 	if (high != UINT32_MAX && space == GPUBPF_GLOBAL)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, given(t, HIP_ADDR + 1));
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, operand_register(t, HIP_ADDR + 1));
 	else if (high != UINT32_MAX)
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", high);
 }
 
 /* Removes the lanes from EXEC whose address is not in that space. It clobbers s1. */
-static void only_in(struct hip_text *t, uint32_t space)
+static void emit_space_filter(struct hip_text *t, uint32_t space)
 {
 	for (uint32_t i = GPUBPF_SHARED; i <= GPUBPF_LOCAL; i++) {
 		if (space != GPUBPF_GLOBAL && space != i)
 			continue;
-		aperture(t, i);
+		emit_aperture(t, i);
 		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
 		hip_settle(t);
 		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->say->compare, t->draft->copies,
-			given(t, HIP_ADDR + 1));
+			operand_register(t, HIP_ADDR + 1));
 		hip_settle(t);
 	}
 }
 
 /* Removes the lanes from EXEC whose address lies in memory that the runtime made for the launch: `bytes` from the
  * address in a register of the initial state. */
-static void outside(struct hip_text *t, enum hip_field field, uint32_t bytes)
+static void emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t bytes)
 {
 	uint32_t low = t->draft->copies, high = low + 1;
 
@@ -274,21 +274,21 @@ static void outside(struct hip_text *t, enum hip_field field, uint32_t bytes)
 		hip_settle(t);
 		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
 	}
-	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, mask(t), given(t, HIP_ADDR), low);
+	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
 	hip_settle(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, mask(t), given(t, HIP_ADDR + 1), high,
-		mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
+		lane_mask(t));
 	hip_settle(t);
-	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", mask(t), high);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
 	hip_settle(t);
-	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, mask(t), high, bytes);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, lane_mask(t), high, bytes);
 	hip_settle(t);
 	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->say->compare, low, high);
 	hip_settle(t);
 }
 
 /* Reduces EXEC to its first lane. */
-static void first_lane(struct hip_text *t)
+static void emit_first_lane(struct hip_text *t)
 {
 	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
 	hip_settle(t);
@@ -337,24 +337,24 @@ static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 	bool several = __builtin_popcount(c->access->spaces) > 1;
 
 	if (several || c->access->once)
-		keep_exec(t, HIP_SAVED_COMING);
+		save_exec(t, HIP_SAVED_COMING);
 	for (c->space = GPUBPF_GLOBAL; c->space <= GPUBPF_LOCAL; c->space++) {
 		if (!(spaces & c->access->spaces & 1u << c->space))
 			continue;
 		if (several)
-			only_in(t, c->space);
+			emit_space_filter(t, c->space);
 		if (c->access->once) {
 			fprintf(t->f, "\ts_cbranch_execz gpubpf_none_%u_%u\n", c->patch, *c->labels);
-			outside(t, HIP_KERNARG, t->draft->arguments);
-			outside(t, HIP_DISPATCH, 64);
+			emit_outside_filter(t, HIP_KERNARG, t->draft->arguments);
+			emit_outside_filter(t, HIP_DISPATCH, 64);
 			fprintf(t->f, "\ts_cbranch_execz gpubpf_none_%u_%u\n", c->patch, *c->labels);
-			first_lane(t);
+			emit_first_lane(t);
 			fprintf(t->f, "gpubpf_none_%u_%u:\n", c->patch, *c->labels);
 		}
-		offset(t, c->space);
+		emit_offset(t, c->space);
 		write_call(t, c);
 		if (several || c->access->once)
-			give_exec(t, HIP_SAVED_COMING);
+			restore_exec(t, HIP_SAVED_COMING);
 	}
 }
 
@@ -374,7 +374,7 @@ static bool is_named(const struct hip_text *t, uint32_t i)
 }
 
 /* Returns true if a body runs at an access, barrier or branch of the place, before or after it. */
-static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
+static bool has_body(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind) &&
@@ -409,19 +409,19 @@ static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubp
 	}
 }
 
-static bool any(const struct hip_text *t, uint32_t i, enum gpubpf_when when)
+static bool has_bodies(const struct hip_text *t, uint32_t i, enum gpubpf_when when)
 {
-	return stands(t, i, 0, when) || stands(t, i, 1, when);
+	return has_body(t, i, 0, when) || has_body(t, i, 1, when);
 }
 
 /* Computes an access's operands while its address and value registers still hold them. A store does not change them, so
  * it may run after the store too. */
-static void before_it(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
+static void emit_before(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
 {
 	if (patch->kind != HIP_PATCH_ACCESS)
 		return;
-	address(t, &patch->access[access]);
-	values(t, &patch->access[access]);
+	emit_address(t, &patch->access[access]);
+	emit_values(t, &patch->access[access]);
 }
 
 static bool reads_same(const struct hip_text *t, uint32_t what)
@@ -432,7 +432,7 @@ static bool reads_same(const struct hip_text *t, uint32_t what)
 	return false;
 }
 
-static void give_mask(struct hip_text *t, const char *low, const char *high, enum hip_same what)
+static void emit_mask(struct hip_text *t, const char *low, const char *high, enum hip_same what)
 {
 	if (!reads_same(t, what))
 		return;
@@ -442,50 +442,50 @@ static void give_mask(struct hip_text *t, const char *low, const char *high, enu
 
 /* Sets the operands of a branch. The lanes of EXEC that are in the mask s0 and s1 take the branch, or with `others` the
  * remaining ones. */
-static void give_branch(struct hip_text *t, bool others)
+static void emit_branch_operands(struct hip_text *t, bool others)
 {
 	uint32_t taken = t->draft->copies;
 
 	hip_settle(t);
-	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, mask(t));
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, lane_mask(t));
 	hip_settle(t);
-	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", mask(t), taken);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), taken);
 	hip_settle(t);
-	if (given(t, HIP_TAKEN) != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", given(t, HIP_TAKEN), taken);
-	if (given(t, HIP_TAKEN + 1) != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", given(t, HIP_TAKEN + 1));
-	give_mask(t, "s0", "s1", HIP_LANES);
-	give_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
+	if (operand_register(t, HIP_TAKEN) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, HIP_TAKEN), taken);
+	if (operand_register(t, HIP_TAKEN + 1) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", operand_register(t, HIP_TAKEN + 1));
+	emit_mask(t, "s0", "s1", HIP_LANES);
+	emit_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
 }
 
 /* Copies operands from the kernel's registers. s0 and s1 are restored first, since the stub may have changed them. */
-static void give_registers(struct hip_text *t, enum hip_given first, const struct hip_reg *registers, uint32_t n)
+static void emit_register_operands(struct hip_text *t, enum hip_given first, const struct hip_reg *registers, uint32_t n)
 {
-	keep_scalars(t, 0, 2, true);
+	move_scalars(t, 0, 2, true);
 	hip_settle(t);
 	for (uint32_t i = 0; i < 2 * n; i++)
-		if (given(t, first + i) != UINT32_MAX)
-			copy(t, given(t, first + i), registers[i / 2], i % 2);
+		if (operand_register(t, first + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, first + i), registers[i / 2], i % 2);
 }
 
 static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
-	begin(t);
+	begin_stub(t);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
 
 		if (!stand->body || !gpubpf_place_has_name(kind))
 			continue;
 		if (kind == GPUBPF_SITE_INSN)
-			give_registers(t, HIP_REGISTERS, patch->registers, HIP_MOST_REGISTERS);
+			emit_register_operands(t, HIP_REGISTERS, patch->registers, HIP_MOST_REGISTERS);
 		if (kind == GPUBPF_SITE_MARK)
-			give_registers(t, HIP_MARKED, &patch->marked, 1);
+			emit_register_operands(t, HIP_MARKED, &patch->marked, 1);
 		write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
 	}
-	end(t);
+	end_stub(t);
 }
 
 /* Copies the registers from v0 on, which hold the arguments or result by the calling convention. */
@@ -495,17 +495,17 @@ static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	for (uint32_t b = 0; b < t->draft->nbodies; b++)
 		read |= is_of_function(t->draft->bodies[b].kind) ? t->draft->bodies[b].given : 0;
-	begin(t);
+	begin_stub(t);
 	for (uint32_t reg = 0; reg < HIP_NOT_KNOWN; reg++)
 		if (read >> reg & 1)
-			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", given(t, reg), reg);
+			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, reg), reg);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
 
 		if (stand->body && is_of_function(kind))
 			write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
 	}
-	end(t);
+	end_stub(t);
 }
 
 static void write_instruction(struct hip_text *t, uint32_t i)
@@ -529,17 +529,17 @@ static void write_instruction(struct hip_text *t, uint32_t i)
 	}
 }
 
-static void behind_it(struct hip_text *t, uint32_t i, uint32_t *labels)
+static void emit_after(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
 	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++) {
 		if (patch->kind == HIP_PATCH_ACCESS && access < patch->naccesses) {
 			if (access) { /* the instruction may have overwritten the first one's address */
-				add32_number(t, given(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
-				values(t, &patch->access[1]);
+				add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
+				emit_values(t, &patch->access[1]);
 			}
-			old(t, &patch->access[access]);
+			emit_old(t, &patch->access[access]);
 		}
 		call_all(t, i, access, GPUBPF_WHEN_AFTER, labels);
 	}
@@ -552,11 +552,11 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 	const char *all = t->draft->wave32 ? "s_mov_b32 s0, exec_lo" : "s_mov_b64 s[0:1], exec";
 	const char *none = t->draft->wave32 ? "s_mov_b32 s0, 0" : "s_mov_b64 s[0:1], 0";
 
-	begin(t);
+	begin_stub(t);
 	fprintf(t->f, "\t%s\n\t%s gpubpf_taken_%u\n\t%s\ngpubpf_taken_%u:\n", all, patch->name, i, none, i);
-	give_branch(t, false);
+	emit_branch_operands(t, false);
 	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
-	end(t);
+	end_stub(t);
 	write_instruction(t, i);
 }
 
@@ -565,44 +565,44 @@ static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
-	keep_exec(t, HIP_SAVED_COMING);
+	save_exec(t, HIP_SAVED_COMING);
 	write_instruction(t, i);
 	hip_settle(t);
-	keep_exec(t, HIP_SAVED_PARTED);
-	begin(t);
-	give_exec(t, HIP_SAVED_COMING);
-	give_back(t, "s0", kept_at(t, HIP_SAVED_PARTED));
+	save_exec(t, HIP_SAVED_PARTED);
+	begin_stub(t);
+	restore_exec(t, HIP_SAVED_COMING);
+	restore_register(t, "s0", saved_at(t, HIP_SAVED_PARTED));
 	if (!t->draft->wave32)
-		give_back(t, "s1", kept_at(t, HIP_SAVED_PARTED) + 1);
-	give_branch(t, !patch->loops);
+		restore_register(t, "s1", saved_at(t, HIP_SAVED_PARTED) + 1);
+	emit_branch_operands(t, !patch->loops);
 	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
-	give_exec(t, HIP_SAVED_PARTED);
-	end(t);
+	restore_exec(t, HIP_SAVED_PARTED);
+	end_stub(t);
 }
 
 static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
-	bool behind = any(t, i, GPUBPF_WHEN_AFTER), before = any(t, i, GPUBPF_WHEN_BEFORE);
+	bool behind = has_bodies(t, i, GPUBPF_WHEN_AFTER), before = has_bodies(t, i, GPUBPF_WHEN_BEFORE);
 
 	if (before || behind)
-		begin(t);
+		begin_stub(t);
 	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first access comes last, because its operands
 								  * are also needed after the instruction */
-		if (stands(t, i, access, GPUBPF_WHEN_BEFORE)) {
-			before_it(t, patch, access);
+		if (has_body(t, i, access, GPUBPF_WHEN_BEFORE)) {
+			emit_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);
 		}
-	if (behind && (!before || !stands(t, i, 0, GPUBPF_WHEN_BEFORE)))
-		before_it(t, patch, 0);
+	if (behind && (!before || !has_body(t, i, 0, GPUBPF_WHEN_BEFORE)))
+		emit_before(t, patch, 0);
 	if (before || behind)
-		end(t);
+		end_stub(t);
 	write_instruction(t, i);
 	if (behind) {
 		fputs(t->say->wait, t->f);
-		begin(t);
-		behind_it(t, i, labels);
-		end(t);
+		begin_stub(t);
+		emit_after(t, i, labels);
+		end_stub(t);
 	}
 }
 
@@ -635,67 +635,67 @@ static void copy_vectors(struct hip_text *t, bool back)
 	hip_settle(t);
 	for (uint32_t i = 0; i < draft->ncopies; i++)
 		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", back ? i : draft->copies + i, back ? draft->copies + i : i);
-	give_exec(t, HIP_SAVED_EXEC);
+	restore_exec(t, HIP_SAVED_EXEC);
 }
 
-static void keep_all(struct hip_text *t)
+static void save_all(struct hip_text *t)
 {
-	keep(t, "s0", kept_at(t, HIP_SAVED_RETURN));
-	keep(t, "s1", kept_at(t, HIP_SAVED_RETURN) + 1);
+	save_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
+	save_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
 	fputs("\ts_cselect_b32 s0, 1, 0\n\ts_getreg_b32 s1, hwreg(1, 0, 8)\n", t->f);
 	hip_settle(t);
-	keep(t, "s0", kept_at(t, HIP_SAVED_SCC));
-	keep(t, "s1", kept_at(t, HIP_SAVED_MODE));
-	keep(t, "m0", kept_at(t, HIP_SAVED_M0));
-	keep(t, "vcc_lo", kept_at(t, HIP_SAVED_VCC));
-	keep(t, "vcc_hi", kept_at(t, HIP_SAVED_VCC) + 1);
-	keep_scalars(t, 2, t->draft->scalars, false);
-	keep_exec(t, HIP_SAVED_EXEC);
+	save_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
+	save_register(t, "s1", saved_at(t, HIP_SAVED_MODE));
+	save_register(t, "m0", saved_at(t, HIP_SAVED_M0));
+	save_register(t, "vcc_lo", saved_at(t, HIP_SAVED_VCC));
+	save_register(t, "vcc_hi", saved_at(t, HIP_SAVED_VCC) + 1);
+	move_scalars(t, 2, t->draft->scalars, false);
+	save_exec(t, HIP_SAVED_EXEC);
 	copy_vectors(t, false);
 }
 
-static void give_all_back(struct hip_text *t)
+static void restore_all(struct hip_text *t)
 {
 	fputs(t->say->wait, t->f);
 	copy_vectors(t, true);
-	give_back(t, "s0", kept_at(t, HIP_SAVED_MODE));
-	give_back(t, "s1", kept_at(t, HIP_SAVED_M0));
+	restore_register(t, "s0", saved_at(t, HIP_SAVED_MODE));
+	restore_register(t, "s1", saved_at(t, HIP_SAVED_M0));
 	hip_settle(t);
 	fputs("\ts_setreg_b32 hwreg(1, 0, 8), s0\n\ts_mov_b32 m0, s1\n", t->f);
-	keep_scalars(t, 2, t->draft->scalars, true);
-	give_back(t, "s0", kept_at(t, HIP_SAVED_SCC));
+	move_scalars(t, 2, t->draft->scalars, true);
+	restore_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
 	hip_settle(t);
 	fputs("\ts_cmp_lg_u32 s0, 0\n", t->f);
-	give_back(t, "vcc_lo", kept_at(t, HIP_SAVED_VCC));
-	give_back(t, "vcc_hi", kept_at(t, HIP_SAVED_VCC) + 1);
-	give_back(t, "s0", kept_at(t, HIP_SAVED_RETURN));
-	give_back(t, "s1", kept_at(t, HIP_SAVED_RETURN) + 1);
+	restore_register(t, "vcc_lo", saved_at(t, HIP_SAVED_VCC));
+	restore_register(t, "vcc_hi", saved_at(t, HIP_SAVED_VCC) + 1);
+	restore_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
+	restore_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
 	hip_settle(t);
 	/* VCCZ, which branches test, is not updated by a write to half of VCC */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
 	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
 }
 
-static bool is_around(const struct hip_text *t, uint32_t i)
+static bool has_probes(const struct hip_text *t, uint32_t i)
 {
-	return is_functions(t, i) || is_named(t, i) || any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
+	return is_functions(t, i) || is_named(t, i) || has_bodies(t, i, GPUBPF_WHEN_BEFORE) || has_bodies(t, i, GPUBPF_WHEN_AFTER);
 }
 
 void hip_write_calls(struct hip_text *t)
 {
 	for (uint32_t b = 0; b < t->draft->nbodies; b++) {
 		fprintf(t->f, "gpubpf_call_%u:\n", b);
-		keep_all(t);
+		save_all(t);
 		hip_give_state(t, &t->draft->bodies[b].descriptor);
 		fprintf(t->f, HIP_STUB_TO_BODY ":\n\ts_nop 0\n" HIP_STUB_FROM_BODY ":\n", b, b);
-		give_all_back(t);
+		restore_all(t);
 		fputs("\t.pool\n", t->f);
 	}
 }
 
 void hip_write_place(struct hip_text *t, uint32_t i)
 {
-	if (t->draft->stands && is_around(t, i))
+	if (t->draft->stands && has_probes(t, i))
 		write_place(t, i);
 }
 
@@ -703,7 +703,7 @@ bool hip_write_at(struct hip_text *t, uint32_t i)
 {
 	if (!t->draft->stands)
 		return false;
-	if (is_around(t, i))
+	if (has_probes(t, i))
 		fprintf(t->f, "\ts_branch gpubpf_place_%u\ngpubpf_back_%u:\n", i, i);
 	else if (t->draft->code->patches[i].kind == HIP_PATCH_CLAUSE)
 		fputs("\ts_nop 0\n", t->f);

@@ -24,14 +24,14 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *diag)
 	LLVMDisposeMessage(text);
 }
 
-static int failed(struct gpubpf_diag *diag, char *why)
+static int set_failure(struct gpubpf_diag *diag, char *why)
 {
 	gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM's assembler for AMD: %s", why ? why : "failed");
 	LLVMDisposeMessage(why);
 	return -EINVAL;
 }
 
-static int take(LLVMMemoryBufferRef buf, struct gpubpf_blob *out)
+static int copy_buffer(LLVMMemoryBufferRef buf, struct gpubpf_blob *out)
 {
 	size_t size = LLVMGetBufferSize(buf);
 
@@ -53,8 +53,8 @@ static int emit(LLVMModuleRef module, LLVMTargetMachineRef machine, struct gpubp
 	LLVMSetModuleDataLayout(module, layout);
 	LLVMDisposeTargetData(layout);
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &why, &buf))
-		return failed(diag, why);
-	err = diag->code == GPUBPF_OK ? take(buf, out) : -EINVAL;
+		return set_failure(diag, why);
+	err = diag->code == GPUBPF_OK ? copy_buffer(buf, out) : -EINVAL;
 	LLVMDisposeMemoryBuffer(buf);
 	return err;
 }
@@ -81,7 +81,7 @@ int hip_assemble(const struct hip_isa *isa, bool wave32, const char *text, size_
 	if (!LLVMGetTargetFromTriple(TRIPLE, &target, &why))
 		machine = LLVMCreateTargetMachine(target, TRIPLE, isa->name, features, LLVMCodeGenLevelDefault,
 						  LLVMRelocPIC, LLVMCodeModelDefault);
-	err = machine ? emit(module, machine, out, diag) : failed(diag, why);
+	err = machine ? emit(module, machine, out, diag) : set_failure(diag, why);
 	LLVMDisposeTargetMachine(machine);
 	LLVMDisposeModule(module);
 	LLVMContextDispose(context);

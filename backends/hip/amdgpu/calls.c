@@ -15,7 +15,7 @@
 #include "access.h"
 
 #define REGISTERS 106          /* that code can name as s0 and up */
-#define MOST_STATES (64u << 20) /* bytes */
+#define MAX_STATE_BYTES (64u << 20) /* bytes */
 
 enum { NOTHING, LOW, HIGH, DESCRIPTOR };
 
@@ -27,7 +27,7 @@ struct known {
 /* known values before an instruction */
 struct state {
 	struct known reg[REGISTERS];
-	bool met, adds;
+	bool visited, adds;
 	uint8_t sum;               /* adds: the carry belongs to the sum in this register, */
 	uint64_t at;               /* of this address */
 	uint32_t literal;          /* and this literal */
@@ -43,12 +43,12 @@ struct trace {
 	uint32_t *pending, npending;
 };
 
-static bool starts(const char *text, const char *with)
+static bool has_prefix(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
-static int what_is(const char *name)
+static int step_kind(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -64,12 +64,12 @@ static int what_is(const char *name)
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strcmp(name, known[i].name))
 			return known[i].what;
-	if (starts(name, "buffer_"))
+	if (has_prefix(name, "buffer_"))
 		return HIP_STEP_BUFFER;
-	return starts(name, "s_nop") || starts(name, "s_wait") || starts(name, "s_delay_alu") ? HIP_STEP_WAIT : HIP_STEP_OTHER;
+	return has_prefix(name, "s_nop") || has_prefix(name, "s_wait") || has_prefix(name, "s_delay_alu") ? HIP_STEP_WAIT : HIP_STEP_OTHER;
 }
 
-static void take(const char *text, uint8_t *first, uint8_t *n)
+static void read_register(const char *text, uint8_t *first, uint8_t *n)
 {
 	struct hip_reg reg;
 
@@ -80,7 +80,7 @@ static void take(const char *text, uint8_t *first, uint8_t *n)
 }
 
 /* Reads a number as the disassembler prints it; "null" is 0. Returns false for anything else. */
-static bool number(const char *text, uint32_t *value)
+static bool parse_number(const char *text, uint32_t *value)
 {
 	char *end;
 
@@ -88,19 +88,19 @@ static bool number(const char *text, uint32_t *value)
 	*value = 0;
 	if (!strcmp(text, "null"))
 		return true;
-	text += starts(text, "lit(") ? 4 : 0;
+	text += has_prefix(text, "lit(") ? 4 : 0;
 	*value = strtoul(text, &end, 0);
 	return end > text && strchr(",) ", *end);
 }
 
-static bool takes_number(int what)
+static bool has_literal(int what)
 {
 	return what == HIP_STEP_ADD || what == HIP_STEP_ADD_CARRY || what == HIP_STEP_LOAD;
 }
 
 /* Returns true if the instruction completes the descriptor at a kernel's beginning. The register then still holds the
  * descriptor. */
-static bool completes(const char *name, const char *operands)
+static bool completes_descriptor(const char *name, const char *operands)
 {
 	unsigned to, from;
 	int at = 0;
@@ -112,16 +112,16 @@ static bool completes(const char *name, const char *operands)
 static void find_descriptor(const char *operands, struct hip_step *step)
 {
 	for (const char *at = operands; at && *at && step->nfrom != 4; at = strchr(at + 1, ','))
-		take(at + (*at == ','), &step->from, &step->nfrom);
+		read_register(at + (*at == ','), &step->from, &step->nfrom);
 	step->nto = 0;
 }
 
 int hip_steps_add(struct hip_steps *steps, const char *name, const char *operands, uint32_t off, enum hip_flow flow,
 		  uint32_t target)
 {
-	struct hip_step step = { .off = off, .target = target, .flow = flow, .what = what_is(name), .callee = UINT64_MAX };
+	struct hip_step step = { .off = off, .target = target, .flow = flow, .what = step_kind(name), .callee = UINT64_MAX };
 	const char *second = strchr(operands, ','), *third = second ? strchr(second + 1, ',') : NULL;
-	bool vector = starts(name, "v_");
+	bool vector = has_prefix(name, "v_");
 
 	if (steps->n == steps->room) {
 		uint32_t room = steps->room ? 2 * steps->room : 256;
@@ -132,15 +132,15 @@ int hip_steps_add(struct hip_steps *steps, const char *name, const char *operand
 		steps->list = grown;
 		steps->room = room;
 	}
-	take(operands, &step.to, &step.nto);
+	read_register(operands, &step.to, &step.nto);
 	if (step.what == HIP_STEP_BUFFER)
 		find_descriptor(operands, &step);
-	if (completes(name, operands))
+	if (completes_descriptor(name, operands))
 		step.what = HIP_STEP_COMPLETE;
-	if (starts(name, "s_movreld"))
+	if (has_prefix(name, "s_movreld"))
 		step.nto = REGISTERS - step.to;
 	if (vector && second)
-		take(second + 1, &step.also, &step.nalso);
+		read_register(second + 1, &step.also, &step.nalso);
 	if (step.what == HIP_STEP_BUFFER) {
 		step.also = 0;
 	} else if (step.what == HIP_STEP_CALL && !second) {
@@ -148,9 +148,9 @@ int hip_steps_add(struct hip_steps *steps, const char *name, const char *operand
 		step.nfrom = step.nto;
 		step.nto = 0;
 	} else if (second) {
-		take(second + 1, &step.from, &step.nfrom);
+		read_register(second + 1, &step.from, &step.nfrom);
 	}
-	if (takes_number(step.what) && (!third || !number(third + 1, &step.literal)))
+	if (has_literal(step.what) && (!third || !parse_number(third + 1, &step.literal)))
 		step.what = HIP_STEP_OTHER;
 	steps->list[steps->n++] = step;
 	return 0;
@@ -161,7 +161,7 @@ static void forget(struct state *s, uint32_t first, uint32_t n)
 	memset(&s->reg[first], 0, n * sizeof(s->reg[0]));
 }
 
-static void know(struct state *s, uint32_t first, uint64_t at)
+static void set_address(struct state *s, uint32_t first, uint64_t at)
 {
 	s->reg[first] = (struct known){ LOW, at };
 	s->reg[first + 1] = (struct known){ HIGH, at };
@@ -238,7 +238,7 @@ static void add_carry(struct state *s, const struct hip_step *step, const struct
 	uint64_t distance = (uint64_t)step->literal << 32 | before->literal;
 
 	if (before->adds && from->half == HIGH && from->at == before->at && step->to == before->sum + 1)
-		know(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
+		set_address(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
 }
 
 /* Returns true if the sign extension does not change the register: addresses have 48 bits, and this is an upper
@@ -249,7 +249,7 @@ static bool extends(const struct hip_step *step, const struct state *s)
 	       s->reg[step->to].half == HIGH;
 }
 
-static void carry_out(const struct trace *t, struct hip_step *step, struct state *s)
+static void apply_step(const struct trace *t, struct hip_step *step, struct state *s)
 {
 	const struct state before = *s;
 	uint64_t at;
@@ -270,7 +270,7 @@ static void carry_out(const struct trace *t, struct hip_step *step, struct state
 	forget(s, step->to, step->nto);
 	forget(s, step->also, step->nalso);
 	if (step->what == HIP_STEP_PC && step->nto == 2) {
-		know(s, step->to, t->address + step->off + 4);
+		set_address(s, step->to, t->address + step->off + 4);
 	} else if (step->what == HIP_STEP_ADD && step->nto == 1 && step->nfrom == 1 && before.reg[step->from].half == LOW) {
 		s->adds = true;
 		s->sum = step->to;
@@ -282,31 +282,31 @@ static void carry_out(const struct trace *t, struct hip_step *step, struct state
 		memcpy(&s->reg[step->to], &before.reg[step->from], step->nto * sizeof(s->reg[0]));
 	} else if (step->what == HIP_STEP_LOAD && step->nto == 2 && (at = address_in(&before, step)) != UINT64_MAX &&
 		   (at = loaded(t, at + step->literal)) != UINT64_MAX) {
-		know(s, step->to, at);
+		set_address(s, step->to, at);
 	}
 }
 
 /* Merges the state of another path into a step: values that differ become unknown. */
-static void meet(struct trace *t, uint32_t step, const struct state *s)
+static void merge_state(struct trace *t, uint32_t step, const struct state *s)
 {
 	struct state *at = &t->at[t->order[step] - 1];
-	bool changed = !at->met;
+	bool changed = !at->visited;
 
-	if (!at->met)
+	if (!at->visited)
 		*at = *s;
 	for (uint32_t i = 0; i < REGISTERS; i++)
 		if (at->reg[i].half && (at->reg[i].half != s->reg[i].half || at->reg[i].at != s->reg[i].at)) {
 			at->reg[i] = (struct known){ 0 };
 			changed = true;
 		}
-	at->met = true;
+	at->visited = true;
 	at->adds = false;
 	if (changed)
 		t->pending[t->npending++] = step;
 }
 
 /* Processes steps from one on, up to the next branch target. */
-static void walk(struct trace *t, uint32_t step)
+static void walk_block(struct trace *t, uint32_t step)
 {
 	struct state s = t->at[t->order[step] - 1];
 
@@ -314,12 +314,12 @@ static void walk(struct trace *t, uint32_t step)
 		struct hip_step *at = &t->steps->list[i];
 
 		if (i > step && t->order[i]) {
-			meet(t, i, &s);
+			merge_state(t, i, &s);
 			return;
 		}
-		carry_out(t, at, &s);
+		apply_step(t, at, &s);
 		if (at->flow == HIP_BRANCHES || at->flow == HIP_MAY_BRANCH)
-			meet(t, t->number[at->target / 4] - 1, &s);
+			merge_state(t, t->number[at->target / 4] - 1, &s);
 		if (at->flow == HIP_ENDS || at->flow == HIP_BRANCHES)
 			return;
 	}
@@ -356,7 +356,7 @@ static int follow(struct trace *t, uint32_t start, int descriptor)
 	uint32_t n = number_steps(t, start);
 	struct state first = { 0 };
 
-	if (n * sizeof(*t->at) > MOST_STATES)
+	if (n * sizeof(*t->at) > MAX_STATE_BYTES)
 		return 0; /* all values stay unknown */
 	t->at = calloc(n, sizeof(*t->at));
 	t->pending = malloc((uint64_t)n * (REGISTERS + 1) * sizeof(*t->pending));
@@ -364,9 +364,9 @@ static int follow(struct trace *t, uint32_t start, int descriptor)
 		return -ENOMEM;
 	for (uint32_t i = 0; descriptor >= 0 && i < 4; i++)
 		first.reg[descriptor + i] = (struct known){ DESCRIPTOR, i };
-	meet(t, t->number[start / 4] - 1, &first);
+	merge_state(t, t->number[start / 4] - 1, &first);
 	while (t->npending)
-		walk(t, t->pending[--t->npending]);
+		walk_block(t, t->pending[--t->npending]);
 	return 0;
 }
 

@@ -20,13 +20,13 @@
 #include "core/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
-#define HELD "control comes to the middle of a jump"
+#define MID_JUMP_REASON "control comes to the middle of a jump"
 #define PADDING 32           /* LLVM's disassembler crashes on an instruction whose literal is cut off */
 
 /* A jump beyond the range of branches, as compilers generate it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals,
  * s_setpc_b64. */
 struct far {
-	uint32_t met;              /* number of these instructions matched so far, in a row */
+	uint32_t matched;              /* number of these instructions matched so far, in a row */
 	uint32_t reg, from;        /* the first register; the offset of the first instruction */
 	uint64_t to;
 };
@@ -54,21 +54,21 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 }
 
 /* Checks an instruction that was read already when another path reaches it. */
-static int meet(struct reader *r, uint32_t off)
+static int check_revisit(struct reader *r, uint32_t off)
 {
 	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
 		return refuse(r, "by some of the ways that lead there registers are named by an index", off);
 	return 0;
 }
 
-static int push(struct reader *r, int64_t off)
+static int push_offset(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
 		return refuse(r, "control leaves its code", off < 0 ? 0 : off);
 	if (r->code->words[off / 4] & HIP_WORD_HELD)
-		return refuse(r, HELD, off);
+		return refuse(r, MID_JUMP_REASON, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
-		return meet(r, off);
+		return check_revisit(r, off);
 	if (r->npending == r->room) {
 		uint32_t room = r->room ? 2 * r->room : 64;
 		uint32_t *grown = realloc(r->pending, room * sizeof(*grown));
@@ -100,7 +100,7 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 }
 
 /* Reads the two registers of an operand such as s[4:5] or vcc. */
-static bool pair(const char *text, struct hip_patch *patch)
+static bool parse_pair(const char *text, struct hip_patch *patch)
 {
 	unsigned first, last;
 	char end;
@@ -137,7 +137,7 @@ static enum hip_flow flow_of(const char *name)
 
 /* Returns the flow in this code. Functions return, or end in a tail call. Stubs call probes at single instructions,
  * which return to them. */
-static enum hip_flow flow_here(const struct reader *r, const char *name)
+static enum hip_flow flow_in_context(const struct reader *r, const char *name)
 {
 	enum hip_flow flow = flow_of(name);
 
@@ -155,7 +155,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static void note_register(struct hip_code *code, struct hip_reg reg)
+static void record_register(struct hip_code *code, struct hip_reg reg)
 {
 	uint32_t *end = reg.file == 'a' ? &code->accum : reg.file == 'v' ? &code->vector : &code->scalar;
 
@@ -163,13 +163,13 @@ static void note_register(struct hip_code *code, struct hip_reg reg)
 		*end = max(*end, reg.first + reg.n);
 }
 
-static void note_registers(struct hip_code *code, const char *name, const char *operands)
+static void record_registers(struct hip_code *code, const char *name, const char *operands)
 {
 	struct hip_reg reg;
 
 	for (const char *at = operands; *at; at++)
 		if (!isalnum(at[-1]) && at[-1] != '_' && hip_reg_read(at, &reg))
-			note_register(code, reg);
+			record_register(code, reg);
 	code->special |= strstr(operands, "flat_scratch") || strstr(operands, "xnack_mask");
 	code->matrix |= !strncmp(name, "v_mfma_", 7) || !strncmp(name, "v_smfma", 7) || !strncmp(name, "v_wmma_", 7) ||
 			!strncmp(name, "v_swmma", 7);
@@ -179,7 +179,7 @@ static void note_registers(struct hip_code *code, const char *name, const char *
  * conditional code: s_and_saveexec, and v_cmpx, which does both on gfx10. It does so at a loop's end too, where it
  * removes the lanes that are done. Branches on an empty EXEC after these only skip code. An "else" selects lanes that
  * diverged before. */
-static bool parts(const char *name, const char *operands, bool *loops)
+static bool narrows_exec(const char *name, const char *operands, bool *loops)
 {
 	bool exec = !strncmp(operands, " exec", 5) && strstr(operands + 5, " exec");
 	bool first = !strncmp(operands, " exec, exec,", 12) || !strncmp(operands, " exec_lo, exec_lo,", 18);
@@ -189,13 +189,13 @@ static bool parts(const char *name, const char *operands, bool *loops)
 	       (exec && (!strcmp(name, "s_and_b64") || !strcmp(name, "s_and_b32")));
 }
 
-static bool branches(const char *name)
+static bool is_uniform_branch(const char *name)
 {
 	return !strncmp(name, "s_cbranch_", 10) && strncmp(name + 10, "exec", 4);
 }
 
 /* Returns true if the instruction waits for other waves. why: the reason for which a probe cannot describe it. */
-static bool waits(const char *name, const char *operands, const char **why)
+static bool is_wait(const char *name, const char *operands, const char **why)
 {
 	*why = NULL;
 	if (!strcmp(name, "ds_gws_barrier")) {
@@ -229,7 +229,7 @@ static uint32_t target_of(const struct reader *r, uint32_t off)
 
 /* Marks an instruction's words. It refuses overlapping instructions, which a twin could not replace. clause:
  * instructions of the current clause that are still to come (ISA guides, "S_CLAUSE"). */
-static int take_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
+static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
 {
 	uint8_t *words = r->code->words + off / 4;
 	bool overlaps = words[0] & HIP_WORD_INSIDE;
@@ -277,26 +277,26 @@ static bool is_pair(const char *operands, uint32_t *reg)
 static bool jumps_far(struct reader *r, const char *name, const char *operands, uint32_t off, uint32_t size)
 {
 	struct far *f = &r->far;
-	uint32_t met = f->met, reg;
+	uint32_t matched = f->matched, reg;
 
 	if (r->how & (HIP_READ_FUNCTION | HIP_READ_TWIN) || is_one_of(name, "s_nop", "s_wait_alu") || !strcmp(name, "s_delay_alu"))
 		return false;
-	f->met = 0;
+	f->matched = 0;
 	if (!strcmp(name, "s_getpc_b64") && is_pair(operands, &reg)) {
 		*f = (struct far){ 1, reg, off, off + 4 };
-	} else if (met == 1 && is_one_of(name, "s_add_u32", "s_add_co_u32") && adds_to(operands, size, f->reg)) {
+	} else if (matched == 1 && is_one_of(name, "s_add_u32", "s_add_co_u32") && adds_to(operands, size, f->reg)) {
 		f->to += word_at(r, off + 4);
-		f->met = 2;
-	} else if (met == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") && adds_to(operands, size, f->reg + 1)) {
+		f->matched = 2;
+	} else if (matched == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") && adds_to(operands, size, f->reg + 1)) {
 		f->to += (uint64_t)word_at(r, off + 4) << 32;
-		f->met = 3;
+		f->matched = 3;
 	}
-	return met == 3 && !strcmp(name, "s_setpc_b64") && is_pair(operands, &reg) && reg == f->reg;
+	return matched == 3 && !strcmp(name, "s_setpc_b64") && is_pair(operands, &reg) && reg == f->reg;
 }
 
 /* Adds a far jump, which becomes a branch in the twin. The instructions that compute its target must be reachable only
  * in a row. */
-static int note_far(struct reader *r, uint32_t off)
+static int add_far_jump(struct reader *r, uint32_t off)
 {
 	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR, off);
 
@@ -309,7 +309,7 @@ static int note_far(struct reader *r, uint32_t off)
 }
 
 /* Adds a patch for an instruction at which programs can run. */
-static int note_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
+static int add_insn_patch(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_access accesses[HIP_MOST_ACCESSES];
 	uint32_t n = hip_accesses(name, operands, accesses);
@@ -318,7 +318,7 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	const char *why;
 	bool loops = false;
 
-	if (waits(name, operands, &why))
+	if (is_wait(name, operands, &why))
 		kind = HIP_PATCH_BARRIER;
 	else if (!strcmp(name, "s_swappc_b64"))
 		kind = HIP_PATCH_CALL;
@@ -326,9 +326,9 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 		kind = HIP_PATCH_RETURN;
 	else if (!strcmp(name, "s_clause"))
 		kind = HIP_PATCH_CLAUSE;
-	else if (branches(name))
+	else if (is_uniform_branch(name))
 		kind = HIP_PATCH_BRANCH;
-	else if (parts(name, operands, &loops))
+	else if (narrows_exec(name, operands, &loops))
 		kind = HIP_PATCH_PART;
 	else if (!n && !(r->how & HIP_READ_ALL) && !(r->how & HIP_READ_FUNCTION && off == r->start))
 		return 0;
@@ -374,7 +374,7 @@ static bool changes_vectors(const struct reader *r, const char *name, const char
 
 /* Returns true if it enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate register (CDNA2 and
  * RDNA4 ISA guides). A probe relies on there being none. */
-static bool asks_exceptions(const char *name, const char *operands)
+static bool enables_exceptions(const char *name, const char *operands)
 {
 	const char *value = strrchr(operands, ',');
 	uint32_t first, end;
@@ -386,14 +386,14 @@ static bool asks_exceptions(const char *name, const char *operands)
 	return first < 21 && end > 12;
 }
 
-static int note(struct reader *r, const char *name, const char *operands, uint32_t off)
+static int record_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_patch *patch;
 
-	note_registers(r->code, name, operands);
+	record_registers(r->code, name, operands);
 	if (changes_vectors(r, name, operands))
 		return refuse(r, "it skips vector instructions, or names registers by an index, in an unusual way", off);
-	if (asks_exceptions(name, operands))
+	if (enables_exceptions(name, operands))
 		return refuse(r, "it asks for exceptions of arithmetic, and a probe's would be taken for its own", off);
 	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
 		return refuse(r, "it takes the hardware's care for hazards upon itself (SCHED_MODE), which a probe counts on", off);
@@ -404,14 +404,14 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
 	if (!strcmp(name, "s_getpc_b64")) {
 		patch = add_patch(r, HIP_PATCH_PC, off);
-		if (patch && !pair(operands, patch))
+		if (patch && !parse_pair(operands, patch))
 			return refuse(r, "it asks for its own address in an unusual way", off);
 	} else if (!strcmp(name, "s_endpgm")) {
 		patch = add_patch(r, HIP_PATCH_END, off);
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
 		patch = add_patch(r, HIP_PATCH_FREE, off);
 	} else {
-		return r->how & HIP_READ_INSNS ? note_insn(r, name, operands, off) : 0;
+		return r->how & HIP_READ_INSNS ? add_insn_patch(r, name, operands, off) : 0;
 	}
 	return patch ? 0 : -ENOMEM;
 }
@@ -444,11 +444,11 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 }
 
 /* Reads instructions from an offset up to the next one that does not fall through. */
-static int straight(struct reader *r, uint32_t off)
+static int read_run(struct reader *r, uint32_t off)
 {
 	uint32_t clause = 0;
 
-	r->far.met = 0;
+	r->far.matched = 0;
 	while (!(r->code->words[off / 4] & HIP_WORD_BEGINS)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
@@ -465,13 +465,13 @@ static int straight(struct reader *r, uint32_t off)
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
 		far = jumps_far(r, mnemonic, operands, off, n);
-		flow = far ? HIP_BRANCHES : flow_here(r, mnemonic);
+		flow = far ? HIP_BRANCHES : flow_in_context(r, mnemonic);
 		target = far ? (int64_t)r->far.to : (int32_t)target_of(r, off);
 		if (flow == HIP_UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
-		err = take_words(r, mnemonic, off, n, &clause);
+		err = mark_words(r, mnemonic, off, n, &clause);
 		if (!err)
-			err = far ? note_far(r, off) : note(r, mnemonic, operands, off);
+			err = far ? add_far_jump(r, off) : record_insn(r, mnemonic, operands, off);
 		if (!err && r->how & HIP_READ_CALLS)
 			err = hip_steps_add(&r->steps, far ? "s_branch" : mnemonic, far ? "" : operands, off, flow, target);
 		if (r->code->npatches > npatches) {
@@ -483,14 +483,14 @@ static int straight(struct reader *r, uint32_t off)
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == HIP_BRANCHES || flow == HIP_MAY_BRANCH))
-			err = push(r, target);
+			err = push_offset(r, target);
 		if (err < 0 || flow == HIP_ENDS || flow == HIP_BRANCHES)
 			return err;
 		off += n;
 		if (off + 4 > r->size)
 			return refuse(r, "control runs off its end", off);
 	}
-	return meet(r, off);
+	return check_revisit(r, off);
 }
 
 struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off)
@@ -550,18 +550,18 @@ static int add_callee(struct hip_code *code, uint64_t callee)
 }
 
 /* Returns true if the call stores its return address in two general registers. */
-static bool has_way_back(const struct hip_patch *call)
+static bool has_return_pair(const struct hip_patch *call)
 {
 	return call->registers[0].file == 's' && call->registers[0].n == 2 && call->registers[0].first < HIP_VCC;
 }
 
 /* Records a call, a return or a tail call. By the calling convention the return address is in s[30:31], so a jump
  * through these registers returns. */
-static int tell_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
+static int record_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
 {
 	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
 		return step->from == 30 && step->nfrom == 2 ? 0 : refuse(r, "it jumps to a computed address", step->off);
-	if (step->callee == UINT64_MAX || (patch && step->flow != HIP_ENDS && !has_way_back(patch))) {
+	if (step->callee == UINT64_MAX || (patch && step->flow != HIP_ENDS && !has_return_pair(patch))) {
 		r->code->unknown = true;
 		return 0;
 	}
@@ -573,7 +573,7 @@ static int tell_call(struct reader *r, const struct hip_step *step, struct hip_p
 }
 
 /* Sets the space of an access through a buffer. Only the descriptor of a lane's private memory is known. */
-static void tell_buffer(struct hip_access *a, const struct hip_step *step)
+static void set_buffer_space(struct hip_access *a, const struct hip_step *step)
 {
 	if (a->why || a->by != HIP_AT_BUFFER)
 		return;
@@ -583,37 +583,37 @@ static void tell_buffer(struct hip_access *a, const struct hip_step *step)
 		a->why = "a buffer whose descriptor is not known";
 }
 
-static int tell(struct reader *r, const struct hip_step *step)
+static int apply_step(struct reader *r, const struct hip_step *step)
 {
 	struct hip_patch *patch = hip_patch_at(r->code, step->off);
 
 	if (step->what == HIP_STEP_CALL)
-		return tell_call(r, step, patch);
+		return record_call(r, step, patch);
 	if (step->what == HIP_STEP_BUFFER && patch && patch->kind == HIP_PATCH_ACCESS)
-		tell_buffer(&patch->access[0], step);
+		set_buffer_space(&patch->access[0], step);
 	if (r->how & HIP_READ_FUNCTION && step->target == r->start && (step->flow == HIP_BRANCHES || step->flow == HIP_MAY_BRANCH))
 		r->code->patches[0].again = true;
 	return 0;
 }
 
-static int follow(struct reader *r, const struct hip_code_at *at)
+static int find_callees(struct reader *r, const struct hip_code_at *at)
 {
 	int err = hip_steps_follow(&r->steps, at->start, at->address, at->descriptor, at->elf);
 
 	for (uint32_t i = 0; !err && i < r->steps.n; i++)
-		err = tell(r, &r->steps.list[i]);
+		err = apply_step(r, &r->steps.list[i]);
 	return err;
 }
 
 static int read_all(struct reader *r, size_t start)
 {
-	int err = push(r, start);
+	int err = push_offset(r, start);
 
 	while (!err && r->npending) {
 		uint32_t off = r->pending[--r->npending] & ~1u;
 
 		r->indexed = r->pending[r->npending] & 1;
-		err = r->code->words[off / 4] & HIP_WORD_HELD ? refuse(r, HELD, off) : straight(r, off);
+		err = r->code->words[off / 4] & HIP_WORD_HELD ? refuse(r, MID_JUMP_REASON, off) : read_run(r, off);
 	}
 	if (!err && r->code->npatches)
 		qsort(r->code->patches, r->code->npatches, sizeof(*r->code->patches), by_offset);
@@ -645,7 +645,7 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 	if (r.disasm && code->words && r.bytes)
 		err = read_all(&r, at->start);
 	if (!err && r.steps.n)
-		err = follow(&r, at);
+		err = find_callees(&r, at);
 	if (r.disasm)
 		LLVMDisasmDispose(r.disasm);
 	free(r.steps.list);

@@ -17,7 +17,7 @@
 
 #define CONST_SPACE 4 /* AMDGPU: memory that no kernel writes */
 
-static LLVMValueRef arguments(struct low *l)
+static LLVMValueRef load_arguments_pointer(struct low *l)
 {
 	static const char name[] = "llvm.amdgcn.kernarg.segment.ptr";
 	LLVMTypeRef type = LLVMFunctionType(LLVMPointerTypeInContext(l->ctx, CONST_SPACE), NULL, 0, false);
@@ -38,7 +38,7 @@ static LLVMValueRef load(struct low *l, LLVMValueRef args, uint32_t off, uint32_
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
 {
-	return load(l, arguments(l), hip_emit_of(l->target)->offsets[param] + off, bytes);
+	return load(l, load_arguments_pointer(l), hip_emit_of(l->target)->offsets[param] + off, bytes);
 }
 
 uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
@@ -59,7 +59,7 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 	return LLVMBuildZExt(l->b, LLVMBuildCall2(l->b, type, code, NULL, 0, ""), low_int(l, 8), "");
 }
 
-static LLVMValueRef given(struct low *l, uint32_t half)
+static LLVMValueRef load_lane_word(struct low *l, uint32_t half)
 {
 	char text[40];
 
@@ -67,7 +67,7 @@ static LLVMValueRef given(struct low *l, uint32_t half)
 	return asm_call(l, text, "=v");
 }
 
-static LLVMValueRef same(struct low *l, uint32_t at)
+static LLVMValueRef load_uniform_word(struct low *l, uint32_t at)
 {
 	char text[40];
 
@@ -75,7 +75,7 @@ static LLVMValueRef same(struct low *l, uint32_t at)
 	return asm_call(l, text, "=s");
 }
 
-static LLVMValueRef both(struct low *l, LLVMValueRef low, LLVMValueRef high)
+static LLVMValueRef concat_words(struct low *l, LLVMValueRef low, LLVMValueRef high)
 {
 	return LLVMBuildOr(l->b, low, LLVMBuildShl(l->b, high, low_const(l, 32), ""), "");
 }
@@ -83,8 +83,8 @@ static LLVMValueRef both(struct low *l, LLVMValueRef low, LLVMValueRef high)
 static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand, uint32_t i)
 {
 	if (!operand->same)
-		return both(l, given(l, operand->at + 2 * i), given(l, operand->at + 2 * i + 1));
-	return operand->at < HIP_NCONSTANTS ? same(l, operand->at) : both(l, same(l, operand->at), same(l, operand->at + 1));
+		return concat_words(l, load_lane_word(l, operand->at + 2 * i), load_lane_word(l, operand->at + 2 * i + 1));
+	return operand->at < HIP_NCONSTANTS ? load_uniform_word(l, operand->at) : concat_words(l, load_uniform_word(l, operand->at), load_uniform_word(l, operand->at + 1));
 }
 
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
@@ -100,16 +100,16 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 }
 
 /* Reads a value of `bytes` bytes from the registers of the calling convention. */
-static LLVMValueRef in_registers(struct low *l, uint32_t reg, uint32_t bytes)
+static LLVMValueRef load_registers(struct low *l, uint32_t reg, uint32_t bytes)
 {
-	LLVMValueRef v = bytes > 4 ? both(l, given(l, reg), given(l, reg + 1)) : given(l, reg);
+	LLVMValueRef v = bytes > 4 ? concat_words(l, load_lane_word(l, reg), load_lane_word(l, reg + 1)) : load_lane_word(l, reg);
 
 	return bytes < 4 ? LLVMBuildAnd(l->b, v, low_const(l, (1u << 8 * bytes) - 1), "") : v;
 }
 
-static LLVMValueRef not_known(struct low *l)
+static LLVMValueRef unknown_value(struct low *l)
 {
-	return given(l, HIP_NOT_KNOWN);
+	return load_lane_word(l, HIP_NOT_KNOWN);
 }
 
 /* At a call each argument is in the next registers. At the return the arguments are no longer available. */
@@ -123,7 +123,7 @@ static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpu
 		bool known = size && next <= HIP_NOT_KNOWN;
 
 		if (wanted >> i & 1 && (known || !call || !f || !f->whole || i < n))
-			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i, known ? in_registers(l, reg, size) : not_known(l));
+			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i, known ? load_registers(l, reg, size) : unknown_value(l));
 		reg = next;
 	}
 }
@@ -131,8 +131,8 @@ static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpu
 static LLVMValueRef result(struct low *l, const struct gpubpf_function *f)
 {
 	if (!f || !f->returns)
-		return not_known(l);
-	return f->result ? in_registers(l, 0, f->result) : low_const(l, 0);
+		return unknown_value(l);
+	return f->result ? load_registers(l, 0, f->result) : low_const(l, 0);
 }
 
 static void set_function(struct low *l, uint32_t index, const struct low_wants *w, LLVMValueRef env)
@@ -148,7 +148,7 @@ static void set_function(struct low *l, uint32_t index, const struct low_wants *
 void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 {
 	const struct hip_emit *emit = hip_emit_of(l->target);
-	LLVMValueRef args = arguments(l);
+	LLVMValueRef args = load_arguments_pointer(l);
 	struct low_wants w = { 0 };
 
 	low_wants_add(&w, l->job, index);

@@ -180,7 +180,7 @@ static uint64_t next_callee(const struct hip_found *app, const struct hip_code *
 	return UINT64_MAX;
 }
 
-#define MOST_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in a malformed image */
+#define MAX_CODE_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in a malformed image */
 
 static int add_function(struct hip_found *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
 {
@@ -193,7 +193,7 @@ static int add_function(struct hip_found *app, uint64_t address, struct hip_code
 	err = hip_found_read_function(app, address, &why);
 	if (!err && app->code.unknown)
 		err = hip_refuse(&why, "it calls functions by pointers, or by addresses that it keeps in memory, whose instructions are not in its twin");
-	if (!err && app->code.size > MOST_BYTES - all->size)
+	if (!err && app->code.size > MAX_CODE_BYTES - all->size)
 		err = hip_refuse(&why, "with all that it calls the kernel has more than 256 MiB of code");
 	if (!err)
 		err = add_part(app, name, all);

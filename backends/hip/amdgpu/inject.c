@@ -43,18 +43,18 @@ static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *
 }
 
 /* places of the kernel's code, or of a function's, found so far */
-struct choosing {
+struct site_selection {
 	const struct hip_part *in; /* NULL: the kernel's code, and the twin has no functions */
-	uint32_t met[GPUBPF_NSITES];
+	uint32_t counts[GPUBPF_NSITES];
 };
 
-static const char *function_of(const struct choosing *c)
+static const char *function_of(const struct site_selection *c)
 {
 	return c->in ? c->in->name : "";
 }
 
 /* Returns why a program cannot run at the instruction, or NULL. */
-static const char *why_not(const struct hip_patch *patch, enum gpubpf_site kind)
+static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
 		return "it ends by going to another function, which returns for it";
@@ -64,7 +64,7 @@ static const char *why_not(const struct hip_patch *patch, enum gpubpf_site kind)
 }
 
 /* Selects the bodies at the places of one instruction, kind by kind. */
-static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, struct choosing *c,
+static int select_bodies(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, struct site_selection *c,
 			 struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	struct hip_patch *patch = &app->code.patches[i];
@@ -76,11 +76,11 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 
 			if (!hip_patch_is(patch, access, kind))
 				continue;
-			id = c->met[kind]++;
+			id = c->counts[kind]++;
 			site = gpubpf_site_at(at, kind, function_of(c), id);
 			if (site == UINT32_MAX)
 				continue;
-			why = why_not(patch, kind);
+			why = refusal_reason(patch, kind);
 			if (why && c->in && c->in->name[0])
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", c->in->name, why);
 			if (why)
@@ -98,11 +98,11 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 
 /* Selects the probes at one end of the kernel. All ends share one stub, and every wave of a block must be counted.
  * first: the kernel's first end. */
-static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct choosing *c, bool first, struct hip_draft *draft,
+static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first, struct hip_draft *draft,
 		      struct gpubpf_diag *diag)
 {
-	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->met[GPUBPF_SITE_EXIT]++);
-	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->met[GPUBPF_SITE_BLOCK_END]++);
+	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->counts[GPUBPF_SITE_EXIT]++);
+	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->counts[GPUBPF_SITE_BLOCK_END]++);
 
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;
@@ -119,11 +119,11 @@ static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 }
 
 /* Selects the sites at the places of the job's first kernel. */
-static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+static int select_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
-	struct choosing c = { .in = app->parts };
+	struct site_selection c = { .in = app->parts };
 	bool first = true;
 	int err = 0;
 
@@ -132,11 +132,11 @@ static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 	draft->whole[HIP_AT_EXIT].site = draft->whole[HIP_AT_END].site = UINT32_MAX;
 	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
 		while (c.in && app->code.patches[i].off >= c.in->off + c.in->size)
-			c = (struct choosing){ .in = c.in + 1 };
+			c = (struct site_selection){ .in = c.in + 1 };
 		if (draft->stands)
-			err = choose_stands(app, &at, i, &c, draft, diag);
+			err = select_bodies(app, &at, i, &c, draft, diag);
 		if (!err && app->code.patches[i].kind == HIP_PATCH_END) {
-			err = choose_end(&app->code.patches[i], &at, &c, first, draft, diag);
+			err = select_end(&app->code.patches[i], &at, &c, first, draft, diag);
 			first = false;
 		}
 	}
@@ -169,7 +169,7 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 	return 0;
 }
 
-#define MOST_ARGUMENTS (1u << 20) /* bytes; no compiler generates more */
+#define MAX_ARGUMENT_BYTES (1u << 20) /* bytes; no compiler generates more */
 
 /* Returns the offset of the words that each launch of the twin fills. */
 static uint32_t arguments_end(const struct hip_found *app)
@@ -178,8 +178,8 @@ static uint32_t arguments_end(const struct hip_found *app)
 }
 
 /* Adds a probe's registers and fields to the twin. */
-static int join(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
-		struct gpubpf_diag *diag)
+static int add_probe_needs(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
+			   struct gpubpf_diag *diag)
 {
 	struct hip_registers r = hip_registers_of(draft->isa, probe);
 
@@ -203,7 +203,7 @@ static bool is_of_function(enum gpubpf_site kind)
 }
 
 /* Reads a body's descriptor and operands, and adds its registers to the twin. */
-static int join_body(struct hip_draft *draft, const struct probes *probes, struct hip_body *body,
+static int read_body(struct hip_draft *draft, const struct probes *probes, struct hip_body *body,
 		     struct hip_registers *all, struct gpubpf_diag *diag)
 {
 	struct hip_code code;
@@ -214,7 +214,7 @@ static int join_body(struct hip_draft *draft, const struct probes *probes, struc
 	int err = read_probe(probes, body->site, &body->descriptor, &off, &bytes, &size, diag);
 
 	if (!err)
-		err = join(draft, &body->descriptor, all, diag);
+		err = add_probe_needs(draft, &body->descriptor, all, diag);
 	if (err < 0)
 		return err;
 	if (body->descriptor.private_size)
@@ -237,14 +237,14 @@ static int join_body(struct hip_draft *draft, const struct probes *probes, struc
 	return err;
 }
 
-static int join_bodies(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all,
+static int read_bodies(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all,
 		       struct gpubpf_diag *diag)
 {
 	int err = 0;
 
 	draft->scalars = HIP_STUB_SGPRS;
 	for (uint32_t b = 0; !err && b < draft->nbodies; b++)
-		err = join_body(draft, probes, &draft->bodies[b], all, diag);
+		err = read_body(draft, probes, &draft->bodies[b], all, diag);
 	return err;
 }
 
@@ -268,7 +268,7 @@ static int count_waves(const struct hip_found *app, struct hip_draft *draft, str
 }
 
 /* Adds the descriptors of the probes at the kernel's entry and ends. */
-static int join_whole(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
+static int read_whole(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
 {
 	const uint8_t *code;
 	uint64_t off;
@@ -282,7 +282,7 @@ static int join_whole(struct hip_draft *draft, const struct probes *probes, stru
 			continue;
 		err = read_probe(probes, whole->site, &whole->descriptor, &off, &code, &size, diag);
 		if (!err)
-			err = join(draft, &whole->descriptor, all, diag);
+			err = add_probe_needs(draft, &whole->descriptor, all, diag);
 	}
 	return err;
 }
@@ -293,7 +293,7 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 	struct hip_registers need = { 0 };
 	int err;
 
-	if (max(app->descriptor.kernarg_size, app->meta.kernarg_size) > MOST_ARGUMENTS)
+	if (max(app->descriptor.kernarg_size, app->meta.kernarg_size) > MAX_ARGUMENT_BYTES)
 		return hip_refuse(diag, "its descriptor says that it has more than a megabyte of arguments");
 	draft->arguments = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	draft->twin.preload = 0;
@@ -301,9 +301,9 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 		draft->twin.kernarg_size = draft->arguments;
 	err = count_waves(app, draft, diag);
 	if (!err)
-		err = join_whole(draft, probes, &need, diag);
+		err = read_whole(draft, probes, &need, diag);
 	if (!err)
-		err = join_bodies(draft, probes, &need, diag);
+		err = read_bodies(draft, probes, &need, diag);
 	return err ? err : hip_live_choose(app, draft, &need, diag);
 }
 
@@ -366,20 +366,20 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 }
 
 /* Adds the branch from a stub's label to the probe of a site and, if `back` is set, the branches back to that label. */
-static int find_way(struct branches *b, const struct hip_draft *draft, const struct probes *probes,
-		    const struct hip_elf *stubs, uint32_t site, const char *to, const char *back, struct gpubpf_diag *diag)
+static int add_probe_branches(struct branches *b, const struct hip_draft *draft, const struct probes *probes,
+			      const struct hip_elf *stubs, uint32_t site, const char *to, const char *back, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(stubs, SHT_SYMTAB);
-	char *name = b->names[b->nnames++], *kept = b->names[b->nnames++];
+	char *name = b->names[b->nnames++], *return_label = b->names[b->nnames++];
 	Elf64_Sym at;
 	int err;
 
 	if (!hip_elf_find(&symbols, to, &at))
 		return hip_refuse(diag, "LLVM's assembler lost a label");
 	snprintf(name, sizeof(*b->names), "gpubpf_inline_%u", site);
-	snprintf(kept, sizeof(*b->names), "%s", back ? back : "");
+	snprintf(return_label, sizeof(*b->names), "%s", back ? back : "");
 	err = add_branch(b, 1, at.st_value, name);
-	return err || !back ? err : find_ends(b, draft, probes, site, kept, diag);
+	return err || !back ? err : find_ends(b, draft, probes, site, return_label, diag);
 }
 
 static int find_branches(const struct hip_draft *draft, const struct probes *probes, const struct hip_elf *stubs,
@@ -397,12 +397,12 @@ static int find_branches(const struct hip_draft *draft, const struct probes *pro
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++)
 		if (hip_has(draft, i))
-			err = find_way(b, draft, probes, stubs, draft->whole[i].site, ways[i][0],
-				       i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1], diag);
+			err = add_probe_branches(b, draft, probes, stubs, draft->whole[i].site, ways[i][0],
+						 i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1], diag);
 	for (uint32_t i = 0; !err && i < draft->nbodies; i++) {
 		snprintf(to, sizeof(to), HIP_STUB_TO_BODY, i);
 		snprintf(back, sizeof(back), HIP_STUB_FROM_BODY, i);
-		err = find_way(b, draft, probes, stubs, draft->bodies[i].site, to, back, diag);
+		err = add_probe_branches(b, draft, probes, stubs, draft->bodies[i].site, to, back, diag);
 	}
 	return err;
 }
@@ -534,8 +534,8 @@ static int build(const struct hip_found *app, struct probes *probes, struct hip_
 	return err;
 }
 
-static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
-		struct gpubpf_blob *out, struct gpubpf_diag *diag)
+static int make_image(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+		      struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_site_desc *site = &job->sites[0];
 	struct probes probes = { 0 };
@@ -633,9 +633,9 @@ static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, 
 	}
 	draft.bytes = app->bytes;
 	if (!err)
-		err = choose_sites(app, job, &draft, diag);
+		err = select_sites(app, job, &draft, diag);
 	if (!err)
-		err = make(app, job, &draft, out, diag);
+		err = make_image(app, job, &draft, out, diag);
 	gpubpf_functions_finish(&types);
 	gpubpf_lines_finish(&lines);
 	free(draft.functions);

@@ -21,11 +21,11 @@
 #include "live.h"
 #include "named.h"
 
-#define MOST_PLACES (1u << 20)     /* of an image; a kernel that exceeds it is refused */
-#define MOST_FUNCTIONS 4096        /* of an image; a kernel whose callees exceed it is refused */
-#define MOST_CALLEES (1u << 16)
-#define NAME 256
-#define MOST_NAMES (1u << 16)      /* of an image's places; equal names close to each other are stored once */
+#define MAX_PLACES (1u << 20) /* of an image; a kernel that exceeds it is refused */
+#define MAX_FUNCTIONS 4096 /* of an image; a kernel whose callees exceed it is refused */
+#define MAX_CALLEES (1u << 16)
+#define NAME_BYTES 256
+#define MAX_NAMES (1u << 16) /* of an image's places; equal names close to each other are stored once */
 
 /* Code is read in forks of the process, because LLVM's disassembler may crash on code that no compiler generated. */
 struct reading {
@@ -40,21 +40,21 @@ struct reading {
 		struct {
 			uint64_t address;
 			bool wave32;       /* of its first caller */
-		} function[MOST_FUNCTIONS];
-		uint32_t callee[MOST_CALLEES]; /* of all kernels and functions, in the order of reading */
+		} function[MAX_FUNCTIONS];
+		uint32_t callee[MAX_CALLEES]; /* of all kernels and functions, in the order of reading */
 		uint32_t nplaces;          /* places of all kernels read so far */
 		uint32_t nnames;
 		struct {
 			uint32_t kind, line, name; /* index + 1 of a name; 0: none */
-		} place[MOST_PLACES];
-		char name[MOST_NAMES][NAME];
+		} place[MAX_PLACES];
+		char name[MAX_NAMES][NAME_BYTES];
 		struct gpubpf_kernel_info info[];
 	} *shared;
 };
 
 static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_site kind, uint64_t address)
 {
-	if (place < MOST_PLACES) {
+	if (place < MAX_PLACES) {
 		r->shared->place[place].kind = kind;
 		r->shared->place[place].line = gpubpf_lines_at(&r->lines, address);
 		r->shared->place[place].name = 0;
@@ -63,30 +63,30 @@ static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_s
 }
 
 /* Returns the index of a name in the image's list. UINT32_MAX: the list is full. */
-static uint32_t name_number(struct reading_shared *shared, const char *name)
+static uint32_t intern_name(struct reading_shared *shared, const char *name)
 {
 	uint32_t n = shared->nnames;
 
 	for (uint32_t back = 1; back <= n && back <= 256; back++)
 		if (!strcmp(shared->name[n - back], name))
 			return n - back;
-	if (n == MOST_NAMES)
+	if (n == MAX_NAMES)
 		return UINT32_MAX;
 	strcpy(shared->name[n], name);
 	return shared->nnames++;
 }
 
-/* Returns more than MOST_PLACES if the list of names is full. */
+/* Returns more than MAX_PLACES if the list of names is full. */
 static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
 {
-	char name[NAME];
+	char name[NAME_BYTES];
 	uint32_t number;
 
 	hip_named_write(insn, kind, name, sizeof(name));
-	number = name_number(r->shared, name);
+	number = intern_name(r->shared, name);
 	if (number == UINT32_MAX)
-		return MOST_PLACES + 1;
-	if (place < MOST_PLACES)
+		return MAX_PLACES + 1;
+	if (place < MAX_PLACES)
 		r->shared->place[place].name = number + 1;
 	return place + 1;
 }
@@ -122,7 +122,7 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 		}
 		place = add_insn(r, place, &code->patches[i]);
 	}
-	if (place > MOST_PLACES)
+	if (place > MAX_PLACES)
 		return hip_refuse(why, "its image has more places than are listed");
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
@@ -130,14 +130,14 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 }
 
 /* Returns the function's index in the image's list. UINT32_MAX: the list is full. */
-static uint32_t function_number(const struct reading *r, uint64_t address)
+static uint32_t intern_function(const struct reading *r, uint64_t address)
 {
 	struct reading_shared *shared = r->shared;
 	uint32_t n = 0;
 
 	while (n < shared->nfunctions && shared->function[n].address != address)
 		n++;
-	if (n == MOST_FUNCTIONS)
+	if (n == MAX_FUNCTIONS)
 		return UINT32_MAX;
 	if (n == shared->nfunctions) {
 		shared->function[n].address = address;
@@ -152,9 +152,9 @@ static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info,
 	const struct hip_code *code = &r->app->code;
 
 	for (uint32_t i = 0; i < code->ncallees; i++) {
-		uint32_t number = function_number(r, code->callees[i]);
+		uint32_t number = intern_function(r, code->callees[i]);
 
-		if (number == UINT32_MAX || r->shared->ncallees == MOST_CALLEES)
+		if (number == UINT32_MAX || r->shared->ncallees == MAX_CALLEES)
 			return hip_refuse(why, "its image has more functions than are listed");
 		r->shared->callee[r->shared->ncallees++] = r->n + number;
 		info->ncallees++;
@@ -227,7 +227,7 @@ static int read_codes(void *arg)
 	return 0;
 }
 
-static int read_apart(const struct reading *r)
+static int read_in_forks(const struct reading *r)
 {
 	int status, err = 0;
 
@@ -239,7 +239,7 @@ static int read_apart(const struct reading *r)
 	return err;
 }
 
-static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_info *list, uint32_t n)
+static void describe_names(const struct hip_found *app, struct gpubpf_kernel_info *list, uint32_t n)
 {
 	struct hip_meta meta;
 
@@ -250,7 +250,7 @@ static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_inf
 }
 
 static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site kind, uint32_t id, uint32_t i,
-				    const char (*names)[NAME])
+				    const char (*names)[NAME_BYTES])
 {
 	struct gpubpf_place place = gpubpf_place_of(kind, id, r->shared->place[i].line);
 
@@ -260,7 +260,7 @@ static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site ki
 }
 
 /* Lists a kernel's places, kind by kind. */
-static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n, const char (*names)[NAME])
+static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n, const char (*names)[NAME_BYTES])
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = first, id = 0; i < first + n; i++)
@@ -273,7 +273,7 @@ struct room {
 	struct gpubpf_place *places;
 	struct gpubpf_param *params;
 	uint32_t *callees;
-	char (*names)[NAME];
+	char (*names)[NAME_BYTES];
 	uint32_t place, nparams;           /* used places; free parameters */
 };
 
@@ -284,7 +284,7 @@ static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_
 	info->callees = room->callees;
 	room->callees += info->ncallees;
 	info->places = room->places + room->place;
-	list_places(r, info->places, room->place, info->nplaces, (const char (*)[NAME])room->names);
+	list_places(r, info->places, room->place, info->nplaces, (const char (*)[NAME_BYTES])room->names);
 	room->place += info->nplaces;
 }
 
@@ -302,7 +302,7 @@ static uint32_t list_params(const struct reading *r, uint32_t number, struct gpu
 }
 
 /* Builds the list of kernels with their parameters and places, followed by the functions that they call. */
-static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
+static int build_list(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
 	const struct reading_shared *shared = r->shared;
 	uint32_t n = r->n + shared->nfunctions;
@@ -318,7 +318,7 @@ static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kerne
 	room.places = (struct gpubpf_place *)(list + n);
 	room.params = (struct gpubpf_param *)(room.places + shared->nplaces);
 	room.callees = (uint32_t *)(room.params + nparams);
-	room.names = (char (*)[NAME])(room.callees + shared->ncallees);
+	room.names = (char (*)[NAME_BYTES])(room.callees + shared->ncallees);
 	memcpy(room.names, shared->name, shared->nnames * sizeof(*room.names));
 	memcpy(room.callees, shared->callee, shared->ncallees * sizeof(*room.callees));
 	for (uint32_t i = 0; i < r->n && hip_meta_kernel(&r->app->elf, i, &meta); i++) {
@@ -347,17 +347,17 @@ static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_ker
 	r.kinds = app->insns | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	for (; hip_meta_kernel(&app->elf, r.n, &app->meta); r.n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
-	size = sizeof(*r.shared) + (r.n + MOST_FUNCTIONS) * sizeof(*r.shared->info);
+	size = sizeof(*r.shared) + (r.n + MAX_FUNCTIONS) * sizeof(*r.shared->info);
 	r.shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r.shared == MAP_FAILED)
 		return -ENOMEM;
-	describe_heads(app, r.shared->info, r.n);
+	describe_names(app, r.shared->info, r.n);
 	hip_named_lines(app, &r.lines);
-	err = read_apart(&r);
+	err = read_in_forks(&r);
 	if (!err && r.shared->nfunctions)
 		gpubpf_functions_read(app->elf.data, app->elf.size, &r.types);
 	if (!err)
-		err = gather(&r, nparams, kernels);
+		err = build_list(&r, nparams, kernels);
 	*nkernels = r.n + r.shared->nfunctions;
 	gpubpf_functions_finish(&r.types);
 	gpubpf_lines_finish(&r.lines);

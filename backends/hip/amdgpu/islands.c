@@ -12,8 +12,8 @@
 #include "core/diag.h"
 #include "listing.h"
 
-#define ROUNDS 64 /* an island shifts the code after it, so other branches may go out of range */
-#define ALIGN 256
+#define MAX_ROUNDS 64 /* an island shifts the code after it, so other branches may go out of range */
+#define ALIGN_BYTES 256
 
 static uint32_t size_of(const struct hip_listing *l, const struct hip_item *item)
 {
@@ -27,13 +27,13 @@ static uint32_t size_of(const struct hip_listing *l, const struct hip_item *item
 	case HIP_ITEM_POOL:
 		return 4 * l->pools[item->what].n;
 	case HIP_ITEM_ALIGN:
-		return -item->at & (ALIGN - 1);
+		return -item->at & (ALIGN_BYTES - 1);
 	default:
 		return 0;
 	}
 }
 
-static void lay(struct hip_listing *l)
+static void lay_out(struct hip_listing *l)
 {
 	l->size = 0;
 	for (uint32_t i = 0; i < l->nitems; i++) {
@@ -59,7 +59,7 @@ static uint32_t island_at(const struct hip_listing *l, uint32_t island)
 }
 
 /* Returns where a branch goes: its label, or the island on the way. */
-static uint32_t goal(const struct hip_listing *l, uint32_t label, uint32_t via)
+static uint32_t branch_goal(const struct hip_listing *l, uint32_t label, uint32_t via)
 {
 	return via == HIP_NONE ? l->labels.list[label].at : island_at(l, via);
 }
@@ -122,7 +122,7 @@ static int route(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t 
 {
 	if (l->labels.list[label].at == HIP_NONE)
 		return -ENOENT;
-	if (reaches(l, from, goal(l, label, *via)))
+	if (reaches(l, from, branch_goal(l, label, *via)))
 		return 0;
 	*via = HIP_NONE;
 	return reaches(l, from, l->labels.list[label].at) ? 1 : find_island(l, from, label, via) ?: 1;
@@ -165,13 +165,13 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 }
 
 /* A branch counts words from the next one. */
-static void put_branch(struct hip_listing *l, uint32_t at, uint32_t word, uint32_t to)
+static void write_branch(struct hip_listing *l, uint32_t at, uint32_t word, uint32_t to)
 {
 	word = (word & 0xffff0000) | (uint16_t)(((int64_t)to - at - 4) / 4);
 	memcpy(l->bytes + at, &word, sizeof(word));
 }
 
-static void put(struct hip_listing *l, const struct hip_item *item)
+static void write_item(struct hip_listing *l, const struct hip_item *item)
 {
 	const struct hip_string *insn;
 
@@ -189,7 +189,7 @@ static void put(struct hip_listing *l, const struct hip_item *item)
 		memcpy(l->bytes + item->at, &item->what, 4);
 		break;
 	case HIP_ITEM_BRANCH:
-		put_branch(l, item->at, item->what, goal(l, item->label, item->via));
+		write_branch(l, item->at, item->what, branch_goal(l, item->label, item->via));
 		break;
 	case HIP_ITEM_ALIGN:
 		for (uint32_t off = 0; off < size_of(l, item); off += 4)
@@ -200,15 +200,15 @@ static void put(struct hip_listing *l, const struct hip_item *item)
 	}
 }
 
-static int put_all(struct hip_listing *l)
+static int write_bytes(struct hip_listing *l)
 {
 	l->bytes = malloc(l->size + 4);
 	if (!l->bytes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < l->nitems; i++)
-		put(l, &l->items[i]);
+		write_item(l, &l->items[i]);
 	for (uint32_t i = 0; i < l->nislands; i++)
-		put_branch(l, island_at(l, i), l->draft->isa->branch, goal(l, l->islands[i].label, l->islands[i].via));
+		write_branch(l, island_at(l, i), l->draft->isa->branch, branch_goal(l, l->islands[i].label, l->islands[i].via));
 	return 0;
 }
 
@@ -216,11 +216,11 @@ int hip_listing_place(struct hip_listing *l, struct gpubpf_diag *diag)
 {
 	int changed = 1;
 
-	for (uint32_t round = 0; changed > 0 && round < ROUNDS; round++) {
-		lay(l);
+	for (uint32_t round = 0; changed > 0 && round < MAX_ROUNDS; round++) {
+		lay_out(l);
 		changed = route_all(l, diag);
 	}
 	if (changed > 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its code and that of its places are too large for branches to reach");
-	return changed < 0 ? changed : put_all(l);
+	return changed < 0 ? changed : write_bytes(l);
 }

@@ -58,7 +58,7 @@ static uint64_t align_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-static bool wanted(const Elf64_Shdr *head)
+static bool is_linked(const Elf64_Shdr *head)
 {
 	return head->sh_flags & SHF_ALLOC && (head->sh_type == SHT_PROGBITS || head->sh_type == SHT_NOBITS);
 }
@@ -76,7 +76,7 @@ static int lay_out_object(struct linker *ln, uint32_t o)
 		struct laid *p = &ln->laid[o][i];
 
 		p->off = NONE;
-		if (!wanted(&head))
+		if (!is_linked(&head))
 			continue;
 		if (head.sh_addralign > PAGE || head.sh_size > UINT32_MAX || (head.sh_type == SHT_PROGBITS && !bytes))
 			return refuse(ln, "a section makes no sense: ",
@@ -112,7 +112,7 @@ static bool next_export(const struct linker *ln, uint32_t *o, uint32_t *i, Elf64
 #define FOR_EACH_EXPORT(ln, o, symbol, name) \
 	for (uint32_t o = 0, i_ = 0; next_export(ln, &o, &i_, &symbol, &name);)
 
-static uint64_t where(const struct linker *ln, uint32_t o, uint32_t section)
+static uint64_t section_address(const struct linker *ln, uint32_t o, uint32_t section)
 {
 	const struct laid *p = &ln->laid[o][section];
 
@@ -153,7 +153,7 @@ static void copy_sections(struct linker *ln, uint32_t o)
 
 	for (uint32_t i = 0; hip_elf_section(&ln->job->object[o], i, &head, &bytes); i++)
 		if (ln->laid[o][i].off != NONE && bytes)
-			memcpy(ln->out + where(ln, o, i), bytes, head.sh_size);
+			memcpy(ln->out + section_address(ln, o, i), bytes, head.sh_size);
 }
 
 /* One bucket suffices: the table must be complete, but lookups need not be fast. */
@@ -171,7 +171,7 @@ static void write_symbols(struct linker *ln)
 
 		table[++n] = (Elf64_Sym){
 			.st_name = off, .st_info = symbol.st_info, .st_other = STV_PROTECTED, .st_shndx = part + 1,
-			.st_value = where(ln, o, symbol.st_shndx) + symbol.st_value, .st_size = symbol.st_size,
+			.st_value = section_address(ln, o, symbol.st_shndx) + symbol.st_value, .st_size = symbol.st_size,
 		};
 		hash[3 + n] = n < ln->nexports ? n + 1 : 0;
 		memcpy(ln->out + ln->at[DYNSTR] + off, name, strlen(name));
@@ -268,7 +268,7 @@ static uint64_t find_named(const struct linker *ln, const char *name)
 
 		if (hip_elf_find(&all, name, &symbol) && symbol.st_shndx < ln->job->object[o].head.e_shnum &&
 		    ln->laid[o][symbol.st_shndx].off != NONE)
-			return where(ln, o, symbol.st_shndx) + symbol.st_value;
+			return section_address(ln, o, symbol.st_shndx) + symbol.st_value;
 	}
 	return NONE;
 }
@@ -283,7 +283,7 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 		return NONE;
 	if (symbol.st_shndx && symbol.st_shndx < ln->job->object[o].head.e_shnum)
 		return ln->laid[o][symbol.st_shndx].off == NONE ? NONE
-								  : where(ln, o, symbol.st_shndx) + symbol.st_value;
+								  : section_address(ln, o, symbol.st_shndx) + symbol.st_value;
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
@@ -346,7 +346,7 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 			return refuse(ln, "a relocation lies outside of its section", "");
 		if (value == NONE)
 			return refuse(ln, "there is no ", name);
-		err = relocate_one(ln, where(ln, o, relocs->sh_info) + rela.r_offset, ELF64_R_TYPE(rela.r_info),
+		err = relocate_one(ln, section_address(ln, o, relocs->sh_info) + rela.r_offset, ELF64_R_TYPE(rela.r_info),
 				   value + rela.r_addend, name);
 	}
 	return err;
@@ -378,7 +378,7 @@ static uint32_t text_of(const struct linker *ln, uint32_t o)
 
 static int write_branch(struct linker *ln, const struct hip_branch *branch)
 {
-	uint64_t place = where(ln, branch->object, text_of(ln, branch->object)) + branch->off;
+	uint64_t place = section_address(ln, branch->object, text_of(ln, branch->object)) + branch->off;
 	uint64_t target = branch->symbol ? find_named(ln, branch->symbol) : NONE;
 	const struct hip_isa *isa = hip_isa_of_flags(ln->job->flags);
 	uint32_t code = isa->nop;

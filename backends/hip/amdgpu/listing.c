@@ -57,7 +57,7 @@ static int grow(struct hip_strings *all)
 }
 
 /* Returns the index of a string and inserts it if needed. HIP_NONE: out of memory. */
-static uint32_t number(struct hip_strings *all, const char *s, uint32_t length)
+static uint32_t intern_string(struct hip_strings *all, const char *s, uint32_t length)
 {
 	uint32_t *slot;
 
@@ -71,7 +71,7 @@ static uint32_t number(struct hip_strings *all, const char *s, uint32_t length)
 	return *slot - 1;
 }
 
-static int add(struct hip_listing *l, enum hip_item_kind kind, uint32_t what, uint32_t label)
+static int add_item(struct hip_listing *l, enum hip_item_kind kind, uint32_t what, uint32_t label)
 {
 	if (l->nitems == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 4096;
@@ -88,19 +88,19 @@ static int add(struct hip_listing *l, enum hip_item_kind kind, uint32_t what, ui
 
 static int add_insn(struct hip_listing *l, const char *line, uint32_t length)
 {
-	uint32_t insn = number(&l->insns, line, length);
+	uint32_t insn = intern_string(&l->insns, line, length);
 
-	return insn == HIP_NONE ? -ENOMEM : add(l, HIP_ITEM_INSN, insn, 0);
+	return insn == HIP_NONE ? -ENOMEM : add_item(l, HIP_ITEM_INSN, insn, 0);
 }
 
 static int add_label(struct hip_listing *l, enum hip_item_kind kind, uint32_t what, const char *name, uint32_t length)
 {
-	uint32_t label = number(&l->labels, name, length);
+	uint32_t label = intern_string(&l->labels, name, length);
 
-	return label == HIP_NONE ? -ENOMEM : add(l, kind, what, label);
+	return label == HIP_NONE ? -ENOMEM : add_item(l, kind, what, label);
 }
 
-static bool begins(const char *line, uint32_t length, const char *with)
+static bool has_prefix(const char *line, uint32_t length, const char *with)
 {
 	return length >= strlen(with) && !memcmp(line, with, strlen(with));
 }
@@ -111,7 +111,7 @@ static bool is_literal(const char *line, uint32_t length, const char *last, uint
 	char *end;
 	long long v;
 
-	if (!begins(line, length, "s_mov_b32 ") && !begins(line, length, "v_mov_b32 "))
+	if (!has_prefix(line, length, "s_mov_b32 ") && !has_prefix(line, length, "v_mov_b32 "))
 		return false;
 	v = strtoll(last, &end, 0);
 	*value = v;
@@ -122,7 +122,7 @@ static bool is_literal(const char *line, uint32_t length, const char *last, uint
  * that operand has a fixed size. */
 static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 {
-	bool branch = begins(line, length, "s_branch ") || begins(line, length, "s_cbranch_") || begins(line, length, "s_call_b64 ");
+	bool branch = has_prefix(line, length, "s_branch ") || has_prefix(line, length, "s_cbranch_") || has_prefix(line, length, "s_call_b64 ");
 	const char *last = line + length;
 	uint32_t insn, value;
 
@@ -130,10 +130,10 @@ static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 		last--;
 	if (!branch && !is_literal(line, length, last, &value))
 		return add_insn(l, line, length);
-	insn = number(&l->insns, line, last - line);
+	insn = intern_string(&l->insns, line, last - line);
 	if (insn == HIP_NONE)
 		return -ENOMEM;
-	return branch ? add_label(l, HIP_ITEM_JUMP, insn, last, line + length - last) : add(l, HIP_ITEM_LITERAL, insn, value);
+	return branch ? add_label(l, HIP_ITEM_JUMP, insn, last, line + length - last) : add_item(l, HIP_ITEM_LITERAL, insn, value);
 }
 
 static int read_line(struct hip_listing *l, const char *line, uint32_t length)
@@ -143,16 +143,16 @@ static int read_line(struct hip_listing *l, const char *line, uint32_t length)
 
 	if (line[0] != '\t')
 		return add_label(l, HIP_ITEM_LABEL, 0, line, length - 1);
-	if (begins(line, length, "\t.long "))
-		return add(l, HIP_ITEM_WORD, strtoul(line + 7, NULL, 16), 0);
-	if (begins(line, length, "\t.branch ")) {
+	if (has_prefix(line, length, "\t.long "))
+		return add_item(l, HIP_ITEM_WORD, strtoul(line + 7, NULL, 16), 0);
+	if (has_prefix(line, length, "\t.branch ")) {
 		word = strtoul(line + 9, &rest, 16);
 		return add_label(l, HIP_ITEM_BRANCH, word, rest + 1, line + length - (rest + 1));
 	}
-	if (begins(line, length, "\t.pool"))
-		return add(l, HIP_ITEM_POOL, l->npools++, 0);
-	if (begins(line, length, "\t.p2align "))
-		return add(l, HIP_ITEM_ALIGN, 0, 0);
+	if (has_prefix(line, length, "\t.pool"))
+		return add_item(l, HIP_ITEM_POOL, l->npools++, 0);
+	if (has_prefix(line, length, "\t.p2align "))
+		return add_item(l, HIP_ITEM_ALIGN, 0, 0);
 	return read_insn(l, line + 1, length - 1);
 }
 
@@ -177,7 +177,7 @@ static const char *operand_of(const struct hip_string *insn)
 {
 	if (insn->s[insn->length - 1] != ' ')
 		return "";
-	return begins(insn->s, insn->length, "s_mov") || begins(insn->s, insn->length, "v_mov") ? "0x10101010" : "0";
+	return has_prefix(insn->s, insn->length, "s_mov") || has_prefix(insn->s, insn->length, "v_mov") ? "0x10101010" : "0";
 }
 
 /* Writes the distinct instructions, each after a label with its index. */

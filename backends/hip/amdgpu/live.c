@@ -63,7 +63,7 @@ static int refuse_more(const struct hip_found *app, uint32_t vector, struct gpub
 }
 
 /* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
-static uint32_t place_bodies(const struct hip_found *app, struct hip_draft *draft, uint32_t at)
+static uint32_t allocate_bodies(const struct hip_found *app, struct hip_draft *draft, uint32_t at)
 {
 	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, given = 3u << HIP_ADDR, same = 0;
 
@@ -95,7 +95,7 @@ int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const 
 
 	draft->state = max(full ? probes->vector : max(all.vector, probes->vector), 2); /* stubs use v0 and v1 */
 	draft->items = draft->state + 1;
-	all.vector = max(all.vector, draft->nbodies ? place_bodies(app, draft, draft->items + 1) : draft->items + 1);
+	all.vector = max(all.vector, draft->nbodies ? allocate_bodies(app, draft, draft->items + 1) : draft->items + 1);
 	if (draft->nbodies && (full || all.vector > HIP_MAX_VECTOR))
 		return refuse_more(app, all.vector, diag);
 	all.accum = max(all.accum, probes->accum);

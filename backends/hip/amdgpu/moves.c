@@ -13,20 +13,20 @@
 #define VECTOR 256          /* sources from here on are vector registers */
 #define CONSTANT 128        /* sources from here on have no second half */
 
-static uint32_t move(uint32_t to, uint32_t from, uint32_t half)
+static uint32_t encode_move(uint32_t to, uint32_t from, uint32_t half)
 {
 	return MOV | to << 17 | (from < CONSTANT ? from + half : from);
 }
 
-static void split(uint32_t words[2])
+static void split_move(uint32_t words[2])
 {
 	uint32_t to = words[0] & 0xff, low = words[1] & 0x1ff, high = words[1] >> 9 & 0x1ff;
 	uint32_t low_half = words[0] >> 11 & 1, high_half = words[0] >> 12 & 1;
 
 	if (words[0] >> 16 != PK_MOV || low >= VECTOR || high >= VECTOR)
 		return;
-	words[0] = move(to, low, low_half);
-	words[1] = move(to + 1, high, high_half);
+	words[0] = encode_move(to, low, low_half);
+	words[1] = encode_move(to + 1, high, high_half);
 }
 
 void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size)
@@ -44,7 +44,7 @@ void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size)
 		n = LLVMDisasmInstruction(disasm, text + at, size - at, at, line, sizeof(line));
 		if (n == sizeof(words)) {
 			memcpy(words, text + at, n);
-			split(words);
+			split_move(words);
 			memcpy(text + at, words, n);
 		}
 		n = n ? n : 4;

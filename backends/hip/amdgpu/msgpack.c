@@ -6,7 +6,7 @@
 #define MAX_DEPTH 32
 
 /* Reads a number of n bytes, most significant first. */
-static uint64_t number(struct gpubpf_reader *m, unsigned n)
+static uint64_t read_number(struct gpubpf_reader *m, unsigned n)
 {
 	const uint8_t *at = gpubpf_get_raw(m, n);
 	uint64_t v = 0;
@@ -18,9 +18,9 @@ static uint64_t number(struct gpubpf_reader *m, unsigned n)
 
 /* Reads the head of a container or text: `fix` with the count in its low bits, or a byte `wide` (+0, +1, +2) and a
  * count of 1, 2 or 4 bytes. Arrays and maps have no count of 1 byte. */
-static uint32_t count(struct gpubpf_reader *m, uint8_t fix, uint8_t mask, uint8_t wide, unsigned least)
+static uint32_t read_count(struct gpubpf_reader *m, uint8_t fix, uint8_t mask, uint8_t wide, unsigned least)
 {
-	uint8_t head = number(m, 1);
+	uint8_t head = read_number(m, 1);
 
 	if (m->failed)
 		return 0;
@@ -28,37 +28,37 @@ static uint32_t count(struct gpubpf_reader *m, uint8_t fix, uint8_t mask, uint8_
 		return head & mask;
 	for (unsigned i = 0, n = least; n <= 4; i++, n *= 2)
 		if (head == wide + i)
-			return number(m, n);
+			return read_number(m, n);
 	m->failed = true;
 	return 0;
 }
 
 uint32_t hip_msgpack_map(struct gpubpf_reader *m)
 {
-	return count(m, 0x80, 0x0f, 0xde, 2);
+	return read_count(m, 0x80, 0x0f, 0xde, 2);
 }
 
 uint32_t hip_msgpack_array(struct gpubpf_reader *m)
 {
-	return count(m, 0x90, 0x0f, 0xdc, 2);
+	return read_count(m, 0x90, 0x0f, 0xdc, 2);
 }
 
 uint64_t hip_msgpack_uint(struct gpubpf_reader *m)
 {
-	uint8_t head = number(m, 1);
+	uint8_t head = read_number(m, 1);
 
 	if (head < 0x80)
 		return head;
 	for (unsigned i = 0; i < 4; i++)
 		if (head == 0xcc + i || head == 0xd0 + i)
-			return number(m, 1u << i);
+			return read_number(m, 1u << i);
 	m->failed = true;
 	return 0;
 }
 
 const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len)
 {
-	uint32_t n = count(m, 0xa0, 0x1f, 0xd9, 1);
+	uint32_t n = read_count(m, 0xa0, 0x1f, 0xd9, 1);
 	const char *text = gpubpf_get_raw(m, n);
 
 	*len = text ? n : 0;
@@ -86,9 +86,9 @@ static void skip(struct gpubpf_reader *m, unsigned depth)
 		while (n-- && !m->failed)
 			skip(m, depth + 1);
 	} else if ((head & 0xe0) == 0xa0 || (head >= 0xd9 && head <= 0xdb)) {
-		gpubpf_get_raw(m, count(m, 0xa0, 0x1f, 0xd9, 1));
+		gpubpf_get_raw(m, read_count(m, 0xa0, 0x1f, 0xd9, 1));
 	} else if (head >= 0xc4 && head <= 0xc6) {
-		gpubpf_get_raw(m, count(m, 0xc4, 0, 0xc4, 1));
+		gpubpf_get_raw(m, read_count(m, 0xc4, 0, 0xc4, 1));
 	} else if (head < 0x80 || head >= 0xe0) {
 		gpubpf_get_raw(m, 1);
 	} else if (scalars[head - 0xc0] != 0xff) {

@@ -57,7 +57,7 @@ static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines, 
 }
 
 /* Reads a string of an entry. NULL: it does not end in the section. */
-static const char *text(const uint8_t *bytes, size_t size, size_t *at)
+static const char *read_string(const uint8_t *bytes, size_t size, size_t *at)
 {
 	const char *begin = (const char *)bytes + *at;
 	const char *end = *at < size ? memchr(begin, 0, size - *at) : NULL;
@@ -75,8 +75,8 @@ static void read_marks(struct hip_found *app, const uint8_t *bytes, size_t size)
 
 		memcpy(&address, bytes + at, sizeof(address));
 		at += sizeof(address);
-		name = text(bytes, size, &at);
-		reg = text(bytes, size, &at);
+		name = read_string(bytes, size, &at);
+		reg = read_string(bytes, size, &at);
 		patch = patch_at(app, address);
 		if (!name || !reg || !patch || name[strspn(name, IDENTIFIER)])
 			continue;

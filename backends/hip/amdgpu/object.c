@@ -23,7 +23,7 @@ static bool is_wanted(const struct hip_string *label)
 	return false;
 }
 
-static void section(FILE *f, Elf64_Shdr *head, Elf64_Shdr as, const void *bytes, size_t size)
+static void write_section(FILE *f, Elf64_Shdr *head, Elf64_Shdr as, const void *bytes, size_t size)
 {
 	while (as.sh_addralign && ftell(f) % as.sh_addralign)
 		fputc(0, f);
@@ -81,15 +81,15 @@ static void write_sections(const struct hip_listing *l, FILE *f, const struct gp
 										    * address */
 
 	d.entry = 0;
-	section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+	write_section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 					       .sh_addralign = 256 }, l->bytes, l->size);
-	section(f, &heads[RODATA], (Elf64_Shdr){ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 64 },
-		&d, sizeof(d));
-	section(f, &heads[RELA], (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_RELA, .sh_link = SYMTAB, .sh_info = RODATA,
+	write_section(f, &heads[RODATA], (Elf64_Shdr){ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 64 },
+		      &d, sizeof(d));
+	write_section(f, &heads[RELA], (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_RELA, .sh_link = SYMTAB, .sh_info = RODATA,
 					       .sh_addralign = 8, .sh_entsize = sizeof(entry) }, &entry, sizeof(entry));
-	section(f, &heads[SYMTAB], (Elf64_Shdr){ .sh_name = 28, .sh_type = SHT_SYMTAB, .sh_link = STRTAB, .sh_info = locals,
+	write_section(f, &heads[SYMTAB], (Elf64_Shdr){ .sh_name = 28, .sh_type = SHT_SYMTAB, .sh_link = STRTAB, .sh_info = locals,
 						 .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym) }, symbols->data, symbols->size);
-	section(f, &heads[STRTAB], (Elf64_Shdr){ .sh_name = 36, .sh_type = SHT_STRTAB }, strings->data, strings->size);
+	write_section(f, &heads[STRTAB], (Elf64_Shdr){ .sh_name = 36, .sh_type = SHT_STRTAB }, strings->data, strings->size);
 }
 
 static Elf64_Ehdr head_of(const struct hip_isa *isa, uint64_t sections)

@@ -34,7 +34,7 @@ static const struct hip_spelling spellings[] = {
 			"\ts_barrier_signal -1\n\ts_barrier_wait -1\n", "" },
 };
 
-static void keep_lane(struct hip_text *t, const char *reg, uint32_t lane)
+static void save_lane(struct hip_text *t, const char *reg, uint32_t lane)
 {
 	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->state, reg, lane);
 }
@@ -44,18 +44,18 @@ static void read_lane(struct hip_text *t, const char *reg, uint32_t lane)
 	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, t->draft->state, lane);
 }
 
-static void keep_state(struct hip_text *t)
+static void save_state(struct hip_text *t)
 {
 	char reg[16];
 
 	fprintf(t->f, "\tv_mov_b32 v%u, v0\n", t->draft->items);
 	for (uint32_t i = 0; i < t->kept.end; i++) {
 		snprintf(reg, sizeof(reg), "s%u", i);
-		keep_lane(t, reg, i);
+		save_lane(t, reg, i);
 	}
-	keep_lane(t, "exec_lo", LANE_EXEC);
+	save_lane(t, "exec_lo", LANE_EXEC);
 	if (!t->draft->wave32)
-		keep_lane(t, "exec_hi", LANE_EXEC + 1);
+		save_lane(t, "exec_hi", LANE_EXEC + 1);
 	hip_settle(t);
 }
 
@@ -66,7 +66,7 @@ void hip_set_exec(struct hip_text *t)
 	hip_settle(t);
 }
 
-static void give_exec(struct hip_text *t)
+static void restore_exec(struct hip_text *t)
 {
 	read_lane(t, "s0", LANE_EXEC);
 	if (!t->draft->wave32)
@@ -75,7 +75,7 @@ static void give_exec(struct hip_text *t)
 }
 
 /* Copies the state of all lanes to the accumulation registers, or back. It clobbers EXEC. */
-static void move_aside(struct hip_text *t, bool back)
+static void move_state(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
 
@@ -112,7 +112,7 @@ void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 }
 
 /* Sets EXEC to the first lane, which every wave has at its start. */
-static void first_lane(struct hip_text *t)
+static void set_first_lane(struct hip_text *t)
 {
 	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, 1\n" : "\ts_mov_b64 exec, 1\n", t->f);
 	hip_settle(t);
@@ -120,7 +120,7 @@ static void first_lane(struct hip_text *t)
 
 /* Reads the size of the group's memory from the dispatch packet (HSA, "Kernel dispatch packet"); the counter is its
  * last four bytes. */
-static void find_count(struct hip_text *t)
+static void find_wave_counter(struct hip_text *t)
 {
 	int at = t->kept.at[HIP_DISPATCH];
 
@@ -129,26 +129,26 @@ static void find_count(struct hip_text *t)
 	hip_settle(t);
 	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->say->load, t->say->wait);
 	hip_settle(t);
-	keep_lane(t, "s2", LANE_WAVES);
+	save_lane(t, "s2", LANE_WAVES);
 }
 
 /* Counts the waves. All waves of the group execute this before anything else. */
-static void begin_count(struct hip_text *t)
+static void emit_wave_count(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
 		return;
-	find_count(t);
-	first_lane(t);
+	find_wave_counter(t);
+	set_first_lane(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s2\n\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
 	hip_settle(t);
 	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s", ITEM_IDS,
 		t->say->store, t->say->wait);
 	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->say->meet, t->say->wait, t->say->meet);
-	give_exec(t);
+	restore_exec(t);
 }
 
 /* Branches to a probe with the wave's lanes, or with those left in EXEC, and returns. */
-static void go_to(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
+static void emit_probe_jump(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
 {
 	hip_give_state(t, &t->draft->whole[kind].descriptor);
 	fprintf(t->f, "%s:\n\ts_nop 0\n", to);
@@ -161,29 +161,29 @@ static void write_begin(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_BEGIN))
 		return;
-	first_lane(t);
+	set_first_lane(t);
 	fprintf(t->f, "\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
 	hip_settle(t);
 	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_not_first\n", ITEM_IDS);
-	go_to(t, HIP_AT_BEGIN, HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN);
+	emit_probe_jump(t, HIP_AT_BEGIN, HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN);
 	fputs("gpubpf_not_first:\n", t->f);
-	give_exec(t);
+	restore_exec(t);
 }
 
 static void write_entry(struct hip_text *t)
 {
 	const struct hip_draft *draft = t->draft;
 
-	keep_state(t);
-	begin_count(t);
+	save_state(t);
+	emit_wave_count(t);
 	if (hip_has(draft, HIP_AT_ENTRY)) {
-		go_to(t, HIP_AT_ENTRY, HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED);
-		give_exec(t);
+		emit_probe_jump(t, HIP_AT_ENTRY, HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED);
+		restore_exec(t);
 	}
 	write_begin(t);
 	if (draft->aside != UINT32_MAX) {
-		move_aside(t, false);
-		give_exec(t);
+		move_state(t, false);
+		restore_exec(t);
 	}
 	hip_give_state(t, &draft->kernel);
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
@@ -193,7 +193,7 @@ static void write_entry(struct hip_text *t)
 static void write_leaving(struct hip_text *t, const char *label)
 {
 	fprintf(t->f, "%s:\n%s%s", label, t->say->wait, t->say->drain);
-	move_aside(t, true);
+	move_state(t, true);
 }
 
 static void write_exit(struct hip_text *t)
@@ -201,8 +201,8 @@ static void write_exit(struct hip_text *t)
 	if (!hip_has(t->draft, HIP_AT_EXIT))
 		return;
 	write_leaving(t, "gpubpf_leaving");
-	give_exec(t);
-	go_to(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
+	restore_exec(t);
+	emit_probe_jump(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
 }
 
 /* Runs the end probe in the last lane of the last wave. The lanes of a wave are contiguous from the first on. */
@@ -211,18 +211,18 @@ static void write_end(struct hip_text *t)
 	if (!hip_has(t->draft, HIP_AT_END))
 		return;
 	write_leaving(t, "gpubpf_ending");
-	first_lane(t);
+	set_first_lane(t);
 	read_lane(t, "s0", LANE_WAVES);
 	hip_settle(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
 		t->say->wait);
 	hip_settle(t);
 	fputs("\ts_cmp_eq_u32 s0, 1\n\ts_cbranch_scc1 gpubpf_last\n\ts_endpgm\ngpubpf_last:\n", t->f);
-	give_exec(t);
+	restore_exec(t);
 	fputs(t->draft->wave32 ? "\ts_bcnt1_i32_b32 s0, exec_lo\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b32 exec_lo, 1, s0\n" :
 				 "\ts_bcnt1_i32_b64 s0, exec\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b64 exec, 1, s0\n", t->f);
 	hip_settle(t);
-	go_to(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
+	emit_probe_jump(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
 /* Emits literals that are no inline constants, so that each has a word to be written. */
@@ -269,7 +269,7 @@ static uint32_t word_at(const struct hip_text *t, uint32_t off)
 	return word;
 }
 
-static void label(struct hip_text *t, uint32_t off)
+static void mark_label(struct hip_text *t, uint32_t off)
 {
 	if (off < t->draft->code->size)
 		t->labelled[off / 4] = 1;
@@ -281,9 +281,9 @@ static void find_labels(struct hip_text *t)
 
 	for (uint32_t off = 0; off < code->size; off += 4)
 		if (code->words[off / 4] & HIP_WORD_JUMPS)
-			label(t, hip_code_target(off, word_at(t, off)));
+			mark_label(t, hip_code_target(off, word_at(t, off)));
 	for (uint32_t i = 0; i < code->npatches; i++)
-		label(t, code->patches[i].target);
+		mark_label(t, code->patches[i].target);
 }
 
 /* Returns true between instructions that do not belong to the same clause. */
@@ -341,7 +341,7 @@ static void write_kernel(struct hip_text *t)
 	fputs("\t.pool\n\t.p2align 8\ngpubpf_kernel:\n", t->f);
 	for (; off < code->size; off = end, first = next) {
 		end = segment_end(t, off, first);
-		label(t, end);
+		mark_label(t, end);
 		next = write_words(t, off, end, first);
 		if (end < code->size)
 			fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", end);

@@ -47,7 +47,7 @@ static const struct gpubpf_llvm_target llvm_target = {
 	.inline_env = hip_inline_env, .inline_end = hip_inline_end, .inline_arguments = true,
 };
 
-static void tidy(const struct hip_isa *isa, struct gpubpf_blob *object)
+static void split_moves(const struct hip_isa *isa, struct gpubpf_blob *object)
 {
 	struct gpubpf_diag ignored;
 	struct hip_elf elf;
@@ -105,7 +105,7 @@ static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_t
 	err = gpubpf_llvm_emit(&made, isa->name, job, opts, GPUBPF_LLVM_FINAL, &object, diag);
 	if (err < 0)
 		return err;
-	tidy(isa, &object);
+	split_moves(isa, &object);
 	err = link_alone(&object, out, diag);
 	free(object.data);
 	return err;
@@ -124,7 +124,7 @@ int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa
 		emit.target.features = wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	err = gpubpf_llvm_emit(&emit.target, isa->name, job, &opts, GPUBPF_LLVM_FINAL, out, diag);
 	if (!err)
-		tidy(isa, out);
+		split_moves(isa, out);
 	return err;
 }
 

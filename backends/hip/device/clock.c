@@ -15,11 +15,11 @@ enum {
 	TYPE_GPU = 1,
 };
 
-#define STEP 1000000000ull   /* ticks over which the counter's rate is measured */
+#define STEP_TICKS 1000000000ull /* ticks over which the counter's rate is measured */
 #define MIN_HZ 1000000ull
 #define MAX_HZ 10000000000ull
 #define ROUNDS 4
-#define CLOSE_NS 1000
+#define MAX_ERROR_NS 1000
 
 static struct hsa {
 	int (*agents)(int (*fn)(hsa_agent agent, void *arg), void *arg);
@@ -48,7 +48,7 @@ struct search {
 	bool found;
 };
 
-static int look(hsa_agent agent, void *arg)
+static int match_agent(hsa_agent agent, void *arg)
 {
 	uint32_t type = 0, bdf = 0, domain = 0;
 	struct search *s = arg;
@@ -63,7 +63,7 @@ static int look(hsa_agent agent, void *arg)
 	return 0;
 }
 
-static bool find(const char *pci, hsa_agent *agent)
+static bool find_agent(const char *pci, hsa_agent *agent)
 {
 	unsigned domain = 0, bus = 0, slot = 0, function = 0;
 	struct search s = { 0 };
@@ -72,7 +72,7 @@ static bool find(const char *pci, hsa_agent *agent)
 		return false;
 	s.domain = domain;
 	s.bdf = bus << 8 | slot << 3 | function;
-	hsa.agents(look, &s);
+	hsa.agents(match_agent, &s);
 	*agent = s.agent;
 	return s.found;
 }
@@ -85,16 +85,16 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Returns the units of system time in STEP ticks, or 0 if the rate is implausible. */
+/* Returns the units of system time in STEP_TICKS ticks, or 0 if the rate is implausible. */
 static uint64_t rate(hsa_agent agent)
 {
 	uint64_t from = 0, to = 0, hz = 0;
 
 	if (hsa.system_info(SYSTEM_FREQUENCY, &hz) || !hz || hsa.to_system(agent, 0, &from) ||
-	    hsa.to_system(agent, STEP, &to) || to <= from)
+	    hsa.to_system(agent, STEP_TICKS, &to) || to <= from)
 		return 0;
 	to -= from;
-	return (unsigned __int128)hz * STEP / to >= MIN_HZ && (unsigned __int128)hz * STEP / to <= MAX_HZ ? to : 0;
+	return (unsigned __int128)hz * STEP_TICKS / to >= MIN_HZ && (unsigned __int128)hz * STEP_TICKS / to <= MAX_HZ ? to : 0;
 }
 
 /* The runtime converts ticks to time only, so the current tick is found by iteration. */
@@ -109,9 +109,9 @@ static int search_tick(hsa_agent agent, uint64_t step, uint64_t *tick, uint64_t 
 		*after_ns = now_ns();
 		if (hsa.to_system(agent, t, &then))
 			return -EOPNOTSUPP;
-		t += (__int128)(int64_t)(time - then) * (__int128)STEP / (__int128)step;
+		t += (__int128)(int64_t)(time - then) * (__int128)STEP_TICKS / (__int128)step;
 	}
-	if (hsa.to_system(agent, t, &then) || then - time + CLOSE_NS > 2 * CLOSE_NS)
+	if (hsa.to_system(agent, t, &then) || then - time + MAX_ERROR_NS > 2 * MAX_ERROR_NS)
 		return -EOPNOTSUPP;
 	*tick = t;
 	return 0;
@@ -124,6 +124,6 @@ int hip_clock_read(const char *pci, uint64_t *cycles, uint64_t *before_ns, uint6
 	uint64_t step;
 
 	pthread_once(&once, load);
-	step = ready && find(pci, &agent) ? rate(agent) : 0;
+	step = ready && find_agent(pci, &agent) ? rate(agent) : 0;
 	return step ? search_tick(agent, step, cycles, before_ns, after_ns) : -EOPNOTSUPP;
 }

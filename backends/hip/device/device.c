@@ -172,7 +172,7 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 }
 
 /* Returns true if the memory fits, or if the runtime does not report free memory; the allocation then decides. */
-static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+static bool fits_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
 
@@ -191,7 +191,7 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	d->size = size;
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
-		fit = fits(d, size, why);
+		fit = fits_memory(d, size, why);
 	if (!error && fit)
 		error = allocate(d, size);
 	hip_leave(d->hip, d->ordinal, &visit);
@@ -232,7 +232,7 @@ static int hip_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 
 /* Returns true if the null stream is idle. Copies use it, and it waits for all streams except non-blocking ones (HIP
  * programming guide, streams). */
-static bool hip_quiet(struct gpubpf_device *d)
+static bool hip_is_idle(struct gpubpf_device *d)
 {
 	struct hip_visit visit;
 	bool quiet = !hip_enter(d->hip, d->ordinal, &visit) && d->hip->stream_query && !d->hip->stream_query(NULL);
@@ -252,8 +252,8 @@ static void hip_arena_detach(struct gpubpf_device *d)
 	hip_leave(d->hip, d->ordinal, &visit);
 }
 
-static int hip_memory(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
-		      struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+static int hip_memory_allocate(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
+			       struct gpubpf_device_memory *memory, struct gpubpf_why *why)
 {
 	struct gpubpf_device_memory m = { .where = where, .size = size };
 	struct hip_visit visit;
@@ -268,7 +268,7 @@ static int hip_memory(struct gpubpf_device *d, enum gpubpf_placement where, void
 	return 0;
 }
 
-static void hip_memory_back(struct gpubpf_device *d, const struct gpubpf_device_memory *memory)
+static void hip_memory_release(struct gpubpf_device *d, const struct gpubpf_device_memory *memory)
 {
 	struct hip_visit visit;
 
@@ -396,10 +396,10 @@ const struct gpubpf_device_ops gpubpf_device_hip = {
 	.arena_attach = hip_arena_attach,
 	.arena_pull = hip_arena_pull,
 	.arena_push = hip_arena_push,
-	.quiet = hip_quiet,
+	.quiet = hip_is_idle,
 	.arena_detach = hip_arena_detach,
-	.memory_get = hip_memory,
-	.memory_put = hip_memory_back,
+	.memory_get = hip_memory_allocate,
+	.memory_put = hip_memory_release,
 	.module_load = hip_module_load,
 	.module_unload = hip_module_unload,
 	.kernel_get = hip_kernel_get,

@@ -17,7 +17,7 @@ static size_t width(const struct hip_bind *bind)
 	return bind->part == HIP_BIND_U64 ? 8 : 4;
 }
 
-static bool sound(const struct hip_bind *bind, size_t file_size)
+static bool is_valid(const struct hip_bind *bind, size_t file_size)
 {
 	if (bind->what == HIP_BIND_ARGS)
 		return bind->part <= (HIP_BIND_LAUNCH | HIP_BIND_PID) && bind->offset <= 1u << 20 &&
@@ -41,7 +41,7 @@ int hip_binds_open(const void *twin, size_t size, struct hip_binds *binds)
 	for (uint32_t i = 0; i < b.count; i++) {
 		struct hip_bind bind = hip_binds_get(&b, i);
 
-		if (!sound(&bind, b.file_size))
+		if (!is_valid(&bind, b.file_size))
 			return -EPROTO;
 	}
 	*binds = b;
