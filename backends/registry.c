@@ -82,7 +82,7 @@ static const struct gpubpf_target_info targets[] = {
 static const struct backend {
 	const char *name;
 	const struct gpubpf_device_ops *device;
-	const char *absent;
+	const char *missing_text;
 	const char *runtime[4]; /* any of these */
 } backends[] = {
 	{ "cuda", &gpubpf_device_cuda, "NVIDIA's driver is not installed (no libcuda.so.1)", { "libcuda.so.1" } },
@@ -152,7 +152,7 @@ void gpubpf_targets_check(void)
 }
 
 /* Checks that the backend has every function that core/device.h does not call optional. */
-static const struct gpubpf_device_ops *whole_device(const struct backend *b)
+static const struct gpubpf_device_ops *checked_device(const struct backend *b)
 {
 	const struct gpubpf_device_ops *d = b->device;
 
@@ -168,7 +168,7 @@ const struct gpubpf_device_ops *gpubpf_device_at(size_t i)
 {
 	for (size_t b = 0; b < COUNT(backends); b++)
 		if (backends[b].device && i-- == 0)
-			return whole_device(&backends[b]);
+			return checked_device(&backends[b]);
 	return NULL;
 }
 
@@ -184,7 +184,7 @@ const struct gpubpf_device_ops *gpubpf_device_find(const char *name)
 {
 	const struct backend *backend = find_backend(name);
 
-	return backend ? whole_device(backend) : NULL;
+	return backend ? checked_device(backend) : NULL;
 }
 
 const char *gpubpf_backend_at(size_t i)
@@ -204,7 +204,7 @@ const char *gpubpf_device_missing(const char *name)
 	for (size_t i = 0; !runtime && i < COUNT(backend->runtime) && backend->runtime[i]; i++)
 		runtime = dlopen(backend->runtime[i], RTLD_LAZY | RTLD_LOCAL);
 	if (!runtime)
-		return backend->absent;
+		return backend->missing_text;
 	dlclose(runtime);
 	return "";
 }

@@ -23,7 +23,7 @@ static struct {
 	int (*log)(void *handle, char *log);
 } link;
 
-static bool take(void *library)
+static bool load_functions(void *library)
 {
 	static const struct {
 		const char *name;
@@ -55,7 +55,7 @@ void cuda_assemble_open(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 
-		if (library && take(library))
+		if (library && load_functions(library))
 			return;
 		link.create = NULL;
 	}
@@ -74,7 +74,7 @@ static void read_log(void *handle, char *log, size_t log_size)
 	free(text);
 }
 
-static int fetch(void *handle, struct gpubpf_twin_image *out)
+static int fetch_cubin(void *handle, struct gpubpf_twin_image *out)
 {
 	struct gpubpf_blob blob = { 0 };
 
@@ -123,7 +123,7 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (err && handle)
 		read_log(handle, log, log_size);
 	err = err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler refused the probes (nvJitLink: %d)", err) :
-		    fetch(handle, out);
+		    fetch_cubin(handle, out);
 	if (handle)
 		link.destroy(&handle);
 	free(text);

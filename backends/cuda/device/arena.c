@@ -18,11 +18,11 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
-#define PIECE (4ull << 20)       /* bytes of the mirror that are pinned at a time; their pages are populated first */
-#define LARGE (256ull << 10)     /* bytes of a copy for which pinning pays off */
-#define ZEROS (4ull << 20)
+#define PIECE_BYTES (4ull << 20) /* bytes of the mirror that are pinned at a time; their pages are populated first */
+#define MIN_PINNED_COPY_BYTES (256ull << 10) /* bytes of a copy for which pinning pays off */
+#define ZEROS_BYTES (4ull << 20)
 
-static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
+static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
 {
 	size_t step = 0;
 
@@ -66,7 +66,7 @@ static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
 		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 		.location = { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
 	};
-	size_t room = whole_pages(device, &prop, size);
+	size_t room = round_to_granularity(device, &prop, size);
 	CUresult error = room ? device->cu->mem_create(&device->handle, room, &prop, 0) : 1;
 
 	return error ? error : map_memory(device, room);
@@ -82,7 +82,7 @@ static CUresult make_streams(struct gpubpf_device *device)
 }
 
 /* Returns true if the memory fits, or if the driver does not report free memory; the allocation then decides. */
-static bool fits(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
+static bool fits_memory(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
 
@@ -99,7 +99,7 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 		return -EBUSY;
 	if (cuda_device_enter(device, &mode) < 0)
 		return cuda_fail(cu, why, "the context cannot be used", 0);
-	if (!fits(device, size, why)) {
+	if (!fits_memory(device, size, why)) {
 		cuda_leave(cu, &mode);
 		return -ENOMEM;
 	}
@@ -113,12 +113,12 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 		return cuda_fail(cu, why, "memory for maps", error);
 	device->host = host;
 	device->arena_size = size;
-	device->pinned = calloc(size / PIECE + 1, sizeof(*device->pinned));
+	device->pinned = calloc(size / PIECE_BYTES + 1, sizeof(*device->pinned));
 	*address = device->arena;
 	return 0;
 }
 
-static bool outside(const struct gpubpf_device *device, size_t offset, size_t size)
+static bool is_outside(const struct gpubpf_device *device, size_t offset, size_t size)
 {
 	return offset > device->arena_size || size > device->arena_size - offset;
 }
@@ -126,12 +126,12 @@ static bool outside(const struct gpubpf_device *device, size_t offset, size_t si
 /* Pins the mirror's piece that contains `at`, up to the end of a copy of `size` bytes. Several threads can populate
  * pages at once. The driver, which pins one piece after the other, populates 1.8 GB/s on an H200's host; four threads
  * populate 5.5 GB/s. */
-static void pin(struct gpubpf_device *device, size_t at, size_t size)
+static void pin_piece(struct gpubpf_device *device, size_t at, size_t size)
 {
-	size_t piece = at / PIECE, begin = piece * PIECE, left = device->arena_size - begin;
+	size_t piece = at / PIECE_BYTES, begin = piece * PIECE_BYTES, left = device->arena_size - begin;
 
-	left = left < PIECE ? left : PIECE;
-	if (size < LARGE || !device->pinned || atomic_exchange(&device->pinned[piece], true))
+	left = left < PIECE_BYTES ? left : PIECE_BYTES;
+	if (size < MIN_PINNED_COPY_BYTES || !device->pinned || atomic_exchange(&device->pinned[piece], true))
 		return;
 	madvise(device->host + begin, left, MADV_POPULATE_WRITE); /* before Linux 5.14 the driver populates them */
 	if (device->cu->host_register(device->host + begin, left, 0))
@@ -143,16 +143,16 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 	size_t end = offset + size;
 	int mode;
 
-	if (outside(device, offset, size) || cuda_device_enter(device, &mode) < 0)
+	if (is_outside(device, offset, size) || cuda_device_enter(device, &mode) < 0)
 		return;
-	for (size_t at = offset / PIECE * PIECE; at < end; at += PIECE)
-		pin(device, at, PIECE);
+	for (size_t at = offset / PIECE_BYTES * PIECE_BYTES; at < end; at += PIECE_BYTES)
+		pin_piece(device, at, PIECE_BYTES);
 	cuda_leave(device->cu, &mode);
 }
 
 /* Returns a stream for copies from the device, by the calling thread's number. With several streams, fewer threads wait
  * for copies that others queued later. */
-static CUstream pulls(const struct gpubpf_device *device)
+static CUstream pull_stream(const struct gpubpf_device *device)
 {
 	static atomic_uint threads;
 	static _Thread_local unsigned number;
@@ -168,11 +168,11 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 	CUresult error = 0;
 
 	while (size && !error) {
-		size_t n = PIECE - at % PIECE;
+		size_t n = PIECE_BYTES - at % PIECE_BYTES;
 
 		n = n < size ? n : size;
-		pin(device, at, n);
-		error = device->cu->copy_from(device->host + at, device->arena + offset, n, pulls(device));
+		pin_piece(device, at, n);
+		error = device->cu->copy_from(device->host + at, device->arena + offset, n, pull_stream(device));
 		offset += n;
 		at += n;
 		size -= n;
@@ -187,7 +187,7 @@ static int copy(struct gpubpf_device *device, size_t offset, uintptr_t host, siz
 	CUresult error;
 	int mode;
 
-	if (outside(device, offset, size))
+	if (is_outside(device, offset, size))
 		return -EINVAL;
 	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
@@ -200,8 +200,8 @@ static CUresult pull(struct gpubpf_device *device, size_t offset, uintptr_t host
 {
 	uintptr_t at = host - (uintptr_t)device->host;
 
-	if (outside(device, at, size))
-		return device->cu->copy_from((void *)host, device->arena + offset, size, pulls(device));
+	if (is_outside(device, at, size))
+		return device->cu->copy_from((void *)host, device->arena + offset, size, pull_stream(device));
 	return pull_pieces(device, offset, at, size);
 }
 
@@ -224,11 +224,11 @@ int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *fro
 static CUresult make_zeros(struct gpubpf_device *device)
 {
 	char *zeros = NULL, *none = NULL;
-	CUresult error = device->cu->host_alloc((void **)&zeros, ZEROS, 0);
+	CUresult error = device->cu->host_alloc((void **)&zeros, ZEROS_BYTES, 0);
 
 	if (error)
 		return error;
-	memset(zeros, 0, ZEROS);
+	memset(zeros, 0, ZEROS_BYTES);
 	if (!atomic_compare_exchange_strong(&device->zeros, &none, zeros))
 		device->cu->host_free(zeros);
 	return 0;
@@ -239,7 +239,7 @@ static CUresult zero(struct gpubpf_device *device, size_t offset, uintptr_t host
 	CUresult error = atomic_load(&device->zeros) ? 0 : make_zeros(device);
 
 	while (size && !error) {
-		size_t n = size < ZEROS ? size : ZEROS;
+		size_t n = size < ZEROS_BYTES ? size : ZEROS_BYTES;
 
 		error = device->cu->copy_to(device->arena + offset, atomic_load(&device->zeros), n, device->to);
 		offset += n;
@@ -277,16 +277,16 @@ int cuda_arena_wait(struct gpubpf_device *device, bool all)
 
 	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
-	error = all ? wait_for_all(device) : wait_for(device, pulls(device));
+	error = all ? wait_for_all(device) : wait_for(device, pull_stream(device));
 	cuda_leave(device->cu, &mode);
 	return error ? -EIO : 0;
 }
 
 static void free_host(struct gpubpf_device *device)
 {
-	for (size_t i = 0; device->pinned && i <= device->arena_size / PIECE; i++)
+	for (size_t i = 0; device->pinned && i <= device->arena_size / PIECE_BYTES; i++)
 		if (device->pinned[i])
-			device->cu->host_unregister(device->host + i * PIECE);
+			device->cu->host_unregister(device->host + i * PIECE_BYTES);
 	if (device->zeros)
 		device->cu->host_free(device->zeros);
 	free(device->pinned);
@@ -329,7 +329,7 @@ int cuda_arena_export(struct gpubpf_device *device, int *fd)
 	return error ? -EIO : 0;
 }
 
-static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *elsewhere)
+static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *other_device)
 {
 	const struct cuda_driver *cu = device->cu;
 	CUmemAllocationProp prop;
@@ -339,16 +339,16 @@ static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *
 	if (error)
 		return error;
 	error = cu->mem_properties(&prop, device->handle);
-	*elsewhere = !error && prop.location.id != device->device;
-	if (!error && !*elsewhere)
-		return map_memory(device, whole_pages(device, &prop, size));
+	*other_device = !error && prop.location.id != device->device;
+	if (!error && !*other_device)
+		return map_memory(device, round_to_granularity(device, &prop, size));
 	cu->mem_release(device->handle);
 	return error;
 }
 
 int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why)
 {
-	bool elsewhere = false;
+	bool other_device = false;
 	CUresult error;
 	int mode;
 
@@ -358,11 +358,11 @@ int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t si
 		return cuda_fail(device->cu, why, "the context cannot be used", 0);
 	error = make_streams(device);
 	if (!error)
-		error = import(device, fd, size, &elsewhere);
+		error = import(device, fd, size, &other_device);
 	cuda_leave(device->cu, &mode);
 	if (error)
 		return cuda_fail(device->cu, why, "memory of another process", error);
-	if (elsewhere)
+	if (other_device)
 		return -EXDEV;
 	device->host = host;
 	device->arena_size = size;

@@ -259,7 +259,7 @@ static int wait_waiter(struct gpubpf_device *device, const struct timespec *unti
 	return err;
 }
 
-static struct timespec in(uint32_t ms)
+static struct timespec deadline_in(uint32_t ms)
 {
 	struct timespec at;
 
@@ -273,7 +273,7 @@ static struct timespec in(uint32_t ms)
 /* Cancels the waiter or waits for it, because the caller may destroy the context next. */
 static void end_waiter(struct gpubpf_device *device)
 {
-	struct timespec until = in(CLOSE_WAIT_MS);
+	struct timespec until = deadline_in(CLOSE_WAIT_MS);
 	struct waiter *w = device->waiter;
 
 	if (!w)
@@ -287,7 +287,7 @@ static void end_waiter(struct gpubpf_device *device)
 
 static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
 {
-	struct timespec until = in(timeout_ms);
+	struct timespec until = deadline_in(timeout_ms);
 	int err;
 
 	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait timed out; more kernels may run

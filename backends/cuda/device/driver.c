@@ -58,8 +58,8 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 
 /* ---- our waits, and the application's captures ---- */
 
-#define WAIT_BEGINS_NS 50000l
-#define WAIT_BEGINS 40 /* polls; a wait that lasts longer is in the driver already */
+#define POLL_NS 50000l
+#define MAX_POLLS 40 /* polls; a wait that lasts longer is in the driver already */
 
 static atomic_int captures, waits;
 
@@ -79,10 +79,10 @@ void cuda_wait_end(void)
 
 void cuda_capture_begin(void)
 {
-	const struct timespec nap = { .tv_nsec = WAIT_BEGINS_NS };
+	const struct timespec nap = { .tv_nsec = POLL_NS };
 
 	atomic_fetch_add(&captures, 1);
-	for (int i = 0; i < WAIT_BEGINS && atomic_load(&waits); i++)
+	for (int i = 0; i < MAX_POLLS && atomic_load(&waits); i++)
 		nanosleep(&nap, NULL);
 }
 

@@ -17,7 +17,7 @@ static const struct {
 	{ CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, GPUBPF_CAP_HOST_ATOMICS },
 };
 
-static bool has(const struct gpubpf_device *device, int attribute)
+static bool has_attribute(const struct gpubpf_device *device, int attribute)
 {
 	int value = 0;
 
@@ -29,9 +29,9 @@ uint64_t cuda_memory_caps(const struct gpubpf_device *device)
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
-		bits |= has(device, caps[i].attribute) ? caps[i].bits : 0;
+		bits |= has_attribute(device, caps[i].attribute) ? caps[i].bits : 0;
 	/* the host can access this memory while kernels run */
-	if (has(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) && has(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
+	if (has_attribute(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) && has_attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
 		bits |= GPUBPF_CAP_MANAGED;
 	return bits;
 }

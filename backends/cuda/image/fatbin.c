@@ -12,12 +12,12 @@
 #include "core/diag.h"
 #include "kept_ptx.h"
 
-static int bad(struct gpubpf_diag *diag, const char *what)
+static int refuse(struct gpubpf_diag *diag, const char *what)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: %s", what);
 }
 
-static uint64_t get(const uint8_t *at, size_t n)
+static uint64_t read_le(const uint8_t *at, size_t n)
 {
 	uint64_t v = 0;
 
@@ -31,7 +31,7 @@ int fatbin_walk(const void *data, size_t size, int (*fn)(void *arg, const struct
 	const char *why = NULL;
 	int err = fatbin_each(data, size, fn, arg, &why);
 
-	return why ? bad(diag, why) : err;
+	return why ? refuse(diag, why) : err;
 }
 
 int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, struct gpubpf_diag *diag)
@@ -41,7 +41,7 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
 	bool good;
 
 	if (n > CUDA_PTX_MAX)
-		return bad(diag, "an entry is larger than 512 MiB");
+		return refuse(diag, "an entry is larger than 512 MiB");
 	plain = malloc(n + 1);
 	if (!plain)
 		return -ENOMEM;
@@ -56,7 +56,7 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
 	}
 	if (!good) {
 		free(plain);
-		return bad(diag, "an entry does not decompress to its stated size");
+		return refuse(diag, "an entry does not decompress to its stated size");
 	}
 	plain[n] = 0;
 	*data = plain;
@@ -153,7 +153,7 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 	const char *why = NULL;
 
 	if (fatbin_choose(data, size, sm, &chosen, &why) < 0)
-		return bad(diag, why);
+		return refuse(diag, why);
 	if (chosen.elf.data ? chosen.elf_unclear : chosen.ptx_unclear) {
 		gpubpf_diag_remedy(diag, "build it with one of them");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
@@ -194,7 +194,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 			free(part);
 		}
 		if (ftell(f) > CUDA_PTX_MAX)
-			err = bad(&last, "the modules that it was linked from have more than 512 MiB of PTX");
+			err = refuse(&last, "the modules that it was linked from have more than 512 MiB of PTX");
 		if (err == -ENOENT)
 			err = 0;
 	}
@@ -226,7 +226,7 @@ int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size
 
 	if (size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG))
 		return cubin_ptx(data, size, text, text_size, diag);
-	if (size < 4 || get(data, 4) != FATBIN_MAGIC)
+	if (size < 4 || read_le(data, 4) != FATBIN_MAGIC)
 		return copy_text(data, size, text, text_size);
 	parts = fatbin_next(data, size, &parts_size);
 	return parts ? parts_ptx(parts, parts_size, sm, text, text_size, diag) :

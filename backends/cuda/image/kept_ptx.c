@@ -51,11 +51,11 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 {
 	const char *why;
 	size_t n;
-	const char *kept = find_section(data, size, ".nv_debug_ptx_txt", &n, &why);
+	const char *lines = find_section(data, size, ".nv_debug_ptx_txt", &n, &why);
 
-	if (!kept && why)
+	if (!lines && why)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: %s", why);
-	if (!kept) {
+	if (!lines) {
 		gpubpf_diag_remedy(diag,
 				   "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: machine code only, no PTX inside");
@@ -65,7 +65,7 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 	if (!*text)
 		return -ENOMEM;
 	for (size_t c = 0; c < n; c++)
-		(*text)[c] = kept[c] ? kept[c] : '\n';
+		(*text)[c] = lines[c] ? lines[c] : '\n';
 	(*text)[n] = 0;
 	*text_size = n;
 	return 0;

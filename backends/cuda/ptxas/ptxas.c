@@ -29,12 +29,12 @@ struct start {
 	int text, code, log; /* memfds */
 };
 
-static bool is_question(const struct start *s)
+static bool is_version_request(const struct start *s)
 {
 	return !strcmp(s->option, GPUBPF_ASSEMBLER_WHICH);
 }
 
-static int take_options(struct start *s, const char *options)
+static int parse_options(struct start *s, const char *options)
 {
 	const char *end = options ? strchr(options, '\n') : NULL, *option = end ? strchr(end + 1, '\n') : NULL;
 
@@ -45,15 +45,15 @@ static int take_options(struct start *s, const char *options)
 		return -EINVAL;
 	memcpy(s->path, options, end - options);
 	strcpy(s->option, option + 1);
-	return is_question(s) || !strncmp(s->option, "-arch=", 6) ? 0 : -EINVAL;
+	return is_version_request(s) || !strncmp(s->option, "-arch=", 6) ? 0 : -EINVAL;
 }
 
 /* Runs in a fork of this process. The fork and the program inherit the remaining alarm(2) time. */
-static int become(void *arg)
+static int exec_program(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
-	char *argv[] = { s->path, s->option, is_question(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
+	char *argv[] = { s->path, s->option, is_version_request(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
 
 	/* Descriptor 3 was the socket, and all others are close-on-exec. The text's memfd may be 4 itself, so it is
 	 * duplicated before 4 becomes the code's. */
@@ -100,7 +100,7 @@ static int read_code(int fd, struct gpubpf_twin_image *out)
  * transient. */
 static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
-	int status, err = gpubpf_in_fork(become, s, &status);
+	int status, err = gpubpf_in_fork(exec_program, s, &status);
 
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->path, strerror(-err));
@@ -109,7 +109,7 @@ static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s died of signal %d", s->path, WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
-	if (WEXITSTATUS(status) || is_question(s))
+	if (WEXITSTATUS(status) || is_version_request(s))
 		return 0;
 	err = read_code(s->code, out);
 	return err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s made no machine code", s->path) : 0;
@@ -140,7 +140,7 @@ int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_i
 	struct start s = { .text = -1, .code = -1, .log = -1 };
 	int err;
 
-	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX || take_options(&s, pieces->piece[0].options) < 0)
+	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX || parse_options(&s, pieces->piece[0].options) < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas takes one piece of PTX, and needs to be named");
 	err = open_memfds(&s, &pieces->piece[0].blob);
 	if (err < 0)

@@ -113,7 +113,7 @@ void *cuda_image_linked(const void *image, size_t *size)
 	return all;
 }
 
-static uint64_t get(const uint8_t *at, size_t n)
+static uint64_t read_le(const uint8_t *at, size_t n)
 {
 	uint64_t v = 0;
 
@@ -121,7 +121,7 @@ static uint64_t get(const uint8_t *at, size_t n)
 	return v;
 }
 
-static int bad(const char **why, const char *what)
+static int set_reason(const char **why, const char *what)
 {
 	*why = what;
 	return -EINVAL;
@@ -139,30 +139,30 @@ int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct
 	uint64_t header, body;
 	int err;
 
-	if (size < MIN_CONTAINER || get(at, 4) != FATBIN_MAGIC)
-		return bad(why, "not a fatbin container");
-	header = get(at + 6, 2);
-	body = get(at + 8, 8);
+	if (size < MIN_CONTAINER || read_le(at, 4) != FATBIN_MAGIC)
+		return set_reason(why, "not a fatbin container");
+	header = read_le(at + 6, 2);
+	body = read_le(at + 8, 8);
 	if (header < MIN_CONTAINER || header > size || body > size - header)
-		return bad(why, "the container is longer than the image");
+		return set_reason(why, "the container is longer than the image");
 	for (at += header, end = at + body; at < end;) {
 		struct fatbin_entry entry = { .whole = at };
 		uint64_t entry_header, packed, length;
 
 		if ((size_t)(end - at) < MIN_ENTRY_HEADER)
-			return bad(why, "an entry is cut off");
-		entry_header = get(at + 4, 4);
-		length = get(at + 8, 8);
-		packed = get(at + 16, 4);
+			return set_reason(why, "an entry is cut off");
+		entry_header = read_le(at + 4, 4);
+		length = read_le(at + 8, 8);
+		packed = read_le(at + 16, 4);
 		if (entry_header < MIN_ENTRY_HEADER || entry_header > (size_t)(end - at) ||
 		    length > (size_t)(end - at) - entry_header || packed > length)
-			return bad(why, "an entry is longer than its container");
-		entry.kind = get(at, 2);
-		entry.arch = get(at + 28, 4);
-		entry.flags = get(at + 40, 8);
+			return set_reason(why, "an entry is longer than its container");
+		entry.kind = read_le(at, 2);
+		entry.arch = read_le(at + 28, 4);
+		entry.flags = read_le(at + 40, 8);
 		entry.data = at + entry_header;
 		entry.size = packed ? packed : length;
-		entry.plain_size = entry.flags & (FATBIN_LZ4 | FATBIN_ZSTD) ? get(at + 56, 8) : 0;
+		entry.plain_size = entry.flags & (FATBIN_LZ4 | FATBIN_ZSTD) ? read_le(at + 56, 8) : 0;
 		entry.whole_size = entry_header + length;
 		err = fn(arg, &entry);
 		if (err)
@@ -188,7 +188,7 @@ static bool runs_on(const struct fatbin_entry *entry, uint32_t sm)
 	return !family || entry->arch / 10 == sm / 10;
 }
 
-static void take_newest(struct fatbin_entry *best, bool *unclear, const struct fatbin_entry *entry)
+static void update_newest(struct fatbin_entry *best, bool *unclear, const struct fatbin_entry *entry)
 {
 	if (best->data && entry->arch == best->arch)
 		*unclear |= fatbin_suffix(entry) != fatbin_suffix(best);
@@ -198,21 +198,21 @@ static void take_newest(struct fatbin_entry *best, bool *unclear, const struct f
 	*unclear = false;
 }
 
-static int consider(void *arg, const struct fatbin_entry *entry)
+static int choose_entry(void *arg, const struct fatbin_entry *entry)
 {
 	struct fatbin_chosen *chosen = arg;
 
 	if (entry->kind == FATBIN_PTX && runs_on(entry, chosen->sm))
-		take_newest(&chosen->ptx, &chosen->ptx_unclear, entry);
+		update_newest(&chosen->ptx, &chosen->ptx_unclear, entry);
 	if (entry->kind == FATBIN_ELF && runs_on(entry, chosen->sm))
-		take_newest(&chosen->elf, &chosen->elf_unclear, entry);
+		update_newest(&chosen->elf, &chosen->elf_unclear, entry);
 	return 0;
 }
 
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why)
 {
 	*chosen = (struct fatbin_chosen){ .sm = sm };
-	return fatbin_each(data, size, consider, chosen, why);
+	return fatbin_each(data, size, choose_entry, chosen, why);
 }
 
 const void *fatbin_next(const void *data, size_t size, size_t *rest)
@@ -220,7 +220,7 @@ const void *fatbin_next(const void *data, size_t size, size_t *rest)
 	size_t n = size >= MIN_CONTAINER ? container_size(data) : 0;
 
 	if (n < MIN_CONTAINER || n > size || size - n < MIN_CONTAINER ||
-	    get((const uint8_t *)data + n, 4) != FATBIN_MAGIC)
+	    read_le((const uint8_t *)data + n, 4) != FATBIN_MAGIC)
 		return NULL;
 	*rest = size - n;
 	return (const uint8_t *)data + n;
@@ -271,7 +271,7 @@ static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct
 	if (fatbin_choose(image, size, sm, &to->chosen, &why) < 0)
 		return -EINVAL;
 	to->body = 0;
-	err = append(to, image, get(image + 6, 2));
+	err = append(to, image, read_le(image + 6, 2));
 	if (!err)
 		err = fatbin_each(image, size, copy_entry, to, &why);
 	if (!err)
@@ -298,7 +298,7 @@ static int copy_containers(const void *image, size_t size, uint32_t sm, void **c
 
 int cuda_image_copy(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
 {
-	if (size >= MIN_CONTAINER && get(image, 4) == FATBIN_MAGIC)
+	if (size >= MIN_CONTAINER && read_le(image, 4) == FATBIN_MAGIC)
 		return copy_containers(image, size, sm, copy, copy_size);
 	*copy = malloc(size + !size);
 	if (!*copy)

@@ -44,8 +44,8 @@ int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *ad
 	return 0;
 }
 
-static int bind(uint8_t *cubin, size_t size, struct gpubpf_reader *r,
-		int (*address)(void *arg, const char *name, uint64_t *address), void *arg)
+static int bind_address(uint8_t *cubin, size_t size, struct gpubpf_reader *r,
+			int (*address)(void *arg, const char *name, uint64_t *address), void *arg)
 {
 	uint64_t off = gpubpf_get_u64(r), addend = gpubpf_get_u64(r), value;
 	uint32_t part = gpubpf_get_u32(r);
@@ -82,7 +82,7 @@ int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char
 	size -= table_size;
 	gpubpf_reader_init(&table, (uint8_t *)twin + size, table_size);
 	while (!err && n--)
-		err = bind(twin, size, &table, address, arg);
+		err = bind_address(twin, size, &table, address, arg);
 	return err || gpubpf_reader_done(&table) ? err : -EINVAL;
 }
 
@@ -96,7 +96,7 @@ const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size)
 	return end + 1;
 }
 
-static bool goes_on(char c)
+static bool is_symbol_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
@@ -107,7 +107,7 @@ bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
 	const char *from = twin, *end = from + size, *at;
 	size_t n = strlen(symbol);
 
-	while ((at = memmem(from, end - from, symbol, n)) && at + n < end && goes_on(at[n]))
+	while ((at = memmem(from, end - from, symbol, n)) && at + n < end && is_symbol_char(at[n]))
 		from = at + 1;
 	return at;
 }
