@@ -82,7 +82,7 @@ static CUresult make_streams(struct gpubpf_device *device)
 }
 
 /* Returns true if the memory fits, or if the driver does not report free memory; the allocation then decides. */
-static bool fits_memory(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
+static bool has_free_memory(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
 
@@ -99,7 +99,7 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 		return -EBUSY;
 	if (cuda_device_enter(device, &mode) < 0)
 		return cuda_fail(cu, why, "the context cannot be used", 0);
-	if (!fits_memory(device, size, why)) {
+	if (!has_free_memory(device, size, why)) {
 		cuda_leave(cu, &mode);
 		return -ENOMEM;
 	}

@@ -285,7 +285,7 @@ static void end_waiter(struct gpubpf_device *device)
 	device->waiter = NULL;
 }
 
-static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
+static int cuda_wait_idle(struct gpubpf_device *device, uint32_t timeout_ms)
 {
 	struct timespec until = deadline_in(timeout_ms);
 	int err;
@@ -528,7 +528,7 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.mirror_prepare = cuda_mirror_prepare,
 	.arena_export = cuda_arena_export,
 	.arena_adopt = cuda_arena_adopt,
-	.settle = cuda_settle,
+	.settle = cuda_wait_idle,
 	.module_load = cuda_module_load,
 	.module_unload = cuda_module_unload,
 	.kernel_get = cuda_kernel_get,

@@ -54,7 +54,7 @@ static bool is_same_name(const struct ptx_module *m, uint32_t a, uint32_t b)
 	return m->tokens[a].len == m->tokens[b].len && !memcmp(ptx_token_text(m, a), ptx_token_text(m, b), m->tokens[a].len);
 }
 
-static bool mentions(const struct ptx_module *m, const struct ptx_node *insn, const struct loaded *loaded)
+static bool uses_loaded(const struct ptx_module *m, const struct ptx_node *insn, const struct loaded *loaded)
 {
 	for (uint32_t t = insn->first; t < insn->end; t++)
 		for (uint32_t i = 0; i < loaded->n; i++)
@@ -78,7 +78,7 @@ static bool add_loaded(const struct ptx_module *m, const struct ptx_node *insn, 
 
 /* Returns the last load of the run that begins at `node`, which may be `node` itself. Loads of a run can be in flight
  * together. */
-static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
+static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
 {
 	struct loaded loaded = { .n = 0 };
 	const struct ptx_module *m = in->m;
@@ -93,7 +93,7 @@ static uint32_t last_of_run(struct ptx_splice *in, uint32_t node)
 		if (insn->kind == PTX_DIRECTIVE)
 			continue;
 		load = insn->kind == PTX_INSN && is_load(in, insn);
-		if (insn->kind != PTX_INSN || !(load || ptx_gives_register(m, insn)) || mentions(m, insn, &loaded) ||
+		if (insn->kind != PTX_INSN || !(load || ptx_gives_register(m, insn)) || uses_loaded(m, insn, &loaded) ||
 		    (load && !add_loaded(m, insn, &loaded)))
 			break;
 		if (is_far(in, insn))
@@ -133,7 +133,7 @@ void ptx_find_late(struct ptx_splice *in)
 		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
 		if (node > open) /* else it belongs to the current run, and its probes are sunk to the run's end */
-			open = last_of_run(in, node);
+			open = last_load_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)
 				in->placed[i].behind = open;

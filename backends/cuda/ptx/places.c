@@ -151,7 +151,7 @@ static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
 		add_place(w, GPUBPF_SITE_BLOCK_END, node, exit);
 }
 
-static void visit(struct walk *w, uint32_t node)
+static void visit_node(struct walk *w, uint32_t node)
 {
 	const struct ptx_node *n = &w->m->nodes[node];
 	uint32_t exit;
@@ -197,7 +197,7 @@ static uint32_t first_line(struct walk *w)
 
 	PTX_FOR_EACH_NODE(w->m, w->function, node)
 		if (!w->line && w->m->nodes[node].kind == PTX_DIRECTIVE)
-			visit(w, node);
+			visit_node(w, node);
 	line = w->line;
 	w->line = 0;
 	w->loc = PTX_NONE;
@@ -214,7 +214,7 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 		add_place(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
 	add_place(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)
-		visit(&w, node);
+		visit_node(&w, node);
 	if (falls_off_end(&w, ptx_child(m, function, PTX_BLOCK, 0)))
 		add_exit(&w, w.entry, PTX_NONE, PTX_NONE);
 	free(w.locs);

@@ -27,8 +27,8 @@ struct known {
 /* known values before an instruction */
 struct state {
 	struct known reg[REGISTERS];
-	bool visited, adds;
-	uint8_t sum;               /* adds: the carry belongs to the sum in this register, */
+	bool visited, has_sum;
+	uint8_t sum;               /* has_sum: the carry belongs to the sum in this register, */
 	uint64_t at;               /* of this address */
 	uint32_t literal;          /* and this literal */
 };
@@ -156,7 +156,7 @@ int hip_steps_add(struct hip_steps *steps, const char *name, const char *operand
 	return 0;
 }
 
-static void forget(struct state *s, uint32_t first, uint32_t n)
+static void clear_registers(struct state *s, uint32_t first, uint32_t n)
 {
 	memset(&s->reg[first], 0, n * sizeof(s->reg[0]));
 }
@@ -197,7 +197,7 @@ static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 }
 
 /* Returns the file address that a relocation section stores into the word at `address`, or UINT64_MAX. */
-static uint64_t relocated(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
+static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
 	Elf64_Sym symbol;
@@ -218,7 +218,7 @@ static uint64_t relocated(const struct hip_elf *elf, const uint8_t *bytes, uint6
 }
 
 /* Returns the file address that the loader stores into the word at `address`, or UINT64_MAX. */
-static uint64_t loaded(const struct trace *t, uint64_t address)
+static uint64_t loaded_address(const struct trace *t, uint64_t address)
 {
 	uint64_t value = UINT64_MAX;
 	const uint8_t *bytes;
@@ -228,7 +228,7 @@ static uint64_t loaded(const struct trace *t, uint64_t address)
 	for (uint32_t i = 0; t->elf && hip_elf_section(t->elf, i, &head, &bytes); i++) {
 		fixed |= is_fixed(t->elf, i, address);
 		if (bytes && head.sh_type == SHT_RELA && value == UINT64_MAX)
-			value = relocated(t->elf, bytes, head.sh_size, address);
+			value = relocated_address(t->elf, bytes, head.sh_size, address);
 	}
 	return fixed ? value : UINT64_MAX;
 }
@@ -237,13 +237,13 @@ static void add_carry(struct state *s, const struct hip_step *step, const struct
 {
 	uint64_t distance = (uint64_t)step->literal << 32 | before->literal;
 
-	if (before->adds && from->half == HIGH && from->at == before->at && step->to == before->sum + 1)
+	if (before->has_sum && from->half == HIGH && from->at == before->at && step->to == before->sum + 1)
 		set_address(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
 }
 
 /* Returns true if the sign extension does not change the register: addresses have 48 bits, and this is an upper
  * half. */
-static bool extends(const struct hip_step *step, const struct state *s)
+static bool is_noop_extension(const struct hip_step *step, const struct state *s)
 {
 	return step->what == HIP_STEP_EXTEND && step->nto == 1 && step->nfrom == 1 && step->to == step->from &&
 	       s->reg[step->to].half == HIGH;
@@ -258,21 +258,21 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 		step->callee = address_in(s, step);
 	if (step->what == HIP_STEP_BUFFER)
 		step->own = descriptor_in(s, step);
-	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_BUFFER || extends(step, s))
+	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_BUFFER || is_noop_extension(step, s))
 		return;
 	if (step->what == HIP_STEP_COMPLETE) {
-		s->adds = false;
+		s->has_sum = false;
 		if (s->reg[step->to].half != DESCRIPTOR)
-			forget(s, step->to, step->nto);
+			clear_registers(s, step->to, step->nto);
 		return;
 	}
-	s->adds = false;
-	forget(s, step->to, step->nto);
-	forget(s, step->also, step->nalso);
+	s->has_sum = false;
+	clear_registers(s, step->to, step->nto);
+	clear_registers(s, step->also, step->nalso);
 	if (step->what == HIP_STEP_PC && step->nto == 2) {
 		set_address(s, step->to, t->address + step->off + 4);
 	} else if (step->what == HIP_STEP_ADD && step->nto == 1 && step->nfrom == 1 && before.reg[step->from].half == LOW) {
-		s->adds = true;
+		s->has_sum = true;
 		s->sum = step->to;
 		s->at = before.reg[step->from].at;
 		s->literal = step->literal;
@@ -281,7 +281,7 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 	} else if (step->what == HIP_STEP_MOVE && step->nfrom == step->nto) {
 		memcpy(&s->reg[step->to], &before.reg[step->from], step->nto * sizeof(s->reg[0]));
 	} else if (step->what == HIP_STEP_LOAD && step->nto == 2 && (at = address_in(&before, step)) != UINT64_MAX &&
-		   (at = loaded(t, at + step->literal)) != UINT64_MAX) {
+		   (at = loaded_address(t, at + step->literal)) != UINT64_MAX) {
 		set_address(s, step->to, at);
 	}
 }
@@ -300,7 +300,7 @@ static void merge_state(struct trace *t, uint32_t step, const struct state *s)
 			changed = true;
 		}
 	at->visited = true;
-	at->adds = false;
+	at->has_sum = false;
 	if (changed)
 		t->pending[t->npending++] = step;
 }
@@ -351,7 +351,7 @@ static uint32_t number_steps(struct trace *t, uint32_t start)
 	return n;
 }
 
-static int follow(struct trace *t, uint32_t start, int descriptor)
+static int run_analysis(struct trace *t, uint32_t start, int descriptor)
 {
 	uint32_t n = number_steps(t, start);
 	struct state first = { 0 };
@@ -379,7 +379,7 @@ int hip_steps_follow(struct hip_steps *steps, uint32_t start, uint64_t address, 
 	t.number = calloc(steps->list[steps->n - 1].off / 4 + 1, sizeof(*t.number));
 	t.order = calloc(steps->n, sizeof(*t.order));
 	if (t.number && t.order)
-		err = follow(&t, start, descriptor);
+		err = run_analysis(&t, start, descriptor);
 	free(t.number);
 	free(t.order);
 	free(t.at);

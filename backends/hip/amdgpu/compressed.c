@@ -12,7 +12,7 @@
 
 #define MAGIC "CCOB"
 #define METHOD_ZSTD 1
-#define MAX_PLAIN (1ull << 30)
+#define MAX_DECOMPRESSED_BYTES (1ull << 30)
 
 bool hip_is_compressed(const void *image, size_t size)
 {
@@ -67,7 +67,7 @@ int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, stru
 
 	gpubpf_reader_init(&r, image, size);
 	h = read_head(&r);
-	if (r.failed || h.version < 1 || h.version > 3 || h.plain > MAX_PLAIN || h.size > size)
+	if (r.failed || h.version < 1 || h.version > 3 || h.plain > MAX_DECOMPRESSED_BYTES || h.size > size)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "the compressed bundle's head makes no sense (version %u)", h.version);
 	if (h.method != METHOD_ZSTD)

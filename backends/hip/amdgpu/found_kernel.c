@@ -51,7 +51,7 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	return NULL;
 }
 
-static uint32_t reading_of(const struct hip_found *app)
+static uint32_t reading_flags(const struct hip_found *app)
 {
 	return (app->insns ? HIP_READ_INSNS : 0) | (app->insns & HIP_NAMED ? HIP_READ_ALL : 0);
 }
@@ -62,7 +62,7 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	const uint8_t *descriptor;
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
-	uint32_t how = reading_of(app) | (twin ? HIP_READ_TWIN : HIP_READ_CALLS);
+	uint32_t how = reading_flags(app) | (twin ? HIP_READ_TWIN : HIP_READ_CALLS);
 	struct hip_code_at at = { .elf = &app->elf };
 	size_t before;
 
@@ -95,7 +95,7 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 /* By the calling convention s[0:3] hold the descriptor of the lane's private memory, if there is one. */
 int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag)
 {
-	uint32_t how = reading_of(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
+	uint32_t how = reading_flags(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
 	struct hip_code_at at = { .address = address, .elf = &app->elf };
 	size_t before;
 

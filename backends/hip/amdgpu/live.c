@@ -40,7 +40,7 @@ struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struc
 	return live;
 }
 
-static int refuse(const struct hip_found *app, struct gpubpf_diag *diag)
+static int refuse_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and a probe "
 			       "at its exit would need two of them for what it is told", hip_live_used(app).vector);
@@ -51,11 +51,11 @@ int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 	struct hip_registers used = hip_live_used(app);
 
 	if (used.vector + 2 > HIP_MAX_VECTOR && used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0))
-		return refuse(app, diag);
+		return refuse_exit(app, diag);
 	return 0;
 }
 
-static int refuse_more(const struct hip_found *app, uint32_t vector, struct gpubpf_diag *diag)
+static int refuse_insns(const struct hip_found *app, uint32_t vector, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			       "the kernel uses %u vector registers, and with a probe at its instructions it would need %u "
@@ -97,7 +97,7 @@ int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const 
 	draft->items = draft->state + 1;
 	all.vector = max(all.vector, draft->nbodies ? allocate_bodies(app, draft, draft->items + 1) : draft->items + 1);
 	if (draft->nbodies && (full || all.vector > HIP_MAX_VECTOR))
-		return refuse_more(app, all.vector, diag);
+		return refuse_insns(app, all.vector, diag);
 	all.accum = max(all.accum, probes->accum);
 	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STATE_SGPRS, hip_start_of(app->isa, &draft->twin).end));
 	draft->aside = UINT32_MAX;
@@ -106,6 +106,6 @@ int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const 
 		all.accum += 2;
 	}
 	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &draft->twin, &all))
-		return refuse(app, diag);
+		return refuse_exit(app, diag);
 	return 0;
 }

@@ -86,7 +86,7 @@ static uint64_t now_ns(void)
 }
 
 /* Returns the units of system time in STEP_TICKS ticks, or 0 if the rate is implausible. */
-static uint64_t rate(hsa_agent agent)
+static uint64_t measure_rate(hsa_agent agent)
 {
 	uint64_t from = 0, to = 0, hz = 0;
 
@@ -124,6 +124,6 @@ int hip_clock_read(const char *pci, uint64_t *cycles, uint64_t *before_ns, uint6
 	uint64_t step;
 
 	pthread_once(&once, load);
-	step = ready && find_agent(pci, &agent) ? rate(agent) : 0;
+	step = ready && find_agent(pci, &agent) ? measure_rate(agent) : 0;
 	return step ? search_tick(agent, step, cycles, before_ns, after_ns) : -EOPNOTSUPP;
 }

@@ -172,7 +172,7 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 }
 
 /* Returns true if the memory fits, or if the runtime does not report free memory; the allocation then decides. */
-static bool fits_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
 {
 	size_t free, all;
 
@@ -191,7 +191,7 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	d->size = size;
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
-		fit = fits_memory(d, size, why);
+		fit = has_free_memory(d, size, why);
 	if (!error && fit)
 		error = allocate(d, size);
 	hip_leave(d->hip, d->ordinal, &visit);

@@ -3,7 +3,7 @@
 
 /* Allocates fine-grained memory (HIP programming guide, coherence), so that host and kernels see each other's writes.
  * The session's memory is a file's: registering it succeeds even if the device cannot access it. */
-static hipError_t pinned(const struct hip_driver *hip, struct gpubpf_device_memory *m)
+static hipError_t allocate_pinned(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
 	void *address = NULL;
 	hipError_t error = hip->host_alloc(&m->host, m->size, HIP_HOST_MALLOC_MAPPED | HIP_HOST_MALLOC_COHERENT);
@@ -16,7 +16,7 @@ static hipError_t pinned(const struct hip_driver *hip, struct gpubpf_device_memo
 	return error;
 }
 
-static hipError_t managed(const struct hip_driver *hip, struct gpubpf_device_memory *m)
+static hipError_t allocate_managed(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
 	hipError_t error = hip->mem_managed(&m->host, m->size, HIP_MEM_ATTACH_GLOBAL);
 
@@ -24,7 +24,7 @@ static hipError_t managed(const struct hip_driver *hip, struct gpubpf_device_mem
 	return error;
 }
 
-static int attribute(const struct hip_driver *hip, int which, int device)
+static int device_attribute(const struct hip_driver *hip, int which, int device)
 {
 	int value = 0;
 
@@ -35,16 +35,16 @@ uint64_t hip_memory_caps(const struct hip_driver *hip, int device)
 {
 	uint64_t bits = hip->host_address ? GPUBPF_CAP_HOST_PINNED : 0;
 
-	if (hip->mem_managed && attribute(hip, HIP_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device))
+	if (hip->mem_managed && device_attribute(hip, HIP_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device))
 		bits |= GPUBPF_CAP_MANAGED;
-	if (attribute(hip, HIP_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, device))
+	if (device_attribute(hip, HIP_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, device))
 		bits |= GPUBPF_CAP_HOST_ATOMICS;
 	return bits;
 }
 
 hipError_t hip_memory_get(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
-	return m->where == GPUBPF_PLACE_MANAGED ? managed(hip, m) : pinned(hip, m);
+	return m->where == GPUBPF_PLACE_MANAGED ? allocate_managed(hip, m) : allocate_pinned(hip, m);
 }
 
 void hip_memory_put(const struct hip_driver *hip, const struct gpubpf_device_memory *m)

@@ -12,7 +12,7 @@
 #define BUNDLE_ENTRIES 4096
 #define IMAGE_MAX (1ull << 40)
 
-static void extend(uint64_t *size, uint64_t offset, uint64_t bytes)
+static void extend_size(uint64_t *size, uint64_t offset, uint64_t bytes)
 {
 	if (offset < IMAGE_MAX && bytes < IMAGE_MAX && offset + bytes > *size)
 		*size = offset + bytes;
@@ -24,20 +24,20 @@ static uint64_t elf_size(const char *image)
 	uint64_t size = sizeof(h);
 
 	memcpy(&h, image, sizeof(h));
-	extend(&size, h.e_shoff, (uint64_t)h.e_shnum * sizeof(Elf64_Shdr));
-	extend(&size, h.e_phoff, (uint64_t)h.e_phnum * sizeof(Elf64_Phdr));
+	extend_size(&size, h.e_shoff, (uint64_t)h.e_shnum * sizeof(Elf64_Shdr));
+	extend_size(&size, h.e_phoff, (uint64_t)h.e_phnum * sizeof(Elf64_Phdr));
 	for (int i = 0; i < h.e_shnum && h.e_shentsize == sizeof(Elf64_Shdr); i++) {
 		Elf64_Shdr s;
 
 		memcpy(&s, image + h.e_shoff + i * sizeof(s), sizeof(s));
 		if (s.sh_type != SHT_NOBITS)
-			extend(&size, s.sh_offset, s.sh_size);
+			extend_size(&size, s.sh_offset, s.sh_size);
 	}
 	for (int i = 0; i < h.e_phnum && h.e_phentsize == sizeof(Elf64_Phdr); i++) {
 		Elf64_Phdr p;
 
 		memcpy(&p, image + h.e_phoff + i * sizeof(p), sizeof(p));
-		extend(&size, p.p_offset, p.p_filesz);
+		extend_size(&size, p.p_offset, p.p_filesz);
 	}
 	return size;
 }
@@ -57,8 +57,8 @@ static uint64_t bundle_size(const char *image)
 		if (entry[2] > 4096)
 			return 0;
 		at += sizeof(entry) + entry[2];
-		extend(&size, entry[0], entry[1]);
-		extend(&size, 0, at - image);
+		extend_size(&size, entry[0], entry[1]);
+		extend_size(&size, 0, at - image);
 	}
 	return size;
 }
