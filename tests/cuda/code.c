@@ -205,11 +205,11 @@ static void by_others(struct gpubpf_worker *worker)
 
 	ok(!make(worker, script("refuses", "exit 1"), "", "-arch=sm_90", "//", 2, &code, &diag) && !code.npieces,
 	   "a program that refuses all");
-	fails(worker, "a program that is killed", script("killed", "kill -9 $$"), "died of signal 9");
+	fails(worker, "a program that is killed", script("killed", "kill -9 $$"), "was killed by signal 9");
 	fails(worker, "a program that makes nothing", script("idle", "exit 0"), "made no machine code");
 	fails(worker, "a program that makes something else", script("other", "seq 100 >$3"), "made no machine code");
 	fails(worker, "a program that is not there", "/nowhere/ptxas", "cannot be run");
-	fails(worker, "a program without its whole path", "ptxas", "needs to be named");
+	fails(worker, "a program without its whole path", "ptxas", "the program's path");
 	ok(!make(worker, script("copies", "ls -l /proc/$$/fd >$(dirname \"$0\")/open; { printf '\\177ELF'; cat \"$4\" \"$4\" \"$4\"; } >\"$3\""),
 		 "", "-arch=sm_90", "0123456789012345678901234567890", 31, &code, &diag) && code.npieces == 1 &&
 	   code.piece[0].blob.size == 97 && !memcmp(code.piece[0].blob.data, "\177ELF0123", 8), "what a program makes is taken as it is");

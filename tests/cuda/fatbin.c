@@ -189,8 +189,8 @@ static void test_source(void)
 		open_container(&c);
 		add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
 		add_cubin(&c, 90, FATBIN_SPECIFIC, abi, 90, NULL);
-		expect("sm_90a, and PTX for compute_80", &c, c.size, 90, NULL, "for sm_90a is of PTX for compute_90a, and that for "
-		       "compute_80, which is inside, may be other code");
+		expect("sm_90a, and PTX for compute_80", &c, c.size, 90, NULL, "for sm_90a was compiled from PTX for compute_90a, "
+		       "and the image's PTX for compute_80 may be other code");
 		expect("that PTX on a device for which there is no machine code", &c, c.size, 80, sm80, NULL);
 		open_container(&c);
 		add_entry(&c, FATBIN_PTX, 75, sm80, LZ4);
@@ -200,7 +200,7 @@ static void test_source(void)
 	open_container(&c);
 	add_cubin(&c, 100, 0, 9, 80, NULL);
 	add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
-	expect("machine code that tells nothing, PTX for another", &c, c.size, 100, NULL, "is of PTX for compute_100, and");
+	expect("machine code that tells nothing, PTX for another", &c, c.size, 100, NULL, "was compiled from PTX for compute_100, and");
 	add_entry(&c, FATBIN_PTX, 100, sm90, LZ4);
 	expect("machine code that tells nothing, PTX for the same", &c, c.size, 100, sm90, NULL);
 }
@@ -219,11 +219,11 @@ static void test_suffix(void)
 	expect("compute_100f on sm_103", &c, c.size, 103, sm70, NULL);
 	expect("compute_100f on sm_120", &c, c.size, 120, sm80, NULL);
 	add_cubin(&c, 90, 0, 8, 90, NULL);
-	expect("compute_90a and machine code for sm_90", &c, c.size, 90, NULL, "that for compute_90a, which is inside");
+	expect("compute_90a and machine code for sm_90", &c, c.size, 90, NULL, "and the image's PTX for compute_90a");
 	add_entry(&c, FATBIN_PTX, 90, sm70, LZ4);
 	expect("compute_90, compute_90a and machine code for sm_90", &c, c.size, 90, sm70, NULL);
 	add_cubin(&c, 90, FATBIN_SPECIFIC, 8, 90, NULL);
-	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL, "which the driver runs is not known");
+	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL, "unknown which one the driver runs");
 }
 
 static int count_cubin(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag)
@@ -286,7 +286,7 @@ static void test_linked(void)
 	ok(cuda_image_ptx(image, size, 75, &got, &n, &diag) == 0 && n == 2 * strlen(sm70) + 2, "linked: for another device");
 	free(got);
 	gpubpf_diag_init(&diag);
-	ok(cuda_image_ptx(image, size, 61, &got, &n, &diag) < 0 && strstr(diag.what, "none of the modules"),
+	ok(cuda_image_ptx(image, size, 61, &got, &n, &diag) < 0 && strstr(diag.what, "none of the linked modules"),
 	   "linked: no module with PTX for the device");
 	for (size_t cut = program.size + 17; cut < size; cut += 7) {
 		gpubpf_diag_init(&diag);

@@ -399,7 +399,7 @@ static int cuda_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_
 	for (uint32_t i = 0; i < launch->dim; i++) {
 		block[i] = launch->block[i] ? launch->block[i] : 1;
 		if (launch->offset[i] || launch->grid[i] % block[i]) {
-			snprintf(why->text, sizeof(why->text), "CUDA has whole blocks and no offsets");
+			snprintf(why->text, sizeof(why->text), "a CUDA launch has whole blocks and no global offset");
 			return -EINVAL;
 		}
 		grid[i] = launch->grid[i] / block[i];

@@ -116,8 +116,8 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
 			   SUFFIX(elf), elf->arch, SUFFIX(elf), elf->arch, SUFFIX(elf));
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			"CUDA image: the machine code for sm_%u%s is of PTX for "
-			"compute_%u%s, and that for compute_%u%s, which is inside, may be other code",
+			"CUDA image: the machine code for sm_%u%s was compiled from PTX for compute_%u%s, and the "
+			"image's PTX for compute_%u%s may be other code",
 			elf->arch, SUFFIX(elf), own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
 	return -ENOENT;
 }
@@ -155,10 +155,10 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 	if (fatbin_choose(data, size, sm, &chosen, &why) < 0)
 		return refuse(diag, why);
 	if (chosen.elf.data ? chosen.elf_unclear : chosen.ptx_unclear) {
-		gpubpf_diag_remedy(diag, "build it with one of them");
+		gpubpf_diag_remedy(diag, "build the program with only one of the two");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				"CUDA image: it has code for %s_%u, once for its specific "
-				"features and once not, and which the driver runs is not known",
+				"CUDA image: it has code for %s_%u both with and without architecture-specific "
+				"features, and it is unknown which one the driver runs",
 				chosen.elf.data ? "sm" : "compute",
 				chosen.elf.data ? chosen.elf.arch : chosen.ptx.arch);
 		return -ENOENT;
@@ -167,8 +167,9 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		return source_ptx(data, size, &chosen, text, text_size, diag);
 	if (chosen.ptx.data)
 		return fatbin_extract(&chosen.ptx, text, text_size, diag);
-	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it has neither PTX nor machine code that sm_%u can run (of "
-			"LTO-IR alone, from which drivers make their own, there can be no twin)", sm);
+	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			"CUDA image: it has neither PTX nor machine code that sm_%u can run (LTO-IR alone, which the "
+			"driver compiles itself, cannot have a twin)", sm);
 	return -ENOENT;
 }
 
@@ -194,7 +195,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 			free(part);
 		}
 		if (ftell(f) > CUDA_PTX_MAX)
-			err = refuse(&last, "the modules that it was linked from have more than 512 MiB of PTX");
+			err = refuse(&last, "the linked modules have more than 512 MiB of PTX");
 		if (err == -ENOENT)
 			err = 0;
 	}
@@ -205,8 +206,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 	if (!err && !n) {
 		gpubpf_diag_remedy(diag, "%s", last.remedy);
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "none of the modules that it was linked from (-rdc) "
-				      "has PTX for sm_%u: %s",
+				      "none of the linked modules (-rdc) has PTX for sm_%u: %s",
 				      sm, last.what);
 	}
 	if (err < 0) {

@@ -40,7 +40,7 @@ static const char *find_section(const void *data, size_t size, const char *name,
 			*section_size = section.sh_size;
 			return image + section.sh_offset;
 		}
-		*why = "a section of the cubin is longer than it";
+		*why = "a section of the cubin extends past its end";
 		return NULL;
 	}
 	return NULL;

@@ -171,15 +171,15 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 	if (a.how == PTX_BYTES_TYPE) {
 		a.count = vector_length(m, insn);
 		a.bytes = bytes * a.count;
-		a.unseen = bytes ? NULL : "elements of a type that is not known";
+		a.unseen = bytes ? NULL : "elements of an unknown type";
 	} else if (a.how == PTX_BYTES_ROW) {
 		a.bytes = 16;
 	} else if (a.how != PTX_BYTES_UNSAID) {
 		a.said = ptx_operand(m, node, row->said);
-		a.unseen = a.said == PTX_NONE ? "bytes that it does not say" : NULL;
+		a.unseen = a.said == PTX_NONE ? "an unknown number of bytes" : NULL;
 	}
 	if (a.address == PTX_NONE || !ptx_token_is(m, a.address, "["))
-		a.unseen = "an address that stands elsewhere than is known";
+		a.unseen = "an address in an unexpected operand";
 	return a;
 }
 
@@ -189,7 +189,7 @@ struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t
 
 	a.space = named_space(m, &m->nodes[node], 0, &a.spaces);
 	if (operand == PTX_NONE || !ptx_token_is(m, operand, "["))
-		a.unseen = "an address that stands elsewhere than is known";
+		a.unseen = "an address in an unexpected operand";
 	return a;
 }
 
@@ -200,7 +200,8 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	uint32_t n = 0;
 
 	if (first == NROWS) {
-		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .unseen = "what is not known of it" };
+		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL,
+					      .unseen = "an unknown access" };
 		return 1;
 	}
 	if (rows[first].what == NO_ACCESS)

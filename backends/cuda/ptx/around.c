@@ -155,11 +155,11 @@ static void check_probe(struct around *a, uint32_t function)
 	int len = ptx_token_text(m, insn->operands - 1) + m->tokens[insn->operands - 1].len - ptx_token_text(m, insn->name);
 
 	if (a->access.unseen)
-		ptx_refuse(a->in, "gpu/%s/ cannot see %s by %.*s (PTX line %u)", a->kind->name, a->access.unseen, len,
-			   ptx_token_text(m, insn->name), ptx_line_of(a));
+		ptx_refuse(a->in, "gpu/%s/ cannot observe %s by %.*s (PTX line %u)",
+			   a->kind->name, a->access.unseen, len, ptx_token_text(m, insn->name), ptx_line_of(a));
 	if (a->at->probe->reads_params && function != a->in->kernel_node)
-		ptx_refuse(a->in, "a function that it calls has such a place (PTX line %u), and the probe reads arguments, which "
-			   "are not at hand there", ptx_line_of(a));
+		ptx_refuse(a->in, "a function that it calls has such a place (PTX line %u), where the probe cannot "
+				  "read the kernel's arguments", ptx_line_of(a));
 	else
 		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
 }
@@ -181,7 +181,7 @@ static void look_up(struct around *a)
 	if (a->control.kind == PTX_WAITS && a->control.barrier == GPUBPF_BARRIER_OBJECT)
 		a->access = ptx_object(a->in->m, node, a->control.operand);
 	else if (a->control.kind == PTX_NOT_KNOWN)
-		a->access.unseen = "what is not known of it";
+		a->access.unseen = "an unknown barrier or branch";
 }
 
 bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)

@@ -30,9 +30,10 @@ static void need_symbol(struct ptx_splice *in, struct ptx_symbol *symbol, uint32
 		return;
 	symbol->needed = true;
 	if (symbol->twice)
-		ptx_refuse(in, "it needs %.*s, which several of the modules that it was linked from define", len, name);
+		ptx_refuse(in, "it needs %.*s, which several of the linked modules define", len, name);
 	else if (symbol->handle)
-		ptx_refuse(in, "it uses the texture or surface reference %.*s, which belongs to its own module", len, name);
+		ptx_refuse(in, "it uses the texture or surface reference %.*s, which is bound to its original module",
+			   len, name);
 	else if (symbol->shared)
 		in->extern_shared |= !symbol->defined;
 	else if (!symbol->function)
@@ -50,7 +51,8 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 	uint32_t target = call ? ptx_callee(in->m, insn) : PTX_NONE;
 
 	if (call && in->m->text[in->m->tokens[target].off] == '%')
-		ptx_refuse(in, "it calls through a function pointer (PTX line %u), which is valid in its own module alone",
+		ptx_refuse(in, "it calls through a function pointer (PTX line %u), which is valid only in its original "
+			       "module",
 		       in->m->tokens[target].line);
 	if (ptx_word_is(in, insn->name, "isspacep") && ptx_has_modifier(in, insn, ".global"))
 		in->asks_global = insn->name;
@@ -62,7 +64,8 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 		if (!symbol)
 			continue;
 		if (symbol->function && t != target)
-			ptx_refuse(in, "it takes the address of function %.*s, which is valid in its own module alone",
+			ptx_refuse(in, "it takes the address of function %.*s, which is valid only in its original "
+				       "module",
 			       in->m->tokens[t].len, ptx_token_text(in->m, t));
 		need_symbol(in, symbol, stack, depth);
 	}
@@ -87,7 +90,8 @@ static void check_spaces(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->asks_global && i < in->symbols.n; i++)
 		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
-			ptx_refuse(in, "it asks whether an address is global memory (PTX line %u), and it has constants",
+			ptx_refuse(in, "it tests whether an address is in global memory (PTX line %u), where its twin "
+				       "has the constants",
 			       in->m->tokens[in->asks_global].line);
 }
 

@@ -20,7 +20,7 @@ void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i)
 	else if (a->control.barrier == GPUBPF_BARRIER_OBJECT)
 		ptx_give_address(a, word, i);
 	else if (ptx_put_element(a->in, &a->text, a->at->place.node, a->control.operand, 4, to) < 0)
-		ptx_refuse(a->in, "PTX line %u says its barrier in a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u has a barrier operand of unknown form", ptx_line_of(a));
 }
 
 static void need_active(struct around *a)

@@ -42,7 +42,7 @@ static void emit_address(struct around *a)
 	char sum[40];
 
 	if (!parse_offset(a, base + 1, sum, sizeof(sum))) {
-		ptx_refuse(a->in, "the address of PTX line %u is of a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u has an address of unknown form", ptx_line_of(a));
 		return;
 	}
 	put(a, ".reg .b64 " PTX_AT ";\n");
@@ -54,7 +54,7 @@ static void emit_address(struct around *a)
 		put(a, "cvt.u64.u32 " PTX_AT ", %%gpubpf_w;\n}\n");
 		return;
 	} else if (ptx_put_variable(a->in, &a->text, a->at->place.node, base, "%gpubpf_at") < 0) {
-		ptx_refuse(a->in, "the address of PTX line %u is of a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u has an address of unknown form", ptx_line_of(a));
 	}
 	emit_offset(a, sum);
 }
@@ -95,8 +95,8 @@ void ptx_check_constants(struct around *a)
 {
 	for (uint32_t i = 0; i < a->in->symbols.n; i++)
 		if (a->in->symbols.symbols[i].constant && a->in->symbols.symbols[i].binding != PTX_NONE)
-			ptx_refuse(a->in, "PTX line %u has a generic address, which may be of its constants, and these cannot be "
-				   "told from global memory", ptx_line_of(a));
+			ptx_refuse(a->in, "PTX line %u has a generic address, which may be a constant's; in a twin "
+					  "constants are in global memory", ptx_line_of(a));
 }
 
 void ptx_give_address(struct around *a, uint32_t word, uint32_t i)
@@ -190,7 +190,7 @@ static void emit_number(struct around *a, uint32_t word, uint32_t t)
 
 	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
 	if (ptx_put_element(a->in, &a->text, a->at->place.node, t, 4, to) < 0)
-		ptx_refuse(a->in, "PTX line %u says its bytes in a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
 /* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): operand 3 is a number, a
@@ -205,7 +205,7 @@ static void emit_copied_bytes(struct around *a, uint32_t word)
 	if (bits == PTX_PREDICATE)
 		put(a, "@%.*s mov.b64 " PTX_GIVEN "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
 	else if (!number && bits != 32 && bits != 64)
-		ptx_refuse(a->in, "PTX line %u says its bytes in a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
 bool ptx_tells_bytes(const struct around *a)
@@ -258,7 +258,7 @@ static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t 
 			continue;
 		if (t + 1 >= m->nodes[a->at->place.node].end ||
 		    ptx_put_element(a->in, &a->text, a->at->place.node, first, bytes, "%gpubpf_e") < 0)
-			ptx_refuse(a->in, "PTX line %u has a value of a form that is not known", ptx_line_of(a));
+			ptx_refuse(a->in, "PTX line %u has a value of unknown form", ptx_line_of(a));
 		put(a, "shl.b64 %%gpubpf_e, %%gpubpf_e, %u;\n", 8 * (off % 8));
 		put(a, "or.b64 " PTX_GIVEN "%u, " PTX_GIVEN "%u, %%gpubpf_e;\n", word, word);
 	}
@@ -286,7 +286,7 @@ void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i)
 			ptx_give(a, word, ops[k].op);
 			return;
 		}
-	ptx_refuse(a->in, "the operation of PTX line %u is not known", ptx_line_of(a));
+	ptx_refuse(a->in, "PTX line %u has an unknown atomic operation", ptx_line_of(a));
 }
 
 /* In d, [a], b, c the compared value precedes the stored one. */

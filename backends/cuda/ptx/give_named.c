@@ -42,5 +42,5 @@ void ptx_give_mark(struct around *a, uint32_t word, uint32_t i)
 
 	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
 	if (ptx_put_element(a->in, &a->text, node, a->in->m->nodes[node].operands, 8, to) < 0)
-		ptx_refuse(a->in, "the mark of PTX line %u has a value of a form that is not known", ptx_line_of(a));
+		ptx_refuse(a->in, "the mark of PTX line %u has a value of unknown form", ptx_line_of(a));
 }

@@ -71,7 +71,7 @@ void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 		at += 2;
 	}
 	if (!bytes || !ptx_word_is(in, at, "]") || !ptx_word_is(in, at + 1, ",")) {
-		ptx_refuse(in, "the probe reads what a function returns, which PTX line %u stores in a way that is not known",
+		ptx_refuse(in, "the probe reads a function's result, which PTX line %u stores in an unknown way",
 		       m->tokens[insn->name].line);
 		return;
 	}
@@ -95,6 +95,6 @@ void ptx_check_result(struct ptx_splice *in, uint32_t function)
 		const struct ptx_node *n = &in->m->nodes[c];
 
 		if (n->kind == PTX_PARAM && n->result && ptx_word_is(in, n->first, ".reg"))
-			ptx_refuse(in, "the probe reads what a function returns, and its PTX returns that in registers");
+			ptx_refuse(in, "the probe reads a function's result, but its PTX returns in registers");
 	}
 }

@@ -90,7 +90,7 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 		return;
 	for (uint32_t i = 0; (param = cuda_param_node(in->m, function, i)) != PTX_NONE; i++)
 		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
-			ptx_refuse(in, "the probe reads arguments, and a block declares the parameter's name %.*s again",
+			ptx_refuse(in, "the probe reads arguments, but a block redeclares the parameter's name %.*s",
 			       in->m->tokens[in->m->nodes[param].name].len,
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
@@ -113,8 +113,8 @@ static const struct site_rule {
 static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
-		ptx_refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
-		       "hand there");
+		ptx_refuse(in, "a function that it calls ends the thread, where the probe cannot read the kernel's "
+			       "arguments");
 	else if (at->place.node != PTX_NONE)
 		ptx_check_params(in, at->probe, function, at->place.node);
 	assert(site_rules[at->place.kind].left);
@@ -183,7 +183,8 @@ static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 	struct ptx_text text = { 0 };
 
 	if (ptx_word_is(in, insn->name, "isspacep")) {
-		ptx_refuse(in, "it asks whether an address is constant memory (PTX line %u)",
+		ptx_refuse(in, "it tests whether an address is in constant memory (PTX line %u), but its twin has the "
+			       "constants in global memory",
 		       in->m->tokens[insn->name].line);
 		return;
 	}
@@ -486,14 +487,15 @@ static void check_thread_ends(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->counts_lanes && i < in->at.job->nsites; i++)
 		if (in->probes[i].ends_thread)
-			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), which gpu/block_end/ could not count",
+			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), so gpu/block_end/ cannot count "
+				       "the threads that leave",
 				   gpubpf_place_kind(in->at.job->sites[i].site)->name);
 }
 
 static void check_shared(struct ptx_splice *in)
 {
 	if (in->counts_lanes && in->asks_shared)
-		ptx_refuse(in, "it asks how much shared memory it has (PTX line %u), and gpu/block_end/ needs some more",
+		ptx_refuse(in, "it reads how much shared memory it has (PTX line %u), and gpu/block_end/ adds some",
 			   in->m->tokens[in->asks_shared].line);
 }
 

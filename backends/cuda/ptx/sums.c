@@ -26,7 +26,7 @@ static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
 	while (i < in->nsums && strcmp(in->sums[i].name, sum->name))
 		i++;
 	if (i == CUDA_MAX_SUMS)
-		ptx_refuse(in, "its probes keep more than %d sums", CUDA_MAX_SUMS);
+		ptx_refuse(in, "its probes use more than %d accumulators", CUDA_MAX_SUMS);
 	else if (i == in->nsums)
 		in->sums[in->nsums++] = *sum;
 }

@@ -48,7 +48,7 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 
 	if (!is_known_cpu(cpu))
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "PTX is made for sm_70 and later, not for \"%s\"", cpu);
+				       "the ptx target supports sm_70 and later, not \"%s\"", cpu);
 	return gpubpf_llvm_emit(target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
 }
 

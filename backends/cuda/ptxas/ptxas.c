@@ -106,7 +106,8 @@ static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t
 		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->path, strerror(-err));
 	read_log(s->log, log, log_size);
 	if (!WIFEXITED(status))
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s died of signal %d", s->path, WTERMSIG(status));
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				       "%s was killed by signal %d", s->path, WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
 	if (WEXITSTATUS(status) || is_version_request(s))
@@ -141,7 +142,8 @@ int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_i
 	int err;
 
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX || parse_options(&s, pieces->piece[0].options) < 0)
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas takes one piece of PTX, and needs to be named");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				       "ptxas needs one piece of PTX and the program's path");
 	err = open_memfds(&s, &pieces->piece[0].blob);
 	if (err < 0)
 		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "the twin's text: %s", strerror(-err));
