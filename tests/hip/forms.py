@@ -46,7 +46,7 @@ def check(tool, gfx, expected):
     asked = ''.join(f'{name} {operands}\n' for name, operands in found.items())
     said = dict(zip(found, subprocess.run([tool], input=asked, capture_output=True, text=True, check=True).stdout.splitlines()))
     memory = {n: s for n, s in said.items() if not n.startswith('s_') or n.startswith(('s_load', 's_buffer_', 's_store', 's_atomic', 's_scratch'))}
-    unknown = [f'{n} {found[n]}' for n, s in memory.items() if 'not known' in s]
+    unknown = [f'{n} {found[n]}' for n, s in memory.items() if 'unknown' in s]
     ok(not unknown, f'{gfx}: each of {len(memory)} forms is known', '\n'.join(unknown[:20]))
     nothing = [n for n, s in memory.items() if s.endswith('none')]
     ok(all(NOTHING.search(n) for n in nothing), f'{gfx}: what touches no memory', ' '.join(nothing))

@@ -146,7 +146,7 @@ def bundles(folder):
         ok(good, f'{name}, {gfx}: the same twin', '' if good else made.stdout + made.stderr)
     short = packed[:8] + struct.pack('<I', len(packed) - 9) + packed[12:-9]
     for name, data in {'is damaged': short, 'by method 0': packed[:6] + b'\0\0' + packed[8:],
-                       'head makes no sense': packed[:20]}.items():
+                       'header is invalid': packed[:20]}.items():
         with open(raw, 'wb') as f:
             f.write(data)
         made = call(twin, gfx, raw)
@@ -212,7 +212,7 @@ def asked_for(folder):
     word = struct.unpack_from('<I', image, at)[0]
     path = os.path.join(folder, 'asked')
     for name, bits, why in (('16 scalar registers', 16 << 1, ''), ('17', 17 << 1, 'begins with'), ('31', 31 << 1, 'begins with'),
-                            ('exceptions', word & 0x3e | 1 << 30, 'exceptions of arithmetic')):
+                            ('exceptions', word & 0x3e | 1 << 30, 'arithmetic exceptions')):
         struct.pack_into('<I', image, at, word & ~0x3e | bits)
         with open(path, 'wb') as f:
             f.write(image)

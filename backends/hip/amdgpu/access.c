@@ -103,7 +103,7 @@ static bool has_word(const struct operands *ops, const char *word)
 
 static void set_unknown(struct hip_access *a)
 {
-	a->why = "an access with an operand that is not known here";
+	a->why = "an access with an unknown operand";
 }
 
 /* Reads an operand that is a register of one of these files, or no register. */
@@ -173,7 +173,7 @@ static void read_buffer(struct hip_access *a, const struct operands *ops)
 	if (a->access == GPUBPF_STORE)
 		set_value(a, data);
 	if (a->access == GPUBPF_ATOMIC)
-		a->why = "an atomic by a descriptor";
+		a->why = "an atomic through a descriptor";
 	else if (ops->n != 4 || has_word(ops, "idxen") || a->vector.file != (has_word(ops, "offen") ? 'v' : 0))
 		set_unknown(a);
 }
@@ -277,7 +277,7 @@ static bool is_register_only(const char *name)
 uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MOST_ACCESSES])
 {
 	const struct unit_row *unit = units, *end = units + sizeof(units) / sizeof(*units);
-	struct hip_access a = { .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .why = "an instruction that is not known here" };
+	struct hip_access a = { .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .why = "an unknown instruction" };
 	const struct row *row;
 	struct operands ops;
 

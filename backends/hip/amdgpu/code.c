@@ -20,7 +20,7 @@
 #include "core/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
-#define MID_JUMP_REASON "control comes to the middle of a jump"
+#define MID_JUMP_REASON "a branch goes to the middle of a jump"
 #define PADDING 32           /* LLVM's disassembler crashes on an instruction whose literal is cut off */
 
 /* A jump beyond the range of branches, as compilers generate it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals,
@@ -57,14 +57,14 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 static int check_revisit(struct reader *r, uint32_t off)
 {
 	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
-		return refuse(r, "by some of the ways that lead there registers are named by an index", off);
+		return refuse(r, "registers are indexed on some paths to an instruction", off);
 	return 0;
 }
 
 static int push_offset(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
-		return refuse(r, "control leaves its code", off < 0 ? 0 : off);
+		return refuse(r, "a branch leaves its code", off < 0 ? 0 : off);
 	if (r->code->words[off / 4] & HIP_WORD_HELD)
 		return refuse(r, MID_JUMP_REASON, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
@@ -245,7 +245,7 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 		*clause = (word_at(r, off) & 63) + 1;
 	else
 		*clause -= *clause != 0;
-	return overlaps ? refuse(r, "control comes to the middle of an instruction", off) : 0;
+	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
 }
 
 static bool is_one_of(const char *name, const char *a, const char *b)
@@ -344,7 +344,7 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	patch->naccesses = n;
 	memcpy(patch->access, accesses, n * sizeof(*accesses));
 	for (uint32_t i = 0; r->indexed && i < n; i++)
-		patch->access[i].why = "an access where registers are named by an index";
+		patch->access[i].why = "an access through indexed registers";
 	return 0;
 }
 
@@ -392,20 +392,21 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 
 	record_registers(r->code, name, operands);
 	if (changes_vectors(r, name, operands))
-		return refuse(r, "it skips vector instructions, or names registers by an index, in an unusual way", off);
+		return refuse(r, "it skips vector instructions, or indexes registers, in an unsupported way", off);
 	if (enables_exceptions(name, operands))
-		return refuse(r, "it asks for exceptions of arithmetic, and a probe's would be taken for its own", off);
+		return refuse(r, "it enables arithmetic exceptions, which a probe could raise", off);
 	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
-		return refuse(r, "it takes the hardware's care for hazards upon itself (SCHED_MODE), which a probe counts on", off);
+		return refuse(r, "it turns off the hardware's handling of hazards (SCHED_MODE), which probes need",
+			      off);
 	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
-		return refuse(r, "it calls functions, or returns, while registers are named by an index", off);
+		return refuse(r, "it calls functions, or returns, while registers are indexed", off);
 
 	r->code->calls |= !strncmp(name, "s_swappc_b64", 12);
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
 	if (!strcmp(name, "s_getpc_b64")) {
 		patch = add_patch(r, HIP_PATCH_PC, off);
 		if (patch && !parse_pair(operands, patch))
-			return refuse(r, "it asks for its own address in an unusual way", off);
+			return refuse(r, "it reads its own address in an unsupported way", off);
 	} else if (!strcmp(name, "s_endpgm")) {
 		patch = add_patch(r, HIP_PATCH_END, off);
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
@@ -435,7 +436,7 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 	snprintf(patch->name, sizeof(patch->name), "%.31s", name);
 	patch->any = r->how & HIP_READ_ALL;
 	if (r->indexed)
-		patch->why = "registers are named by an index there";
+		patch->why = "registers are indexed";
 	for (const char *at = operands; *at && n < HIP_MOST_REGISTERS; at++)
 		if (!isalnum(at[-1]) && at[-1] != '_' && read_register(at, &patch->registers[n]))
 			n++;
@@ -460,7 +461,7 @@ static int read_run(struct reader *r, uint32_t off)
 		int err;
 
 		if (!n || n > r->size - off)
-			return refuse(r, "it has an instruction that is not known", off);
+			return refuse(r, "it has an unknown instruction", off);
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
@@ -468,7 +469,7 @@ static int read_run(struct reader *r, uint32_t off)
 		flow = far ? HIP_BRANCHES : flow_in_context(r, mnemonic);
 		target = far ? (int64_t)r->far.to : (int32_t)target_of(r, off);
 		if (flow == HIP_UNKNOWN)
-			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
+			return refuse(r, "it jumps to a computed address or ends in an unsupported way", off);
 		err = mark_words(r, mnemonic, off, n, &clause);
 		if (!err)
 			err = far ? add_far_jump(r, off) : record_insn(r, mnemonic, operands, off);
@@ -580,7 +581,7 @@ static void set_buffer_space(struct hip_access *a, const struct hip_step *step)
 	if (step->own)
 		a->spaces = GPUBPF_IN(LOCAL);
 	else
-		a->why = "a buffer whose descriptor is not known";
+		a->why = "a buffer with an unknown descriptor";
 }
 
 static int apply_step(struct reader *r, const struct hip_step *step)

@@ -69,10 +69,11 @@ int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, stru
 	h = read_head(&r);
 	if (r.failed || h.version < 1 || h.version > 3 || h.plain > MAX_DECOMPRESSED_BYTES || h.size > size)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the compressed bundle's head makes no sense (version %u)", h.version);
+				       "the compressed bundle's header is invalid (version %u)", h.version);
 	if (h.method != METHOD_ZSTD)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the bundle is compressed by method %u, not "
-				       "by zstd (hipcc -no-offload-compress makes one that is not)", h.method);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "the bundle is compressed by method %u, not by zstd; build it with hipcc "
+				       "-no-offload-compress", h.method);
 	if (h.size)
 		r.end = (const uint8_t *)image + h.size;
 	return r.at <= r.end ? expand(&r, &h, out, diag) :

@@ -31,7 +31,7 @@ int hip_found_open(const struct gpubpf_image *image, const struct gpubpf_device_
 		return hip_refuse(diag,
 				  "the code object is for a processor other than gfx90a, gfx942, gfx950, gfx11 and gfx12");
 	if (app->elf.head.e_ident[EI_ABIVERSION] < 2 || app->elf.head.e_ident[EI_ABIVERSION] > 4)
-		return hip_refuse(diag, "the code object's version is none of 4, 5 and 6");
+		return hip_refuse(diag, "the code object's version is not 4, 5 or 6");
 	return 0;
 }
 
@@ -74,9 +74,9 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 		return hip_refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	if ((app->descriptor.rsrc2 & HIP_USER_SGPRS) >> HIP_USER_SGPRS_SHIFT > HIP_MAX_USER_SGPRS)
-		return hip_refuse(diag, "its descriptor asks for more scalar registers than a wave begins with");
+		return hip_refuse(diag, "its descriptor requests more scalar registers than a wave begins with");
 	if (app->descriptor.rsrc2 & HIP_EXCEPTIONS)
-		return hip_refuse(diag, "its descriptor asks for exceptions of arithmetic, and a probe's would be taken for its own");
+		return hip_refuse(diag, "its descriptor enables arithmetic exceptions, which a probe could raise");
 	app->address = kd.st_value + app->descriptor.entry;
 	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
@@ -192,9 +192,10 @@ static int add_function(struct hip_found *app, uint64_t address, struct hip_code
 	hip_found_name(app, address, name);
 	err = hip_found_read_function(app, address, &why);
 	if (!err && app->code.unknown)
-		err = hip_refuse(&why, "it calls functions by pointers, or by addresses that it keeps in memory, whose instructions are not in its twin");
+		err = hip_refuse(&why, "it calls functions through pointers or addresses in memory, so their "
+				       "instructions are not in its twin");
 	if (!err && app->code.size > MAX_CODE_BYTES - all->size)
-		err = hip_refuse(&why, "with all that it calls the kernel has more than 256 MiB of code");
+		err = hip_refuse(&why, "the kernel and its callees have more than 256 MiB of code");
 	if (!err)
 		err = add_part(app, name, all);
 	hip_code_finish(&app->code);
@@ -222,7 +223,8 @@ int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag)
 	int err;
 
 	if (app->code.unknown)
-		return hip_refuse(diag, "it calls functions by pointers, or by addresses that it keeps in memory, whose instructions are not in its twin");
+		return hip_refuse(diag, "it calls functions through pointers or addresses in memory, so their "
+					"instructions are not in its twin");
 	err = add_part(app, "", &all);
 	hip_code_finish(&app->code);
 	while (!err && (callee = next_callee(app, &all)) != UINT64_MAX)
@@ -249,6 +251,7 @@ int hip_found_named(const char *name, struct gpubpf_diag *diag)
 {
 	for (; *name; name++)
 		if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')
-			return hip_refuse(diag, "the kernel's name has characters that no symbol of ours can have");
+			return hip_refuse(diag, "the kernel's name has a quote, a backslash or a control character, "
+						"which assembly symbols cannot have");
 	return 0;
 }

@@ -57,9 +57,9 @@ static const char *function_of(const struct site_selection *c)
 static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
-		return "it ends by going to another function, which returns for it";
+		return "it ends in a tail call, so its callee returns";
 	if (kind == GPUBPF_SITE_CALL && patch->again)
-		return "a loop comes back to its first instruction";
+		return "a loop branches to its first instruction";
 	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
 }
 
@@ -88,8 +88,7 @@ static int select_bodies(struct hip_found *app, struct gpubpf_inserting *at, uin
 						       patch->off);
 			if (gpubpf_place_kind(kind)->spaces && patch->access[access].why)
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-						       "what it does to memory cannot be told exactly: %s (at byte %u of "
-						       "its code)",
+						       "probes cannot observe %s (at byte %u of its code)",
 						       patch->access[access].why, patch->off);
 			draft->stands[i][access][kind] = (struct hip_stand){ body_of(draft, at->job, site), id };
 		}
@@ -109,9 +108,10 @@ static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 	if ((patch->probed || patch->counted) && patch->why)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)", patch->why, patch->off);
 	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
-		return hip_refuse(diag, "its exits are to have several probes, and share one");
+		return hip_refuse(diag, "its exits need different probes, but all exits share one");
 	if (!first && end != draft->whole[HIP_AT_END].site)
-		return hip_refuse(diag, "its ends are to have several probes of gpu/block_end/, or some none, and share one");
+		return hip_refuse(diag, "its ends need different probes of gpu/block_end/, or some none, but all ends "
+					"share one");
 	if (patch->probed)
 		draft->whole[HIP_AT_EXIT].site = exit;
 	draft->whole[HIP_AT_END].site = end;
@@ -155,14 +155,14 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 
 	snprintf(name, sizeof(name), "gpubpf_inline_%u", site);
 	if (!hip_elf_find(&symbols, name, &fn))
-		return hip_refuse(diag, "LLVM made no code of the probe");
+		return hip_refuse(diag, "LLVM generated no code for the probe");
 	strcat(name, ".kd");
 	if (!hip_elf_find(&symbols, name, &kd) || !hip_elf_section(&probes->elf, kd.st_shndx, &head, &bytes) ||
 	    !bytes || kd.st_value > head.sh_size || head.sh_size - kd.st_value < sizeof(*d))
-		return hip_refuse(diag, "LLVM made no descriptor of the probe");
+		return hip_refuse(diag, "LLVM generated no descriptor for the probe");
 	memcpy(d, bytes + kd.st_value, sizeof(*d));
 	if (!hip_elf_section(&probes->elf, fn.st_shndx, &head, &bytes) || !bytes || fn.st_value > head.sh_size)
-		return hip_refuse(diag, "LLVM made no code of the probe");
+		return hip_refuse(diag, "LLVM generated no code for the probe");
 	*off = fn.st_value;
 	*code = bytes + fn.st_value;
 	*size = head.sh_size - fn.st_value < fn.st_size ? head.sh_size - fn.st_value : fn.st_size;
@@ -184,11 +184,11 @@ static int add_probe_needs(struct hip_draft *draft, const struct hip_descriptor 
 	struct hip_registers r = hip_registers_of(draft->isa, probe);
 
 	if (probe->group_size)
-		return hip_refuse(diag, "the probe's code needs memory of the group, which belongs to the kernel");
+		return hip_refuse(diag, "the probe needs group memory, which belongs to the kernel");
 	if (probe->private_size && draft->isa->family == HIP_GFX90A)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the probe needs %u bytes of memory for each "
-				       "thread, and on gfx90a it must do with registers",
+				       "the probe needs %u bytes of private memory per thread, which probes on gfx90a "
+				       "cannot use",
 				       probe->private_size);
 	all->vector = max(all->vector, r.vector);
 	all->accum = max(all->accum, r.accum);
@@ -218,19 +218,20 @@ static int read_body(struct hip_draft *draft, const struct probes *probes, struc
 	if (err < 0)
 		return err;
 	if (body->descriptor.private_size)
-		return hip_refuse(diag, "the probe needs memory for each thread, which is the kernel's while it runs");
+		return hip_refuse(diag, "the probe needs private memory, which belongs to the kernel while it runs");
 	err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code, diag);
 	if (err < 0)
 		return err;
 	if (code.special || code.accum)
-		err = hip_refuse(diag, "the probe needs registers that cannot be kept for the kernel");
+		err = hip_refuse(diag, "the probe needs registers that cannot be saved for the kernel");
 	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->given, &body->same, &vectors) < 0)
-		err = hip_refuse(diag, "the probe has no registers left for what the place gives");
+		err = hip_refuse(diag, "the probe has no registers left for the place's operands");
 	if (!err && is_of_function(body->kind) && body->given >> HIP_NOT_KNOWN & 1)
 		err = hip_refuse(diag, body->kind == GPUBPF_SITE_CALL_EXIT ?
-			"a program at a function's return reads its arguments, which are gone there, or a result that the debug "
-			"information (-g) does not tell" :
-			"a program at a function's call reads an argument that the debug information (-g) does not tell");
+			"a program at a function's return reads its arguments, which are gone there, or a result that "
+			"the debug information (-g) does not describe" :
+			"a program at a function's call reads an argument that the debug information (-g) does not "
+			"describe");
 	draft->scalars = max(draft->scalars, max(code.scalar, hip_start_of(draft->isa, &body->descriptor).end));
 	draft->vectors = max(draft->vectors, max(vectors, 1)); /* v0 has the work-item's ids */
 	hip_code_finish(&code);
@@ -259,9 +260,11 @@ static int count_waves(const struct hip_found *app, struct hip_draft *draft, str
 	if (!hip_has(draft, HIP_AT_END))
 		return 0;
 	if (app->isa->accum && draft->twin.rsrc3 & HIP_SPLIT_GROUPS)
-		return hip_refuse(diag, "its groups are split over several processors, which share no memory to count their waves in");
+		return hip_refuse(diag, "its groups are split over several processors, which share no memory for a "
+					"count of waves");
 	if (draft->twin.group_size > HIP_MAX_GROUP - HIP_STUB_GROUP_BYTES)
-		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count its waves in");
+		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count "
+					"waves");
 	hip_descriptor_join(&draft->twin, &packet);
 	draft->twin.group_size = size + HIP_STUB_GROUP_BYTES;
 	return 0;
@@ -294,7 +297,7 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 	int err;
 
 	if (max(app->descriptor.kernarg_size, app->meta.kernarg_size) > MAX_ARGUMENT_BYTES)
-		return hip_refuse(diag, "its descriptor says that it has more than a megabyte of arguments");
+		return hip_refuse(diag, "its descriptor states more than a megabyte of arguments");
 	draft->arguments = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	draft->twin.preload = 0;
 	if (app->words)
@@ -476,7 +479,7 @@ static int link_twin(const struct hip_found *app, const struct probes *probes, c
 	int err = hip_meta_write(&app->elf, &app->meta, &say, &metadata);
 
 	if (err < 0)
-		return err == -ENOMEM ? err : hip_refuse(diag, "the metadata makes no sense");
+		return err == -ENOMEM ? err : hip_refuse(diag, "the metadata is malformed");
 	job.object[0] = probes->elf;
 	job.metadata = metadata.data;
 	job.metadata_size = metadata.size;

@@ -123,7 +123,7 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 		place = add_insn(r, place, &code->patches[i]);
 	}
 	if (place > MAX_PLACES)
-		return hip_refuse(why, "its image has more places than are listed");
+		return hip_refuse(why, "its image has too many places");
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
 	return 0;
@@ -155,7 +155,7 @@ static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info,
 		uint32_t number = intern_function(r, code->callees[i]);
 
 		if (number == UINT32_MAX || r->shared->ncallees == MAX_CALLEES)
-			return hip_refuse(why, "its image has more functions than are listed");
+			return hip_refuse(why, "its image has too many functions");
 		r->shared->callee[r->shared->ncallees++] = r->n + number;
 		info->ncallees++;
 	}
@@ -234,7 +234,7 @@ static int read_in_forks(const struct reading *r)
 	while (!err && r->shared->next < r->n + r->shared->nfunctions) {
 		err = gpubpf_in_fork(read_codes, (void *)r, &status);
 		if (!err && r->shared->next < r->n + r->shared->nfunctions)
-			strcpy(r->shared->info[r->shared->next++].reason, "LLVM's disassembler died of its code");
+			strcpy(r->shared->info[r->shared->next++].reason, "LLVM's disassembler crashed on its code");
 	}
 	return err;
 }

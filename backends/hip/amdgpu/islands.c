@@ -135,8 +135,9 @@ static int refuse(const struct hip_listing *l, uint32_t label, int err, struct g
 	if (err == -ENOMEM)
 		return err;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       err == -ENOENT ? "a branch goes into the middle of what is replaced (%.*s)" :
-						"its code and that of its places are too large: a branch does not reach %.*s, nor what is between",
+			       err == -ENOENT ? "a branch goes into the middle of a replaced instruction (%.*s)" :
+						"its code with the stubs of its places is too large: a branch does not "
+						"reach %.*s, nor an island on the way",
 			       (int)to->length, to->s);
 }
 
@@ -221,6 +222,7 @@ int hip_listing_place(struct hip_listing *l, struct gpubpf_diag *diag)
 		changed = route_all(l, diag);
 	}
 	if (changed > 0)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its code and that of its places are too large for branches to reach");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "its code with the stubs of its places is too large for branches");
 	return changed < 0 ? changed : write_bytes(l);
 }

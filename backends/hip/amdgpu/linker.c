@@ -79,7 +79,7 @@ static int lay_out_object(struct linker *ln, uint32_t o)
 		if (!is_linked(&head))
 			continue;
 		if (head.sh_addralign > PAGE || head.sh_size > UINT32_MAX || (head.sh_type == SHT_PROGBITS && !bytes))
-			return refuse(ln, "a section makes no sense: ",
+			return refuse(ln, "a section is malformed: ",
 				      hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name));
 		p->part = head.sh_flags & SHF_EXECINSTR ? TEXT : head.sh_flags & SHF_WRITE ? DATA : RODATA;
 		p->off = align_up(ln->size[p->part], head.sh_addralign ? head.sh_addralign : 1);
@@ -321,7 +321,7 @@ static int relocate_one(struct linker *ln, uint64_t place, uint32_t type, uint64
 		memcpy(at, &half, 2);
 		return 0;
 	}
-	return refuse(ln, "only the loader could find the address of ", name);
+	return refuse(ln, "a relocation would need the loader: ", name);
 }
 
 static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *relocs, const uint8_t *bytes)
@@ -447,7 +447,7 @@ int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_
 	int err;
 
 	if (!hip_isa_of_flags(job->flags))
-		return refuse(&ln, "the processor is not known", "");
+		return refuse(&ln, "the processor is unknown", "");
 	err = build(&ln);
 	for (uint32_t o = 0; o < job->nobjects; o++)
 		free(ln.laid[o]);

@@ -42,8 +42,9 @@ struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struc
 
 static int refuse_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 {
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and a probe "
-			       "at its exit would need two of them for what it is told", hip_live_used(app).vector);
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			       "the kernel uses %u vector registers, and a probe at its exit needs two more",
+			       hip_live_used(app).vector);
 }
 
 int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
@@ -58,8 +59,8 @@ int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 static int refuse_insns(const struct hip_found *app, uint32_t vector, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       "the kernel uses %u vector registers, and with a probe at its instructions it would need %u "
-			       "of the %u that there are", hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
+			       "the kernel uses %u vector registers; with a probe at its instructions it needs %u, but "
+			       "there are %u", hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
 }
 
 /* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */

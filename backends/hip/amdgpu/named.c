@@ -82,7 +82,7 @@ static void read_marks(struct hip_found *app, const uint8_t *bytes, size_t size)
 			continue;
 		patch->mark = name;
 		if (!hip_reg_read(reg, &patch->marked) || patch->marked.n != 2)
-			patch->why = "a mark there has its value in a form that is not known";
+			patch->why = "the value of a mark there has an unknown form";
 	}
 }
 

@@ -97,7 +97,7 @@ static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_t
 
 	if (!isa)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "AMD code is made for gfx90a, gfx942, gfx950, gfx11 and gfx12, not for \"%s\"",
+				       "the amdgpu target supports gfx90a, gfx942, gfx950, gfx11 and gfx12, not \"%s\"",
 				       cpu);
 	made = target_of(isa);
 	if (opts->text)

@@ -358,7 +358,7 @@ static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_d
 		threads[i] = l->block[i] ? l->block[i] : 1;
 		blocks[i] = l->grid[i] / threads[i];
 		if (l->offset[i] || blocks[i] * threads[i] != l->grid[i]) {
-			snprintf(why->text, sizeof(why->text), "HIP has whole blocks and no offsets");
+			snprintf(why->text, sizeof(why->text), "a HIP launch has whole blocks and no global offset");
 			return -EINVAL;
 		}
 	}

@@ -2,7 +2,7 @@
 // one of two functions, which only the way there tells
 // launch 64 1 1 64 1 1
 // options -O2 -g
-// refused call call_exit mem: it calls functions by pointers, or by addresses that it keeps in memory
+// refused call call_exit mem: it calls functions through pointers or addresses in memory
 NOINLINE uint twice(uint x)
 {
 	return 2 * x;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // functions by pointers, which may be any
 // launch 64 1 1 64 1 1
-// refused call call_exit mem: it calls functions by pointers, or by addresses that it keeps in memory
+// refused call call_exit mem: it calls functions through pointers or addresses in memory
 #define CALLED(n) twice(n)
 #include "../kernels/pointers.cl"

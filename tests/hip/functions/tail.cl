@@ -2,7 +2,7 @@
 // a function that ends by going to another one
 // launch 64 1 1 64 1 1
 // options -O2 -g
-// refused call_exit: function first: it ends by going to another function, which returns for it
+// refused call_exit: function first: it ends in a tail call, so its callee returns
 //> def last(x): return told('last', [x], x * 3 & M)
 //> def first(x):
 //>     mem('S', 4)

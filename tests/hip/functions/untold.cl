@@ -2,8 +2,8 @@
 // without debug information nothing is known of what functions are given; how often they are called is
 // launch 64 1 1 64 1 1
 // options -g0
-// refused call: reads an argument that the debug information (-g) does not tell
-// refused call_exit: or a result that the debug information (-g) does not tell
+// refused call: reads an argument that the debug information (-g) does not describe
+// refused call_exit: or a result that the debug information (-g) does not describe
 //> def k(i): told('once', [i], i + 1), mem('S', 4)
 NOINLINE uint once(uint x)
 {

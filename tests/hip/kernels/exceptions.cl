@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // exceptions of arithmetic, asked for by the code
 // launch 64 1 1 64 1 1
-// refused exceptions of arithmetic
+// refused arithmetic exceptions
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	out[ID] = in[ID];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // it ends while registers are named by an index, which a probe's would be as well
 // launch 64 1 1 64 1 1
-// refused it ends where registers are named by an index
+// refused it ends where registers are indexed
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -2,7 +2,7 @@
 // where registers begin to be named by an index a probe comes before; where that ends it would be in the midst of it
 // launch 128 1 1 64 1 1
 // only gfx90a gfx942
-// refused insn:s_set_gpr_idx_off: registers are named by an index
+// refused insn:s_set_gpr_idx_off: registers are indexed
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	uint got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// refused mem.all mem.local: a buffer whose descriptor is not known
+// refused mem.all mem.local: a buffer with an unknown descriptor
 #include "forms.h"
 
 kernel void k(global uint *out, global const uint *in, uint n)

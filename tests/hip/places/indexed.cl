@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // a store to which control comes while registers are named by an index, as it does not by what stands before it
 // launch 64 1 1 64 1 1
-// refused mem.all: registers are named by an index
+// refused mem.all: an access through indexed registers
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)
 {
