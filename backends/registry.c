@@ -44,7 +44,7 @@ static const struct gpubpf_target_info targets[] = {
 		     GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) |
 		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(MARK) |
 		     GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
-		     "a GPU's compiler could change the arithmetic beside it" },
+		     "a GPU's compiler could change the arithmetic next to a probe" },
 	  .never = { { GPUBPF_TAKES(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* LLVM 22 keys the ids of SPIR-V's blocks by address, even after their module is freed; so .once */
