@@ -4,7 +4,7 @@
  * Before: each such probe runs directly after its load and keeps the following loads from being in flight together with
  * it.
  * After: the probe runs after the last load of the run that does not depend on values loaded before it.
- * Requires: the probe only adds to accumulators (core/lower/sums.h), so it may run anywhere that the same lanes pass.
+ * Requires: the probe only adds to summed map values (core/lower/sums.h), so it may run wherever the same lanes pass.
  * Its operands are still read at its place, in a block that extends to the probe.
  */
 #include "around.h"

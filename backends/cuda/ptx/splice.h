@@ -69,7 +69,7 @@ struct cuda_probe {
 	bool ends_thread;        /* it may end the thread (helper 507) */
 	bool parts_lanes;        /* lanes may diverge in it: it has loops */
 	bool at_insns;           /* it runs at single instructions; set before extraction */
-	bool adds_alone;         /* it only adds to accumulators, so it may be sunk (late.c); set before extraction */
+	bool adds_alone;         /* it only adds to summed map values, so it may be sunk (late.c); set before extraction */
 	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
 	bool of_blocks, of_last; /* one lane of a block runs it, with of_last the last lane; set before extraction */
 	bool reads_ctaid;        /* reads CUDA_CTAID */

@@ -5,8 +5,8 @@
  * After: the function zeroes them at its top and adds them to the maps at every exit.
  * Requires: the places of the function with their probes (splice.c).
  *
- * Lanes that never leave the function lose their sums, because a fault or a trap ended the kernel. Each place in a loop
- * accumulates only for the last value to which its probe added.
+ * A lane that never leaves the function loses its accumulators, because a fault or a trap ended the kernel. So it loses,
+ * for each place in a loop, the sum for the last value to which the place's probe added.
  * CUDA_KEEPS is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
  * each add goes to the map at once.
  */
