@@ -116,8 +116,7 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (err)
 		err = link.create(&handle, 1, options);
 	if (!err)
-		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* nvJitLink reads up to a NUL,
-										      * whatever the size */
+		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* it reads up to a NUL, not `size` */
 	if (!err)
 		err = link.complete(handle);
 	if (err && handle)

@@ -290,8 +290,7 @@ static int cuda_wait_idle(struct gpubpf_device *device, uint32_t timeout_ms)
 	struct timespec until = deadline_in(timeout_ms);
 	int err;
 
-	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait timed out; more kernels may run
-								 * since */
+	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait; more may run since */
 	if (!err)
 		err = start_waiter(device);
 	return err ? err : wait_waiter(device, &until);

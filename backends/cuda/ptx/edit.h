@@ -30,8 +30,7 @@ struct ptx_splice {
 		uint32_t keeps;      /* index of the place's own accumulators; PTX_NONE: none */
 		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp, or
 				      * PTX_NONE */
-		enum { PTX_ALONE, PTX_FIRST, PTX_AS_BEFORE } came; /* CUDA_CAME is read here, here for a run of places,
-								    * or earlier in the run */
+		enum { PTX_ALONE, PTX_FIRST, PTX_AS_BEFORE } came; /* CUDA_CAME is read here, for a run, or earlier */
 		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or late.c's
 				      * choice */
 	} *placed;
@@ -43,8 +42,7 @@ struct ptx_splice {
 	uint32_t nheld;
 	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* whose first value is looked up */
 	bool keeps_result;       /* a probe of the function reads its return value */
-	bool reads_sm, reads_lane, asks_came, meets_often; /* instruction probes read CUDA_SM, CUDA_LANE, CUDA_CAME; or
-							    * need splice.c's OPAQUE_FALSE */
+	bool reads_sm, reads_lane, asks_came, meets_often; /* needed by instruction probes (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of a special register that holds the size of shared memory; 0: none */
 	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other

@@ -61,8 +61,7 @@ struct extraction {
 	struct cuda_probe *probe;  /* extraction records its accumulators and special registers */
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result, ends, parts, guarded; /* guarded: the probe is if-converted; it uses predicates
-							 * instead of a divergent branch */
+	bool reads, reads_result, ends, parts, guarded; /* guarded: the probe is if-converted to predicates */
 	uint64_t operands;
 	uint32_t head;   /* the first token of the head branch */
 	char joins[128]; /* the text that replaces the first tokens of the head branch */

@@ -382,8 +382,7 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 	if (function == in->kernel_node && in->at.job->registers) {
 		struct ptx_text most = { 0 };
 
-		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last .maxnreg counts, if the
-										    * kernel has others */
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last one counts */
 		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
 	}
 	find_probes(in, function);

@@ -587,8 +587,7 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	if (before || behind)
 		begin_stub(t);
-	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first access comes last, because its operands
-								  * are also needed after the instruction */
+	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* access 0 last: its operands are reused after */
 		if (has_body(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			emit_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);

@@ -16,8 +16,7 @@ struct hip_emit {
 	struct gpubpf_llvm_target target; /* must be first */
 	const uint32_t *offsets;   /* of the kernel's parameters in its arguments */
 	uint32_t launch, pid;      /* of the words that each launch fills */
-	const struct gpubpf_function *const *functions; /* for each site at a function's places, if its debug
-							 * information is known */
+	const struct gpubpf_function *const *functions; /* of each site in a function; NULL: unknown */
 };
 
 /* Returns the words that each launch of a twin fills after the kernel's arguments: enum hip_bind_args. */

@@ -77,8 +77,7 @@ static void write_sections(const struct hip_listing *l, FILE *f, const struct gp
 {
 	struct hip_descriptor d = l->draft->twin;
 	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry), .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
-			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* relative to the descriptor's
-										    * address */
+			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* from the descriptor on */
 
 	d.entry = 0;
 	write_section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
