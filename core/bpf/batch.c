@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of the elements of a map. */
+/* Batch operations on the elements of a map. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ struct batch {
 	uint8_t *back_keys, *back_values;
 };
 
-/* A loader's buffer for a batch's position has 4 bytes, if the map is a hash: the elements of all arenas, one after the
- * other. */
+/* A loader's buffer for a batch position has 4 bytes if the map is a hash. So its position counts the elements of all
+ * arenas, one arena after the other. */
 static uint64_t position_here(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
@@ -58,7 +58,7 @@ static int run_batch(struct batch *b)
 	return err;
 }
 
-/* Is all there that is to be put in or deleted? */
+/* Do the buffers hold all keys and values that are to be written or deleted? */
 static bool is_whole(const struct batch *b)
 {
 	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
@@ -78,7 +78,8 @@ static int make_room(struct batch *b, bool gives)
 	if (!gives)
 		return is_whole(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries + 1; /* one that is not there: it ends with -ENOENT, as bpf(2) has it */
+		b->count = b->map->max_entries + 1; /* one more than there can be: the batch ends with -ENOENT, as
+						     * bpf(2) does */
 	if (b->count > most / (key + value))
 		b->count = (uint32_t)(most / (key + value));
 	if (!b->count)
@@ -88,7 +89,7 @@ static int make_room(struct batch *b, bool gives)
 	return b->back_keys && b->back_values ? 0 : -ENOMEM;
 }
 
-/* In the Linux kernel's map, whose positions have 4 bytes too, but in a trie. */
+/* Run the batch on the Linux kernel's map. Its positions have 4 bytes too, except in a trie. */
 static int run_beside(const struct sys_object *o, struct batch *b)
 {
 	uint32_t to = 0;
@@ -138,7 +139,7 @@ int sys_map_batch(struct sys_call *c)
 	if (!sys_map_may(o, b.cmd))
 		return -EPERM;
 	if (o->map.slots)
-		return -524; /* ENOTSUPP, the kernel's alone */
+		return -524; /* ENOTSUPP, which user space headers lack */
 	b.map = sys_map_of(c->s, o);
 	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
 	err = make_room(&b, gives);

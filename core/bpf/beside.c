@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that were the Linux kernel's before a program for a GPU named them, and stay its programs': there are two then, kept
- * alike (core/session/linux_maps.h). Before this one is the session's, all that it holds is in the kernel's; as long as no
- * program of the kernel's has that, nothing is carried.
+ * Maps that a Linux kernel program has and that a GPU program then names too. The kernel's map stays with the kernel's
+ * programs. The session makes a second one, and synchronizes the two (core/session/linux_maps.h). Until the session's
+ * map joins, the kernel's map holds all values. Nothing is synchronized while no kernel program uses the kernel's map.
  */
 #include "bpf.h"
 
@@ -15,7 +15,7 @@
 #include "core/load/linux_map.h"
 #include "core/session/linux_maps.h"
 
-#define PROG_MAPS 1024u            /* of a program that we ask for */
+#define PROG_MAPS 1024u            /* maps of a program that we request */
 
 static int info_of(int fd, void *info, uint32_t size)
 {
@@ -24,13 +24,14 @@ static int info_of(int fd, void *info, uint32_t size)
 	return (int)gpubpf_linux_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-/* -- who has it -- */
+/* -- which kernel programs use a map -- */
 
 static bool prog_has(int prog, uint32_t map)
 {
 	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
 	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
-	bool has = !maps || info_of(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS; /* who cannot tell carries */
+	/* if the maps cannot be read, assume that the program uses it */
+	bool has = !maps || info_of(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
 
 	for (uint32_t i = 0; !has && i < info.nr_map_ids; i++)
 		has = maps[i] == map;
@@ -65,7 +66,7 @@ static bool is_taken(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
-/* Queues that are carried already change their direction. */
+/* Queues that are synchronized already change their direction. */
 static void turn_queues(struct gpubpf_session *s, uint32_t was)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
@@ -90,7 +91,7 @@ int sys_takes(struct sys_call *c)
 	return 0;
 }
 
-/* -- made -- */
+/* -- opening -- */
 
 int sys_beside_open(struct sys_call *c, struct sys_object *map)
 {
@@ -111,7 +112,7 @@ int sys_beside_open(struct sys_call *c, struct sys_object *map)
 	return map->map.beside < 0 ? -EMFILE : 0;
 }
 
-/* -- what it holds, before -- */
+/* -- elements before the map joins -- */
 
 bool sys_beside_alone(const struct sys_object *map)
 {
@@ -125,7 +126,7 @@ int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key,
 	if (cmd == BPF_MAP_UPDATE_ELEM)
 		attr.value = (uintptr_t)value;
 	else if (cmd == BPF_MAP_DELETE_ELEM)
-		attr.value = 0; /* it is none of that command's */
+		attr.value = 0; /* BPF_MAP_DELETE_ELEM refuses a value */
 	return (int)gpubpf_linux_bpf((int)cmd, &attr);
 }
 
@@ -135,7 +136,7 @@ int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_
 	return (int)gpubpf_linux_bpf((int)cmd, attr);
 }
 
-/* -- and after -- */
+/* -- elements after the map has joined -- */
 
 struct copying {
 	struct gpubpf_session *s;
@@ -152,7 +153,7 @@ static int copy_one(void *arg, const void *key, const void *value)
 	return 0;
 }
 
-/* Where the two are to be apart: what the kernel's holds now. */
+/* Copy the kernel's elements once, for two maps that are not synchronized. */
 static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
 {
 	struct copying c = { s, sys_map_of(s, map), 0 };
@@ -172,7 +173,7 @@ static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
 		gpubpf_session_note(s, "map %s: what it held as the Linux kernel's is not all here: %s", c.to->name, strerror(-c.err));
 }
 
-/* A ring holds nothing, and is read from when programs of both put records into it. */
+/* A ring has no elements to copy. Its synchronization starts when programs of both sides write to it. */
 static bool is_ready(const struct sys_object *map)
 {
 	return map->map.joined && !(map->map.stream && map->map.rests);
@@ -202,7 +203,7 @@ void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
 	carry(s, map);
 }
 
-/* A program of the kernel's has the map. One that is not the session's yet has no index there: it is carried when it joins. */
+/* A kernel program now uses the map. If the map has not joined the session, synchronization starts when it joins. */
 static void wake(struct gpubpf_session *s, struct sys_object *map)
 {
 	bool rested = map->map.rests;

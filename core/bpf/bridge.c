@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records for a map that loaders read as the Linux kernel's: a PERF_EVENT_ARRAY whose buffers were opened there, or a ring buffer
- * that was mapped there. BPF_PROG_TEST_RUN runs a program of two dozen instructions, which puts a record beside the records of the
- * kernel's own programs. The loader reads both in its own way.
+ * Records for a map that loaders read through the Linux kernel. The map is a PERF_EVENT_ARRAY whose buffers the kernel
+ * opened, or a kernel ring buffer that a loader mapped. BPF_PROG_TEST_RUN runs a program of two dozen instructions,
+ * which writes one record into the same ring as the kernel's own programs. The loader reads both alike.
  */
 #include "bpf.h"
 
@@ -15,16 +15,16 @@
 #include "core/load/linux_map.h"
 
 #define RECORD_MAX 32768u          /* bytes */
-#define RECORD_HEAD 8u             /* bytes in front of one in a ring buffer */
+#define RECORD_HEAD 8u             /* bytes of the header before a ring buffer's record */
 
 struct sys_bridge {
-	int record;                    /* an array of one value: what goes over */
+	int record;                    /* an array with one value, which holds the record */
 	int prog;
-	void *value;                   /* of that */
-	uint64_t ring_bytes;           /* 0: it is a PERF_EVENT_ARRAY */
+	void *value;                   /* a copy of that value */
+	uint64_t ring_bytes;           /* 0: the map is a PERF_EVENT_ARRAY */
 };
 
-/* r6 = context; r8 = the value of `record`; r9 = the context's first word, the bytes of it that go over */
+/* r6 = context; r8 = the value of `record`; r9 = the context's first word, the record's size in bytes */
 static size_t put_begin(struct bpf_insn *insn, int record)
 {
 	const struct bpf_insn insns[] = {
@@ -136,8 +136,8 @@ void sys_bridge_destroy(struct sys_bridge *bridge)
 	free(bridge);
 }
 
-/* The program returns the helper's result. A perf event may give -ENOSPC (the buffer is full, and the kernel counts the event),
- * -ENOENT or -EOPNOTSUPP (the CPU has no buffer). A ring buffer without room gives -EAGAIN. */
+/* The program returns the helper's result. For a perf event that may be -ENOSPC (the buffer is full, and the kernel
+ * counts the event), -ENOENT or -EOPNOTSUPP (the CPU has no buffer). A ring buffer without room returns -EAGAIN. */
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;

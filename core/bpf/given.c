@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program with all that belongs to it, as one object: what it may go on in is what stood in the maps of programs that it
- * and those name, and all their maps are one list, with one more map for what elements of a map of maps are like.
+ * Builds one object from a program and everything that it reaches. It adds the programs in the program arrays that it
+ * names, and their program arrays in turn. All their maps form one list, with one prototype map for the elements of
+ * each map of maps.
  */
 #include "bpf.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- what belongs to it -- */
+/* -- collecting maps and programs -- */
 
 static int add_map(struct sys_given *g, struct sys_object *map, bool prototype)
 {
@@ -34,7 +35,7 @@ static int add_prog(struct sys_given *g, struct sys_object *prog)
 	return 0;
 }
 
-/* With what its elements are like, and what stands in it. */
+/* Add the map, the prototype of its elements, its elements, and the programs in it. */
 static int add_with_map(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *map)
 {
 	const struct sys_slots *slots = map->map.slots;
@@ -60,7 +61,7 @@ static int gather(const struct gpubpf_session *s, struct sys_given *g, struct sy
 	return err;
 }
 
-/* Its place in the list, their number: it is not there. */
+/* The map's index in the list; g->nmaps: not there. */
 static uint32_t place_of(const struct sys_given *g, const struct sys_object *map, bool prototype)
 {
 	uint32_t i = 0;
@@ -79,9 +80,9 @@ bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, co
 	return names;
 }
 
-/* -- as an object has it -- */
+/* -- the object for the loader -- */
 
-/* What maps of programs call it by: the least number that no other has. */
+/* Number the program for maps of programs: the smallest number that no other program has. */
 static int give_number(const struct gpubpf_session *s, struct sys_object *prog)
 {
 	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_CHAIN; number++) {
@@ -95,7 +96,7 @@ static int give_number(const struct gpubpf_session *s, struct sys_object *prog)
 	return prog->prog.number ? 0 : -ENOSPC;
 }
 
-/* Loaders may give several the same name, of which bpf(2) takes a part. */
+/* A unique name, since several programs can have the same one, and bpf(2) truncates names. */
 static void name_target(const struct sys_object *prog, char name[64])
 {
 	snprintf(name, 64, "%.48s.%u", prog->prog.name, prog->prog.number);
@@ -125,7 +126,7 @@ static int define_prototype(const struct sys_object *outer, struct gpubpf_map *d
 {
 	*def = outer->map.inner;
 	def->prototype = true;
-	def->btf_key = def->btf_value = 0; /* of what is not here */
+	def->btf_key = def->btf_value = 0; /* the types are not in this object */
 	snprintf(def->name, sizeof(def->name), "%.50s.inner", outer->map.def.name);
 	return 0;
 }
@@ -138,7 +139,7 @@ static int define(const struct gpubpf_session *s, const struct sys_given *g, uin
 	if (err < 0 || g->maps[i].prototype)
 		return err;
 	if (map->btf != btf)
-		def->btf_key = def->btf_value = 0; /* they are types of another */
+		def->btf_key = def->btf_value = 0; /* they are types of another BTF object */
 	if (def->inner)
 		def->inner = place_of(g, map, true) + 1;
 	else if (map->map.slots && !(err = sys_given_targets(s, map, &def->targets)))
@@ -162,7 +163,7 @@ static const struct sys_object *find_map(const struct sys_given *g, uint32_t id)
 	return NULL;
 }
 
-/* From places in the program's own maps to those in all. */
+/* Copy a program, and replace indexes into its own maps by indexes into the list. */
 static int copy_program(const struct sys_given *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
 {
 	const struct gpubpf_sys_prog *raw = &o->prog.raw;

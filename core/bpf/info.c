@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What objects are, and which there are. */
+/* Answers BPF_OBJ_GET_INFO_BY_FD, and the walks over ids. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	gpubpf_put_bytes(c->out, NULL, 0);
 }
 
-/* As bpf(2) gives them: maps by their numbers. */
+/* Instructions as bpf(2) reports them: maps by their ids. */
 static void put_insns(struct sys_call *c, const struct sys_object *o)
 {
 	uint32_t n = o->prog.raw.ninsns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs on kernels: what perf_event_open(2) names, and what is attached there. */
+/* Links: perf events that name a place in a kernel, and the programs that loaders attach there. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static const enum gpubpf_site sites[SYS_PLACES] = {
 	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY, [SYS_AT_EXIT] = GPUBPF_SITE_EXIT, [SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
 };
 
-/* Why no program can stand there; NULL: it can. */
+/* Why no program can be attached there; NULL: one can. */
 static const char *not_a_place(const char *function, bool returns, uint64_t offset)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
@@ -34,7 +34,7 @@ static int name_place(struct sys_object *o, const char *function, bool returns)
 	return gpubpf_pattern_keep(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
 }
 
-/* Longer than any name that is kept */
+/* longer than any name that gpubpf_pattern_keep() accepts */
 #define FUNCTION_SIZE (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) + 1)
 
 int sys_perf_open(struct sys_call *c)
@@ -66,7 +66,8 @@ int sys_perf_open(struct sys_call *c)
 	return sys_object_give(c, o, err);
 }
 
-/* What a program does to a map, and to those that are like it, as far as they may be elements. */
+/* Collect a program's uses of a map. A map that can be an element of a map of maps also gets the uses of those
+ * elements. */
 static uint32_t use_by(const struct gpubpf_session *s, const struct sys_object *prog, const struct sys_given_map *map)
 {
 	uint32_t use = 0;
@@ -83,7 +84,7 @@ static uint32_t use_by(const struct gpubpf_session *s, const struct sys_object *
 	return use;
 }
 
-/* What all programs that are loaded do to these maps, which are laid out by it. */
+/* Collect what all loaded programs do to these maps; the layout depends on it. */
 static void gather(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++)
@@ -91,7 +92,7 @@ static void gather(const struct gpubpf_session *s, const struct sys_given *g, ui
 			use[m] |= use_by(s, s->bpf->objects[i], &g->maps[m]);
 }
 
-/* The number of the map in the session, -1: it is not there. */
+/* The map's number in the session, -1: it has not joined. */
 static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_map *map)
 {
 	const struct sys_object *o = map->map;
@@ -101,7 +102,7 @@ static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_
 	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
 }
 
-/* A ring that was the session's before any program that names it knows the types of its records by the first that does. */
+/* A ring that joined the session before any program takes its record types from the first program that names it. */
 static void know_records(struct gpubpf_session *s, const struct sys_object *map, int object)
 {
 	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
@@ -110,7 +111,7 @@ static void know_records(struct gpubpf_session *s, const struct sys_object *map,
 		m->object = object;
 }
 
-/* What was given is the session's: maps first, then what stands in them. The number of its object, or -errno. */
+/* Join the object to the session: maps first, then their elements. Returns the object's number, or -errno. */
 static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more, struct gpubpf_diag *diag)
 {
 	int32_t at[GPUBPF_MAX_MAPS];
@@ -222,7 +223,7 @@ int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
 	return 0;
 }
 
-/* -- attached again, as what they have become -- */
+/* -- replacing attached programs -- */
 
 static struct sys_attached *attached_of(struct sys_object *o, uint32_t prog)
 {
@@ -231,7 +232,7 @@ static struct sys_attached *attached_of(struct sys_object *o, uint32_t prog)
 	return o->kind == GPUBPF_BPF_PERF && o->perf.prog == prog ? &o->perf.at : NULL;
 }
 
-/* One for the other in one step: no launch sees both, or none. */
+/* Replace one link by the other in one step: no launch sees both, and none sees neither. */
 static int replace(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
 {
 	char pattern[GPUBPF_NAME_SIZE];
@@ -310,7 +311,7 @@ int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
 	return err;
 }
 
-/* One program a place, by a link or without. */
+/* Does the place already have a program, through a link or without? It takes one. */
 static bool has_program(const struct gpubpf_session *s, const struct sys_object *perf)
 {
 	bool has = perf->perf.prog != 0;
@@ -328,7 +329,7 @@ int sys_link_create(struct sys_call *c)
 
 	if (c->r->failed)
 		return -EPROTO;
-	gpubpf_bpf_sweep(c->s); /* what was closed just now is attached no more */
+	gpubpf_bpf_sweep(c->s); /* detaches links whose descriptors were just closed */
 	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
 	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
 	if (!prog || !perf)

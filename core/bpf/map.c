@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps that loaders make, and the elements of all maps of the session. */
+/* Maps that loaders create, and the elements of all maps of the session. */
 #include "bpf.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 #define PAGE 4096ull
 
-/* Bytes of an array's values, where loaders map them; 0: they do not. */
+/* Bytes of an array's values that loaders can map; 0: they cannot. */
 static uint64_t pages_of(const struct gpubpf_map *def)
 {
 	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
@@ -33,7 +33,7 @@ static bool is_global_data(const char *name)
 	return dot && (!strncmp(dot, ".data", 5) || !strncmp(dot, ".bss", 4) || !strncmp(dot, ".rodata", 7));
 }
 
-/* -- the shelf -- */
+/* -- maps before they join: the shelf -- */
 
 static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 {
@@ -44,7 +44,7 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 	struct gpubpf_diag diag;
 	int err;
 
-	def.rdonly = false; /* it is filled before it is frozen */
+	def.rdonly = false; /* the loader fills the map before it freezes it */
 	gpubpf_diag_init(&diag);
 	o->map.shelf = gpubpf_session__new(&opts);
 	if (!o->map.shelf)
@@ -69,7 +69,7 @@ void sys_map_finish(struct sys_object *o)
 		close(o->map.beside);
 }
 
-/* One value that programs know beforehand, as of .rodata; what else they may only read is filled as other maps are. */
+/* Is it a constant, as .rodata: one value that the verifier knows? Other read-only maps are filled like normal maps. */
 static bool is_constant(const struct sys_object *o)
 {
 	const struct gpubpf_map *def = &o->map.def;
@@ -89,7 +89,7 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 	if (!def->rdonly || !o->map.shelf)
 		return 0;
 	map = sys_map_of(s, o);
-	def->kernel = 0; /* who maps it could change what was proven of it */
+	def->kernel = 0; /* a process that maps the memory could change values that the verifier relied on */
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
 	if (err < 0)
@@ -146,7 +146,7 @@ void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t ind
 	sys_beside_joined(s, o);
 }
 
-/* -- made -- */
+/* -- creating -- */
 
 int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys)
 {
@@ -165,12 +165,13 @@ int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
 
-	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* programs could delete nothing */
+	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* only for map types in which programs cannot delete elements */
 		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
 }
 
-/* Is it an array of the kernel's of that definition, and can it be written to? Another file might shrink while it is mapped. */
+/* Is it an array of the kernel with that definition, and is it writable? Another file could shrink while it is
+ * mapped. */
 static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 {
 	struct bpf_map_info info = { 0 };
@@ -188,7 +189,8 @@ static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 	return 0;
 }
 
-/* Its values lie in the file of its handles, which loaders map, or in an array of the kernel's that was given. */
+/* The values are in the file of the map's handles, which loaders map, or in the kernel's array that the request
+ * carries. */
 static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
 	uint64_t pages = pages_of(def);
@@ -204,7 +206,8 @@ static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpu
 	return o->map.pages < 0 ? -EMFILE : 0;
 }
 
-/* One whose records come from the kernel's programs too is the session's at once: they do not wait for ours. */
+/* If kernel programs write records too, the ring joins the session at once, because their records do not wait for GPU
+ * programs. */
 static int make_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
 {
 	int err = put_on_shelf(c->s, o);
@@ -237,7 +240,7 @@ static int make_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf
 	return err;
 }
 
-/* What is asked for, as far as it is not in a definition that the Linux kernel takes too. */
+/* The parts of the request that bpf(2)'s map definition does not have. */
 struct made_with {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t like, was;
@@ -268,7 +271,8 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	return make_memory(c, o, with->given);
 }
 
-/* Of a map of maps: what its elements are like, by one that is given, or as the map is known that it was. */
+/* The definition of the elements of a map of maps: the request's template map, or the one recorded for the kernel's
+ * map. */
 static const struct gpubpf_map *inner_of(const struct sys_call *c, const struct made_with *with, const char *name)
 {
 	const struct sys_object *like = with->like ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->like) : NULL;
@@ -292,7 +296,7 @@ bool sys_name_is_good(const char *name)
 	return true;
 }
 
-/* As Linux checks them */
+/* The checks that Linux makes. */
 static bool are_good(const struct gpubpf_sys_map *sys)
 {
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
@@ -346,7 +350,7 @@ int sys_map_freeze(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
-		return -EPERM; /* Linux wants the right to write here, which a frozen map does not give */
+		return -EPERM; /* Linux requires the right to write here, which a frozen map does not give */
 	o->map.frozen = true;
 	return 0;
 }
@@ -360,11 +364,11 @@ struct elem {
 	const uint8_t *key, *value;    /* NULL: none */
 	size_t key_size, value_size;
 	uint64_t flags;
-	void *back;                    /* what is given back, of */
+	void *back;                    /* the result */
 	size_t size;
 };
 
-/* As bpf(2)'s callers have it, whose values the Linux kernel's map has now. */
+/* Check the sizes as for bpf(2), and run the command on the Linux kernel's map, which holds the values now. */
 static int run_beside(const struct sys_object *o, const struct elem *e)
 {
 	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
@@ -385,7 +389,7 @@ static int run_elem(struct elem *e)
 		return sys_value_look(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
 		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
-			return -524; /* ENOTSUPP, the kernel's alone: nothing can be taken away */
+			return -524; /* ENOTSUPP, which user space headers lack: this map has nothing to delete */
 		return sys_value_look(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_UPDATE_ELEM:
 		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);
@@ -399,7 +403,7 @@ static int run_elem(struct elem *e)
 	return -EINVAL;
 }
 
-/* Both maps, where there are two, are one at this key before and after. */
+/* If there are two maps, synchronize them at this key before and after the command. */
 static int run_either(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
 {
 	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
@@ -442,7 +446,7 @@ static uint32_t word(const void *data, size_t size)
 	return w;
 }
 
-/* An element that is another object: it is put in, and given back, by its number. */
+/* Run a command on an element that is another object. Requests and answers carry that object's id. */
 static int slot(struct sys_call *c, struct sys_object *o, const struct elem *e)
 {
 	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and their handles. A handle is a memfd, or a pipe where it can be waited for, of which each process that asks gets an open file description of its
- * own, with a shared lock on it (flock(2)), which goes when the last descriptor of that description is closed, whatever
- * dup(2), fork(2) and SCM_RIGHTS have made of it: where an exclusive lock can be had, nobody has the object open.
+ * Objects and their handles. A handle is a memfd, or a pipe if the object can be polled. Each process that requests one
+ * gets an open file description with a shared flock(2) lock. The lock goes when the last descriptor of that description
+ * closes, no matter how dup(2), fork(2) and SCM_RIGHTS copied it. If the session can take an exclusive lock, no process
+ * has the object open.
  */
 #include "bpf.h"
 
@@ -46,7 +47,7 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 	return o;
 }
 
-/* What values of a map are, as its handle tells. */
+/* The kind of the map's values, for the handle's name. */
 static uint32_t values_of(const struct sys_object *o)
 {
 	if (o->kind != GPUBPF_BPF_MAP || (!o->map.stream && !o->map.slots))
@@ -65,7 +66,7 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 	return o->fd < 0 ? o->fd : 0;
 }
 
-/* What polls it opens it anew from /proc, so its name may go at once. */
+/* A process that polls the pipe opens it again through /proc, so the path can go at once. */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value)
 {
 	char path[sizeof(s->dir) + 64];
@@ -127,7 +128,7 @@ int sys_object_handle(struct sys_object *o)
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* who has it may have locked it as well, and would stop us */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* the holder of a handle may hold a lock that would block us */
 		int err = -errno;
 
 		close(fd);
@@ -144,7 +145,8 @@ static bool is_open(const struct sys_object *o)
 	return false;
 }
 
-/* Memory that the session's map has is its own as long as the session lasts: devices that come later are given it. */
+/* The session's map uses this memory until the session ends, since devices that appear later get it too. So the session
+ * keeps it open. */
 static void keep_pages(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (o->kind != GPUBPF_BPF_MAP || !o->map.joined)
@@ -233,7 +235,7 @@ static void keep_slots(struct gpubpf_session *s, const struct sys_slots *slots)
 		keep(s, slots->targets[i]);
 }
 
-/* An object is there as long as what refers to it. */
+/* Mark the object and everything that it refers to. */
 static void keep_object(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (o->live)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and of programs, as loaders have them: what stands in them are objects that they put in by descriptors, and
- * look up by numbers. The list here is what the loader sees; where the map is the session's, its programs see the same.
+ * Maps of maps and maps of programs, as loaders see them. Loaders put in objects by descriptors and look them up by
+ * ids. The list here is the loader's view; once the map has joined the session, its programs see the same.
  */
 #include "bpf.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOTSUPP 524               /* the Linux kernel's alone */
+#define ENOTSUPP 524               /* errno of the Linux kernel that user space headers lack */
 #define INNERS_MAX 4096u
 
 static bool is_array(const struct sys_object *map)
@@ -38,7 +38,7 @@ static uint8_t *key_at(const struct sys_object *map, uint32_t i)
 	return map->map.slots->keys + (size_t)i * map->map.def.key_size;
 }
 
-/* Its place in the list; their number: it is not there. */
+/* The key's index in the list; map.slots->n: not there. */
 static uint32_t find(const struct sys_object *map, const void *key)
 {
 	uint32_t i = 0;
@@ -56,14 +56,14 @@ static uint32_t index_of(const void *key)
 	return index;
 }
 
-/* -- as the session's programs see them -- */
+/* -- elements in the session's map -- */
 
 static struct gpubpf_map *joined(struct gpubpf_session *s, const struct sys_object *map)
 {
 	return map->map.joined ? &s->loaded->unit.maps[map->map.index] : NULL;
 }
 
-/* The number by which the session knows an object in such a map; 0: it does not. */
+/* The session's number for an object in such a map; 0: none. */
 static uint32_t number_of(const struct sys_object *o)
 {
 	if (o->kind == GPUBPF_BPF_PROG)
@@ -108,7 +108,7 @@ void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map)
 					    sys_object_find(s, map->map.slots->ids[i])->map.def.name);
 }
 
-/* -- put in -- */
+/* -- updating -- */
 
 static int add_target(struct gpubpf_session *s, struct sys_object *map, struct sys_object *prog)
 {
@@ -164,7 +164,7 @@ static int insert(struct sys_object *map, const void *key, uint32_t id)
 	return 0;
 }
 
-/* As of the Linux kernel's */
+/* The checks that the Linux kernel makes. */
 static int check_update(const struct sys_object *map, const void *key, uint64_t flags)
 {
 	bool has = find(map, key) < map->map.slots->n;
@@ -204,7 +204,7 @@ static int update(struct gpubpf_session *s, struct sys_object *map, const void *
 	return 0;
 }
 
-/* -- the others -- */
+/* -- deleting, looking up, iterating -- */
 
 static int erase(struct gpubpf_session *s, struct sys_object *map, const void *key)
 {
@@ -235,7 +235,7 @@ static int look_up(const struct sys_object *map, const void *key, void *back)
 	return 0;
 }
 
-/* Arrays have all their indexes. */
+/* Iterate over keys; an array has all indexes. */
 static int next_key(const struct sys_object *map, const void *key, void *back)
 {
 	uint32_t max = map->map.def.max_entries, at;
@@ -246,7 +246,7 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 		return at < max ? 0 : -ENOENT;
 	}
 	at = key ? find(map, key) + 1 : 0;
-	at = at > map->map.slots->n ? 0 : at; /* the key is gone */
+	at = at > map->map.slots->n ? 0 : at; /* the key was deleted */
 	if (at == map->map.slots->n)
 		return -ENOENT;
 	memcpy(back, key_at(map, at), map->map.def.key_size);
@@ -269,7 +269,7 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 	return -ENOTSUPP;
 }
 
-/* -- maps of maps that the Linux kernel has made -- */
+/* -- maps of maps that the Linux kernel created -- */
 
 const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t was)
 {
@@ -290,7 +290,7 @@ int sys_inner(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (sys_map_defined(&sys, &def) < 0)
-		return -EINVAL; /* no GPU has such: it is told when one asks for it */
+		return -EINVAL; /* no GPU map has that type; a request for one reports it */
 	err = sys_open(c->s);
 	if (err < 0 || c->s->bpf->ninners == INNERS_MAX)
 		return err < 0 ? err : -ENOSPC;

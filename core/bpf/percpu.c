@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values a multiprocessor, as loaders have them: bpf(2)'s callers make room for one a CPU that may be, and sum them up or
- * look at each. Devices have fewer or more: what there is more of is added to those that there is room for, where programs
- * only add to it.
+ * Values per multiprocessor, as loaders see them. A loader's buffer has room for one value per possible CPU, and the
+ * loader adds the values up or reads each. A device has fewer or more multiprocessors than the host has CPUs. If
+ * programs only add to the value, surplus copies are added to those with room.
  */
 #include "bpf.h"
 
@@ -54,7 +54,7 @@ static int refuse(struct gpubpf_session *s, const struct gpubpf_map *map, int er
 	return err;
 }
 
-/* What has no place of its own in `to` is added to what has; -E2BIG: it is no sum. */
+/* Add the copies without room in `to` to those with room; -E2BIG: the value is no sum. */
 static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
 	size_t each = ROUND8(map->value_size), n = size < room ? size : room;
@@ -100,7 +100,8 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	all = calloc(1, size + 8);
 	err = all ? 0 : -ENOMEM;
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
-		memcpy(all + size - value_size, value, value_size); /* those of CPUs are the Linux kernel's programs' */
+		memcpy(all + size - value_size, value, value_size); /* the values per CPU belong to the Linux
+								     * kernel's programs */
 	else if (!err && fold(map, value, value_size, all, size) < 0)
 		err = refuse(s, map, -E2BIG, "updates by loaders are refused (E2BIG)", "leave 0 what no multiprocessor has");
 	if (!err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for objects: files in a folder of the session, which stands for a BPF file system and goes with it. A pin is an empty
- * file that the session has open: as long as it has a name, in that folder or one below, its object is there. */
+/* Pins: files in a folder of the session, which replaces a BPF file system and is deleted with the session. A pin is an
+ * empty file that the session has open. The pin keeps its object alive while the file has a name in that folder or
+ * below it. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static bool is_within(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
 }
 
-/* The folder of a name that is to be, in the session's; *name becomes its last part. -errno: it is elsewhere. */
+/* Open the folder of a new name inside the session's pin folder; *name becomes the last part. -errno: it is outside. */
 static int open_folder(const struct gpubpf_session *s, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -106,7 +107,7 @@ int sys_pin(struct sys_call *c)
 	return can_be_pinned(o) ? add_pin(c->s, o->id, path) : -EINVAL;
 }
 
-/* That of a file; NULL: it is none of ours. */
+/* The pin of a file; NULL: the file is no pin. */
 static struct sys_pin *pin_of(struct gpubpf_bpf *bpf, dev_t device, ino_t inode)
 {
 	for (uint32_t i = 0; bpf && i < bpf->npins; i++) {
@@ -127,12 +128,12 @@ int sys_pinned(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	if (!o)
-		return -EACCES; /* as of a file that is none of a BPF file system */
+		return -EACCES; /* as for a file that is not in a BPF file system */
 	c->fd = sys_object_handle(o);
 	return c->fd < 0 ? c->fd : 0;
 }
 
-/* The loader's map of that name. */
+/* The loader's map with that name. */
 static int map_named(struct gpubpf_session *s, const char *name, uint32_t *id)
 {
 	uint32_t n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that loaders load: proven at once, so that who loads them has the verdict, and joined when they are attached. */
+/* Programs that loaders load. The session verifies a program at once, so that its loader gets the verdict. A program
+ * joins the session when the loader attaches it. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -12,9 +13,9 @@
 
 #include "core/wire/kprobe.h"
 
-#define MAX_INSNS 1000000u     /* the Linux kernel's */
+#define MAX_INSNS 1000000u     /* the Linux kernel's limit */
 
-/* bpf(2) cuts names. */
+/* Compare names; bpf(2) truncates them. */
 static bool same_name(const char *whole, const char *name)
 {
 	size_t n = strlen(name);
@@ -30,7 +31,7 @@ const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, u
 	return NULL;
 }
 
-/* Programs of bpftrace's own, which run where it tells the Linux kernel that it begins and ends. */
+/* Is it one of bpftrace's own programs, which it runs in the Linux kernel when a script begins and ends? */
 static bool is_bpftraces(const char *name)
 {
 	return !strcmp(name, "BEGIN") || !strcmp(name, "END");
@@ -50,7 +51,7 @@ int sys_wants(struct sys_call *c)
 	return 0;
 }
 
-/* -- what was given -- */
+/* -- reading the request -- */
 
 static int get_records(struct sys_call *c, struct sys_object *o, size_t each, void **records, uint32_t *n)
 {
@@ -90,7 +91,7 @@ static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_
 	return 0;
 }
 
-/* From numbers of objects to indexes of maps[]. */
+/* Replace object ids in instructions by indexes into maps[]. */
 static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
 {
 	struct bpf_insn *insns = o->prog.raw.insns;
@@ -106,7 +107,7 @@ static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
 	return err;
 }
 
-/* The name of its first function, which is whole. Its BTF was checked. */
+/* Take the whole program name from the name of its first function. The BTF was checked. */
 static void name_whole(struct sys_object *o, const struct btf *btf)
 {
 	const struct btf_type *t = btf && o->prog.raw.nfuncs ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
@@ -155,9 +156,9 @@ void sys_prog_finish(struct sys_object *o)
 	free(o->prog.inner_use);
 }
 
-/* -- what becomes of it -- */
+/* -- verifying and loading -- */
 
-/* What it does to a map of the list. */
+/* Store what the program does to a map of the list. */
 static void take_use(struct sys_object *o, const struct sys_given_map *map, uint32_t use)
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
@@ -177,10 +178,11 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_giv
 	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
 		take_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
-	return err == -EINVAL ? -EACCES : err; /* as the Linux kernel's verifier */
+	return err == -EINVAL ? -EACCES : err; /* the code that the Linux kernel's verifier returns */
 }
 
-/* A loader names the place when it attaches the program, and the session verifies the program once more there. */
+/* Verify the program without a place. The loader names the place when it attaches; the session then verifies the
+ * program again. */
 static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
 	struct sys_given *g = calloc(1, sizeof(*g));
@@ -196,7 +198,8 @@ static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *d
 	return err;
 }
 
-/* As the Linux kernel's verifier says it, where loaders look for that to do with what there is. */
+/* Add the kernel verifier's message for an unknown helper. Loaders search the log for it and fall back to helpers that
+ * exist. */
 static void add_unknown(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
 {
 	const struct bpf_insn *insn = diag->pc < o->prog.raw.ninsns ? &o->prog.raw.insns[diag->pc] : NULL;
@@ -232,12 +235,13 @@ int sys_prog_load(struct sys_call *c)
 	if (log[0])
 		add_unknown(o, &diag, log, sizeof(log) - 1);
 	if (log[0])
-		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n"); /* libbpf's frame goes on behind it */
+		/* libbpf prints its own frame line after the log */
+		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n");
 	gpubpf_put_str(c->out, log);
 	return sys_object_give(c, o, err);
 }
 
-/* One blob is one object, however often the maps and programs of a loader bring it. */
+/* Return the BTF object with the same bytes. The maps and programs of a loader bring the same BTF many times. */
 static struct sys_object *find_btf(const struct gpubpf_session *s, const void *data, size_t size)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records for loaders: what programs put into rings of the session comes, as it is read there, into memory that a loader
- * maps, in the form in which the Linux kernel has it: of a ring buffer, or of a buffer of perf_event_open(2) that an
- * update put into a PERF_EVENT_ARRAY. A loader that is late loses nothing here: what has no room stays in the device's
- * ring, which counts what finds none there.
+ * Records for loaders. The session reads records from its rings and writes them into memory that a loader maps, in the
+ * Linux kernel's layout. The memory is a ring buffer, or a buffer of perf_event_open(2) that the loader put into a
+ * PERF_EVENT_ARRAY. A slow loader loses nothing here: records without room stay in the device's ring, which counts the
+ * records that it drops.
  */
 #include "bpf.h"
 
@@ -19,10 +19,11 @@
 #include "core/session/linux_maps.h"
 
 #define PAGE 4096ull
-#define BUFFERS_MAX 65536u         /* of one array */
-#define BUFFER_MAX (64ull << 20)   /* bytes of one of perf_event_open(2) */
-#define PIPE_SIZE 65536            /* of a pipe, unless a loader has changed it */
-#define SAMPLE_MAX 65528ull        /* bytes of a record there with its header, a multiple of 8 that 16 bits have */
+#define BUFFERS_MAX 65536u         /* buffers of one array */
+#define BUFFER_MAX (64ull << 20)   /* bytes of one perf buffer */
+#define PIPE_SIZE 65536            /* bytes of a pipe, unless a loader has changed it */
+#define SAMPLE_MAX 65528ull        /* bytes of a perf record with its header: the largest multiple of 8 that 16 bits
+				    * can hold */
 
 static bool is_perf(const struct sys_object *map)
 {
@@ -34,7 +35,7 @@ uint32_t sys_stream_words(const struct sys_object *map)
 	return is_perf(map) ? sizeof(uint32_t) : 0;
 }
 
-/* -- their memory -- */
+/* -- memory of rings and buffers -- */
 
 static int open_memory(struct gpubpf_session *s, struct sys_object *o, struct sys_ring *ring, uint64_t head, uint64_t size)
 {
@@ -55,7 +56,7 @@ static int open_memory(struct gpubpf_session *s, struct sys_object *o, struct sy
 	return 0;
 }
 
-/* A page with how far the loader is, one with how far we are, and the data. */
+/* Layout: a page with the loader's position, a page with ours, then the data. */
 static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_ring *ring = &map->map.stream->ring;
@@ -209,7 +210,7 @@ static int give_readable(struct sys_call *c, int fd)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* As Linux checks it */
+/* The checks that Linux makes. */
 static int give_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
 	uint64_t pages = sys_map_pages(o);
@@ -247,12 +248,12 @@ int sys_memory(struct sys_call *c)
 	return err ? err : give_memory(c, o->ring.fd, 0);
 }
 
-/* -- a PERF_EVENT_ARRAY's buffers -- */
+/* -- buffers of a PERF_EVENT_ARRAY -- */
 
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value)
 {
 	if (!is_perf(map) || (cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM))
-		return -524; /* ENOTSUPP, the kernel's alone */
+		return -524; /* ENOTSUPP, which user space headers lack */
 	if (key >= map->map.def.max_entries)
 		return -E2BIG;
 	if (cmd == BPF_MAP_UPDATE_ELEM && !sys_object_of(s, GPUBPF_BPF_BUFFER, value))
@@ -263,7 +264,7 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
 	return 0;
 }
 
-/* That of the multiprocessor, which are as many as there are; NULL: there is none. */
+/* The buffer for a multiprocessor, or NULL: there is no buffer. Multiprocessor numbers wrap around over the buffers. */
 static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
 {
 	const uint32_t *ids = map->map.stream->buffers;
@@ -289,7 +290,7 @@ static void put_bytes(struct sys_ring *ring, uint64_t *at, const void *data, siz
 	*at += size;
 }
 
-/* Whoever maps the ring may write anything to it: what it says of itself costs its own records alone. */
+/* A process that maps the ring may overwrite its positions. That costs only its own records. */
 static bool has_room(const struct sys_ring *ring, uint64_t size)
 {
 	uint64_t used = ring->at - __atomic_load_n(ring->tail, __ATOMIC_ACQUIRE);
@@ -322,8 +323,8 @@ static int put_record(struct sys_ring *ring, const void *data, uint32_t size)
 	return put(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
 }
 
-/* perf_event_open(2), PERF_RECORD_SAMPLE of PERF_SAMPLE_RAW, whose bytes end where the record does; a full buffer would look
- * as an empty one does. */
+/* perf_event_open(2): PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, whose bytes end at the end of the record. The buffer is
+ * never filled completely, because a full one looks like an empty one. */
 static int put_sample(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	uint64_t whole = (sizeof(struct perf_event_header) + sizeof(uint32_t) + size + 7ull) & ~7ull;
@@ -392,8 +393,9 @@ bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_
 	return false;
 }
 
-/* A byte comes into the pipe as long as something is unread: who waits for edges, as hooks/bpf has epoll(7) do, wakes once
- * for each, and who has read all sees an empty pipe. It is emptied once: a loader may write to it without end. */
+/* Empty the pipe, and write a byte if the loader has unread records. A loader that waits for edges, as hooks/bpf makes
+ * epoll(7) do, wakes once per byte; a loader that has read everything finds the pipe empty. The session empties it
+ * once, because a loader can write to it without end. */
 static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 {
 	static char bytes[PIPE_SIZE];
@@ -401,7 +403,7 @@ static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 	if (!ring->base || (read(o->fd, bytes, sizeof(bytes)) < 0 && errno != EAGAIN))
 		return;
 	if (__atomic_load_n(ring->tail, __ATOMIC_ACQUIRE) != ring->at && write(o->fd, "", 1) < 0)
-		return; /* it is full: whoever waits is awake */
+		return; /* the pipe is full, so waiting loaders are awake */
 }
 
 void gpubpf_bpf_wake(struct gpubpf_session *s)

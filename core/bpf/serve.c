@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question of a loader's process, and its answer. */
+/* Answers one request of a loader's process. */
 #include "bpf.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STALE_NS 20000000ull       /* what was copied is as it is now, to a loader */
+#define STALE_NS 20000000ull       /* a loader accepts a mirror that is this old as current */
 #define WAIT_NS 1000000000ull
 
 static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
@@ -76,8 +76,8 @@ static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t s
 	return err;
 }
 
-/* What devices with memory of their own hold is copied before it is looked at, once for a walk over it; and before what tells
- * earlier records from later ones. */
+/* Must device memory be copied first? A command on elements needs a fresh copy; one copy serves a walk over the map.
+ * GPUBPF_BPF_OUTPUT needs one to tell earlier records from later ones. */
 static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r)
 {
 	uint32_t op = gpubpf_get_u32(&r);
@@ -93,7 +93,7 @@ static int park(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_read
 	size_t size = r->end - r->at;
 
 	if (peer->parked.data)
-		return -EPROTO; /* one question at a time */
+		return -EPROTO; /* a loader may have one request open */
 	peer->parked.data = malloc(size + 1);
 	if (!peer->parked.data)
 		return -ENOMEM;

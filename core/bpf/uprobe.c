@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A uprobe of a program for a GPU: the function that it names is a kernel's host stub, which has the kernel's name, or one
- * that tells it: nvcc's is __device_stub__Z3addPf for _Z3addPf, hipcc's _Z18__device_stub__addPf for _Z3addPf.
+ * Uprobes of GPU programs. The probed function is a kernel's host stub, whose name is the kernel's or contains it. For
+ * _Z3addPf, nvcc's stub is __device_stub__Z3addPf, and hipcc's is _Z18__device_stub__addPf.
  */
 #include "bpf.h"
 
@@ -16,7 +16,7 @@
 
 #define STUB "__device_stub_"
 
-/* A mangled name: its length is part of it, and is that of the kernel's own then. */
+/* Rename a mangled name. The kernel's name needs its own length prefix. */
 static bool rename_mangled(const char *symbol, char *out, size_t size)
 {
 	char *end;
@@ -24,7 +24,7 @@ static bool rename_mangled(const char *symbol, char *out, size_t size)
 
 	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
 		return false;
-	if (end[strlen(STUB "_")] == 'Z') /* nvcc's, mangled again */
+	if (end[strlen(STUB "_")] == 'Z') /* nvcc's, mangled twice */
 		snprintf(out, size, "_%.*s", (int)(n - strlen(STUB "_")), end + strlen(STUB "_"));
 	else
 		snprintf(out, size, "_Z%zu%s", (size_t)n - strlen(STUB "_"), end + strlen(STUB "_"));
