@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arenas of a session, and the maps as one sees them through all of them. */
+/* Arenas of a session, and operations on maps over all arenas. */
 #include "session.h"
 
 #include <errno.h>
@@ -10,10 +10,11 @@
 
 #include "linux_maps.h"
 
-#define MAX_REPLICAS 1024 /* of what a device claims: each is a ring to read a thousand times a second */
+#define MAX_REPLICAS 1024 /* limit on a device's claim: each replica is a ring that the session reads a thousand
+			   * times a second */
 #define DEFAULT_ROOM (1ull << 30)
 #define MOST_ROOM (16ull << 30)
-#define SPARE_LEAST (16ull << 20) /* for objects that come later: device memory that is taken whether they come or not */
+#define SPARE_LEAST (16ull << 20) /* for objects that join later; this device memory is allocated even if none joins */
 #define SPARE_MOST (256ull << 20)
 
 static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,
@@ -25,7 +26,7 @@ static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 					 strerror(-err)) : 0;
 }
 
-/* A limit of the process is no lack of memory. */
+/* A process limit (RLIMIT_FSIZE, open files) is reported as such, not as lack of memory. */
 static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
 	unsigned long long size = a->layout.size;
@@ -53,7 +54,8 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 	return a->shared ? map_kernel_pages(s, a, 0, diag) : 0;
 }
 
-/* A device's own memory has copies of what the kernel's programs had written when it came. */
+/* Notes a device with its own memory: it has a copy of what the kernel's programs wrote before, and does not see later
+ * writes. */
 static void tell_apart(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
@@ -62,7 +64,7 @@ static void tell_apart(struct gpubpf_session *s, const char *device)
 					    "that maps it, write from now on does not reach it", s->loaded->unit.maps[m].name, device);
 }
 
-/* Maps may have a part of a device's own memory; the mirror takes host memory only where something was written. */
+/* The limit for maps in a device's own memory. The mirror uses host memory only for pages that were written. */
 static uint64_t room_on(uint64_t memory)
 {
 	uint64_t room = memory / 8;
@@ -77,13 +79,13 @@ static uint64_t spare_on(uint64_t memory)
 	return spare < SPARE_LEAST ? SPARE_LEAST : spare > SPARE_MOST ? SPARE_MOST : spare;
 }
 
-/* Processes whose allocations an arena has tables of. */
+/* The number of processes whose allocations an arena can list. */
 static uint32_t tables_of(bool shared)
 {
 	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
 }
 
-/* Where the maps of a unit from the first one on lie there, as a layout takes it. */
+/* Choose where the unit's maps from `first` on are, as flags for the layout. */
 static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, uint32_t first,
 			 const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
 {
@@ -149,8 +151,8 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 	return err < 0 ? err : gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
-/* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later, in place of what the
- * map began with: elements of a map of maps may be gone. */
+/* Copy the tool's values of a map (for example configuration) to a device that appears later. They replace the map's
+ * initial elements, since elements of a map of maps may have been deleted. */
 static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
@@ -176,7 +178,8 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Values of summed maps with which a device begins are those of the tool's own arena, and not its to count again. */
+/* Store the first values of summed maps on a device. They come from the tool's own arena, and must not be counted
+ * twice. */
 static int keep_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 {
 	static const char zeros[GPUBPF_ARENA_ALIGN];
@@ -195,7 +198,7 @@ static int keep_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 	return 0;
 }
 
-/* Page by page of those that a memfd has memory for. */
+/* Store the pages for which the memfd has memory. */
 static int keep_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
 {
 	uint64_t end = l->ctl + l->size;
@@ -233,13 +236,13 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 				    strerror(errno));
 }
 
-/* Whose values only the host changes: they are the same on all devices. */
+/* Does only the host change the map's values? Then they are equal on all devices. */
 static bool is_hosts(const struct gpubpf_session *s, uint32_t map)
 {
 	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
 }
 
-/* `own`: the tool's copy is its own alone, and no device counts in it. */
+/* own: only the tool uses its own arena, so no device counts in it. */
 static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
 {
 	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
@@ -266,8 +269,8 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 	}
 }
 
-/* Helper 509 stays below the number of replicas, so a device with more compute units than the shared
- * arena has replicas is served as well: units share a replica, and its adds are atomic. */
+/* Helper 509 returns a number below the number of replicas. So a device with more compute units than the shared arena
+ * has replicas works too: units share a replica, and their adds are atomic. */
 int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag)
 {
@@ -321,8 +324,8 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 	};
 }
 
-/* Added to and never set: by atomic adds, or *p += x, whose plain store counts as USE_WRITE too and makes
- * the map a matter of devices. Update may create the zero that is then added to, but not in an array. */
+/* Values that programs only add to. They use atomic adds, or *p += x, whose plain store counts as USE_WRITE too and
+ * excludes the map. Update may create the zero that is then added to, but not in an array. */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t use = s->map_use[map];
@@ -396,7 +399,7 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 	return map->max_entries;
 }
 
-/* Each arena has as many values of it as its device has multiprocessors. */
+/* Each arena has one value per multiprocessor of its device. */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
 {
 	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
@@ -441,7 +444,8 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
-/* Add up the values of all arenas, but what those of devices began with, where that is still there. -ENOENT if none has the key. */
+/* Add up the values of all arenas. Subtract the first values of each device, unless the device has deleted that
+ * element. -ENOENT if no arena has the key. */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
@@ -467,8 +471,8 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
-/* The values of all arenas, one behind the other, and behind those of the first those of the Linux kernel's CPUs; 0 where one
- * has none. */
+/* Concatenate the values of all arenas. After the first arena's values follow the Linux kernel's, one per CPU. A value
+ * is 0 if its arena lacks the key. */
 static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
 {
 	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
@@ -539,8 +543,8 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	return gpubpf_map_told(err);
 }
 
-/* Alike, known to be used as elements are, and laid out alike in all arenas: one that was laid out before anybody knew that it
- * might be an element may not be. */
+/* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
+ * in all arenas. A map that was laid out before the session knew that it could be an element may fail. */
 static bool takes_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
@@ -570,8 +574,8 @@ static int check_element(const struct gpubpf_map *map, const void *value)
 	return gpubpf_map_takes(map, number) ? 0 : -EINVAL;
 }
 
-/* What the host does to its own copy of a map it does also where programs of devices see it; there first, since theirs is the
- * answer. The value has parts for all arenas, where a map has more than one. */
+/* Change the map where programs of devices see it, before the host changes its own copy; the devices' result is the
+ * answer. A value per multiprocessor has parts for all arenas. */
 static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
 {
 	const struct gpubpf_session *s = map->session;
@@ -637,11 +641,12 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = delete_devices(map, key, &devices);
 	own = gpubpf_map_delete(&view, key);
-	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key); /* where it has not come yet, it will not */
+	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key); /* a key that the kernel has not received
+									     * yet never arrives */
 	return gpubpf_map_told(devices ? err : own);
 }
 
-/* Keys of arena i come after those of arena i - 1; a key that an earlier arena has is not told again. */
+/* Keys of arena i follow the keys of arena i - 1; a key that an earlier arena has is skipped. */
 bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {
@@ -679,7 +684,7 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 	return -ENOENT;
 }
 
-/* room for a key and for the largest value that any arena has */
+/* Room for a key, and for the largest value in any arena. */
 size_t gpubpf_map_scratch(const struct gpubpf_map *map)
 {
 	size_t most = map->key_size + 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is attached. Each program of the unit is a link, by its index: a program and the kernels that it is for. To
- * attach adds one or takes one up again, to detach lets it rest; nothing is ever removed, so that a link's number in
- * what twins and agents hold means the same for good. Agents read what is attached in the kernel table (core/wire/protocol.h).
+ * Links: which programs are attached to which kernels. Each program of the unit is a link, by its index. Attaching adds
+ * a link or enables it again; detaching disables it. The session never removes a link, so its number keeps its meaning
+ * in twins and agents. Agents read the attached links from the kernel table (core/wire/protocol.h).
  */
 #include "session.h"
 
@@ -17,7 +17,7 @@
 #include "sized.h"
 #include "table.h"
 
-/* Tables that grow while makers read them stay where they are. */
+/* Allocate tables at their final size, because makers read them while they grow. */
 int gpubpf_links_open(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;
@@ -49,7 +49,7 @@ void gpubpf_links_close(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 
-	/* another program's, whose links free it */
+	/* another link's program owns the memory and frees it */
 	for (uint32_t i = 0; s->links && unit && i < unit->nprogs; i++)
 		if (s->links[i].borrowed)
 			unit->progs[i] = (struct gpubpf_prog){0};
@@ -63,7 +63,8 @@ static uint32_t put_entry(struct gpubpf_kernel_table *t, uint32_t n, uint32_t li
 	return n + 1;
 }
 
-/* Which kernels have what else is named, only their code tells: all of them are asked for. */
+/* The pattern of kernels to request. Only a kernel's code shows whether it has the functions or lines of other
+ * patterns, so agents request all kernels for those. */
 static const char *kernels_of(const struct gpubpf_prog *prog)
 {
 	return gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL ? prog->pattern : "*";
@@ -99,7 +100,7 @@ int gpubpf_links_unit(const struct gpubpf_session *s, const uint32_t *links, uin
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		progs[i] = unit->progs[i];
 		progs[i].site = GPUBPF_SITE_ENTRY;
-		progs[i].pattern[0] = 0; /* of no kernel */
+		progs[i].pattern[0] = 0; /* matches no kernel */
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (links[i] < unit->nprogs)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many elements by one call, as bpf(2)'s batches, and additions that do not lose those of others. */
+/* Batch operations like bpf(2)'s, and atomic adds to values. */
 #include "session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* where a batch goes on, and where it puts what it finds */
+/* The position of a batch, and its output buffers. */
 struct batch {
 	const struct gpubpf_map *map;
 	uint64_t position;
@@ -30,7 +30,8 @@ static bool keyed(const struct gpubpf_map *map)
 	return map->type->flags & GPUBPF_MAP_KEYED;
 }
 
-/* The key of the next element, each once: of arena 0, then those that it lacks of the next. -ENOENT: that was all. */
+/* The key of the next element, each key once: first the keys of arena 0, then the keys that only later arenas have.
+ * -ENOENT: no more. */
 static int next_key(struct batch *b, bool all, void *key)
 {
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
@@ -48,7 +49,7 @@ static int next_key(struct batch *b, bool all, void *key)
 	return err;
 }
 
-/* Of an array whose values lie one behind the other, and are those of one arena, as many as there is room for. */
+/* Copy as many values as fit from an array, if its values are contiguous and belong to one arena. */
 static void fill_run(struct batch *b, uint32_t most)
 {
 	const struct gpubpf_session *s = b->map->session;
@@ -81,7 +82,7 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 	return 0;
 }
 
-/* Fill the batch; what goes while it is asked for is passed over. */
+/* Fill the batch; skip elements that are deleted meanwhile. */
 static int fill(struct batch *b, uint32_t most, bool take)
 {
 	size_t size = gpubpf_map__user_value_size(b->map);

@@ -35,7 +35,8 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return seen;
 }
 
-/* Take away what nobody calls any more until nothing changes: what is left are cycles, and what they call. */
+/* Remove functions without callers until nothing changes. The remaining functions are cycles, and functions that cycles
+ * call. */
 bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
 	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0,
@@ -106,7 +107,7 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return text;
 }
 
-/* A copy behind the *bytes that text has; text NULL: count it. */
+/* Append a name to the text, and return its address; text NULL: only count the bytes. */
 static const char *keep(char *text, size_t *bytes, const char *name)
 {
 	char *at = text ? strcpy(text + *bytes, name) : NULL;
@@ -115,7 +116,8 @@ static const char *keep(char *text, size_t *bytes, const char *name)
 	return at;
 }
 
-/* Kinds of which a kernel or function has a place that cannot be had; of those with names programs may mean others. */
+/* Kinds of places that exist in the function but cannot be probed. Kinds with names are excluded, because programs may
+ * name other places. */
 static uint32_t not_had(const struct gpubpf_kernel_info *info)
 {
 	uint32_t kinds = 0;
@@ -126,7 +128,7 @@ static uint32_t not_had(const struct gpubpf_kernel_info *info)
 	return kinds;
 }
 
-/* Those of a kernel or function behind the others in list[], names in the text behind it; list NULL: count them. */
+/* Append the places of a kernel or function to list[], and their names to the text; list NULL: only count. */
 static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function, struct gpubpf_place *list,
 			   uint32_t n, char *text, size_t *bytes)
 {

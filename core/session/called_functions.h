@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device functions that a kernel calls, itself or by others: where programs of functions run (core/places.def). */
+/* The device functions that a kernel calls, directly or indirectly: programs for functions run there
+ * (core/places.def). */
 #ifndef GPUBPF_SESSION_CALLED_FUNCTIONS_H
 #define GPUBPF_SESSION_CALLED_FUNCTIONS_H
 
@@ -10,34 +11,34 @@
 struct gpubpf_prog;
 struct gpubpf_unit;
 
-#define GPUBPF_MAX_CALLS 64 /* functions of a kernel that get probe code inlined */
+#define GPUBPF_MAX_CALLS 64 /* limit on a kernel's functions that get probe code inlined */
 
-/* Those of `kernel`, which is one of infos: a mark for each info, malloc'd. NULL: out of memory. */
+/* Mark the functions that `kernel`, one of infos, calls: one malloc'd mark per info. NULL: out of memory. */
 bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel);
-/* Does some function of these, marked as found, call itself, directly or by others? True if memory is out. */
+/* Does a marked function call itself, directly or indirectly? Returns true when out of memory. */
 bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls);
 /*
- * Their names, each ended by ';', malloc'd; NULL: out of memory. At most 64 KiB, which those that a program of the
- * unit names come first to fill.
+ * The names of the marked functions, each followed by ';', malloc'd. NULL: out of memory. The list is limited to 64
+ * KiB, and starts with the functions that programs of the unit name.
  */
 char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls,
 			const struct gpubpf_unit *unit);
-/* Walk such a list: the next name into buf, and where the one after it begins; NULL past the end. */
+/* Iterate over such a list: copies the next name to buf and returns the rest; NULL at the end. */
 const char *gpubpf_calls_next(const char *list, char *buf, size_t size);
 
-#define GPUBPF_MAX_PLACES 65536 /* of a kernel that are listed */
+#define GPUBPF_MAX_PLACES 65536 /* limit on listed places of a kernel */
 
-/* The kernel's places of these kinds (GPUBPF_TAKES), its own and those of the functions marked as found: malloc'd with
- * the names that they point to. NULL: out of memory. */
+/* The places of these kinds (GPUBPF_TAKES) in the kernel and in the marked functions: one malloc'd block with their
+ * names. NULL: out of memory. */
 struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, uint32_t n,
 					const struct gpubpf_kernel_info *kernel, const bool *calls, uint32_t kinds,
 					uint32_t *nplaces);
 
-/* Is the program for places of functions, and not of kernels? */
+/* Is it a program for places in functions, not in kernels? */
 bool gpubpf_calls_wants(const struct gpubpf_prog *prog);
 /* Does such a program of the unit name the function? */
 bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function);
-/* The unit's first such program; NULL if it has none. */
+/* The unit's first such program; NULL: there is no such program. */
 const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of maps without keys, for other tools: put in, taken out, looked at. */
+/* Elements of maps without keys, for other tools: push, pop and peek. */
 #include "element.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
 	return &verbs[what];
 }
 
-/* Is what programs work on in memory that only devices change? */
+/* Do programs use a copy of the map that only devices can change? */
 static bool elsewhere(const struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	bool used = false;
@@ -36,8 +36,8 @@ static bool elsewhere(const struct gpubpf_session *s, const struct gpubpf_map *m
 	return used && !s->arenas[0].used;
 }
 
-/* Programs only look up in a map of maps, or go on by one of programs, and the host sets what they find; stacks are read, and
- * taken away. */
+/* Can the tool do that to the map? For maps of maps, maps of programs and stack traces it can do more than programs
+ * can. */
 static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
 {
 	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_of_names(map) &&
@@ -45,7 +45,8 @@ static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 
-/* The map whose name is near, or is it behind its object's, as libbpf's .bss is; NULL. */
+/* The map with the most similar name, or NULL. A name such as .bss matches the name that libbpf prefixes with the
+ * object's name. */
 static const struct gpubpf_map *near_map(const struct gpubpf_session *s, const char *name)
 {
 	size_t least = strlen(name) / 3 + 2, len = strlen(name);
@@ -153,7 +154,7 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
-/* The kernel of that name, else the last of those that are printed so; *n: how many may be meant. */
+/* The kernel with that name, or the last one whose printed name is that. *n: the number of matches. */
 static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t *n)
 {
 	uint64_t found = 0;
@@ -172,7 +173,7 @@ static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t
 	return found;
 }
 
-/* A kernel by its name, 1; 0: it is none, but a number, say. */
+/* Read a kernel by its name: 1 if it matches, 0 if the word is something else, such as a number. */
 static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
 {
 	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
@@ -190,11 +191,11 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 		return gpubpf_session_fail(s, -ENOENT, "map %s: no kernel of the session is called %s; gpubpf session report lists them",
 					   map->name, word);
 	if (n)
-		memcpy(data, &id, size); /* little-endian, as all that is here */
+		memcpy(data, &id, size); /* little-endian, as all data here */
 	return n;
 }
 
-/* struct gpubpf_name as it is printed, bare; its members stand in braces or behind dots. */
+/* Read a struct gpubpf_name from a bare word, as printed; braces or a dot introduce members instead. */
 static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
 {
 	size_t len = strlen(word);
@@ -222,7 +223,7 @@ int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
 }
 
-/* [value DATA], which a push takes, and of a bloom filter a peek, which asks for it. */
+/* Read [value DATA], which push takes. Peek takes it for a bloom filter, and tests that value. */
 static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words, uint32_t n,
 		      void *value)
 {

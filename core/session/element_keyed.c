@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements by their keys, for other tools, as the words of a command line tell them: [key DATA] [value DATA]
- * [any | noexist | exist]. DATA is told by the map's types (core/load/typed_read.c).
+ * Elements by key, for other tools. The words of a command line are [key DATA] [value DATA] [any | noexist | exist].
+ * The map's types determine the form of DATA (core/load/typed_read.c).
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -21,8 +21,8 @@ struct request {
 	const char *verb;
 	uint32_t what, flags;          /* of the query */
 	uint64_t update;               /* BPF_ANY, ... */
-	uint8_t *key, *value;          /* NULL: none was given */
-	const char *variable;          /* of global data, in place of its key; NULL: none */
+	uint8_t *key, *value;          /* NULL: not passed */
+	const char *variable;          /* a variable of global data that replaces the key; NULL: none */
 	size_t value_size;             /* of all copies */
 	FILE *out;
 	struct json_object *list;      /* of a look-up: entries */
@@ -68,7 +68,7 @@ static uint32_t index_of(const void *key)
 	return index;
 }
 
-/* An index needs no type, as of global data, to be a number. */
+/* An index is read as a number even if the map has no key type, as for global data. */
 static bool read_index(const struct request *q, const char *word)
 {
 	unsigned long index;
@@ -93,7 +93,7 @@ static int read_key(struct request *q, char *const *words, uint32_t n)
 	return read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size);
 }
 
-/* Variables by their names: the others stay what they are. */
+/* Change variables by name, and leave the others. */
 static int read_variables(struct request *q, char *const *words, uint32_t n)
 {
 	int err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
@@ -105,7 +105,7 @@ static int read_variables(struct request *q, char *const *words, uint32_t n)
 	return err;
 }
 
-/* A slot of a map of programs, by the name of one that may stand in it. */
+/* Read an element of a map of programs: the name of a program that the map can hold. */
 static int read_program(struct request *q, char *const *words, uint32_t n)
 {
 	char why[400] = "a value is the name of a program: ";
@@ -124,7 +124,7 @@ static int read_program(struct request *q, char *const *words, uint32_t n)
 		      "section names no kernel");
 }
 
-/* An element of a map of maps, by its name. */
+/* Read an element of a map of maps by its name. */
 static int read_inner(struct request *q, char *const *words, uint32_t n)
 {
 	const struct gpubpf_map *inner = n == 1 ? gpubpf_session__find_map_by_name(q->s, words[0]) : NULL;
@@ -139,7 +139,7 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 	return 0;
 }
 
-/* One value for all copies, where the map has several, or the bytes of each. */
+/* Read one value, which is copied to all copies of the map, or the bytes of every copy. */
 static int read_value(struct request *q, char *const *words, uint32_t n)
 {
 	size_t one = q->map->value_size, stride = (one + 7) & ~7ul;
@@ -166,7 +166,7 @@ static bool is_variable(const struct request *q, const char *word)
 	return q->map->global_data && q->what != GPUBPF_QUERY_NEXT && (word[0] < '0' || word[0] > '9') && strcmp(word, "hex");
 }
 
-/* Its place in the value; false: there is none. */
+/* Find the variable's type, offset and size; false: there is no such variable. */
 static bool find_variable(const struct request *q, const char *name, uint32_t *type, uint32_t *offset, uint32_t *size)
 {
 	const struct btf *btf = gpubpf_map_btf(q->s, gpubpf_map_index(q->map));
@@ -238,7 +238,7 @@ static int read_words(struct request *q, char *const *words, uint32_t n)
 	return err || !takes_value ? err : read_value(q, words + value + 1, n - value - 1);
 }
 
-/* -- what is answered -- */
+/* -- answers -- */
 
 static int told(struct request *q, int err)
 {
@@ -376,7 +376,7 @@ static int show_variable(struct request *q)
 	return 0;
 }
 
-/* Copies are each device's own: those of all devices are shown. */
+/* Each device has its own copies; all of them are shown. */
 static int look_up(struct request *q)
 {
 	uint32_t index = (uint32_t)(q->map - q->s->loaded->unit.maps);

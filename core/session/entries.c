@@ -17,7 +17,8 @@ struct walk {
 	uint8_t *key, *next, *value;
 };
 
-/* Has the arena values of the map that somebody wrote? Behind those of the tool's own are those of the Linux kernel's CPUs. */
+/* Has a device or the kernel written values in the arena? The tool's own arena is followed by the values of the Linux
+ * kernel's CPUs. */
 static bool is_used(const struct gpubpf_session *s, uint32_t map, uint32_t arena)
 {
 	return s->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment of a program that is to join: what it already has stays. */
+/* The environment of a program that joins a session. Variables that it already has stay. */
 #include "session.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 struct variable {
 	const char *name;
 	const char *value;     /* ours */
-	bool list;             /* joined with what is there */
-	bool in_front;         /* ours comes first */
+	bool list;             /* joined with the existing value */
+	bool in_front;         /* ours is first */
 };
 
 static const char *value_of(char *const *base, const char *name)
@@ -39,8 +39,9 @@ static bool is_ours(const char *entry, const struct variable *vars, size_t nvars
 	return false;
 }
 
-/* Layers: the last one of the list is called first, so ours goes to the front: it is nearest to the driver
- * and sees what the others made of the calls. Preloads: ours goes last; a sanitizer must come first. */
+/* Join a list. The loader calls the last OpenCL layer of the list first. So ours is first in the list: it is nearest to
+ * the driver and sees the calls that other layers produce. In LD_PRELOAD ours is last, because a sanitizer must be
+ * first. */
 static int format(const struct variable *v, const char *old, char *buf, size_t size)
 {
 	if (!v->list || !old || !old[0])
@@ -87,7 +88,8 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 	struct variable vars[6] = {
 		{ "OPENCL_LAYERS", agent, true, true },
 		{ "LD_PRELOAD", preload, true, false },
-		/* it refuses to start where another library comes first, and works all the same: what the user says wins */
+		/* AddressSanitizer refuses to start if another library is first, although it works; a value of the user
+		 * overrides this */
 		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
 		{ "GPUBPF_SESSION", o->session, false, false },
 	};

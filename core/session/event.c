@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ring's records are: their types, by what the object says of them, and bytes for those without. */
+/* The types of ring records, from the object's BTF; records without a type are shown as bytes. */
 #include "entries.h"
 
 #include <bpf/btf.h>
@@ -7,7 +7,7 @@
 
 #define ROW 16
 
-/* The struct that a global variable points to, `const struct event *unused`; 0 if it is none such. */
+/* The struct that a global variable points to, as in `const struct event *unused`; 0: none. */
 static uint32_t mentioned(const struct btf *btf, const struct btf_type *var)
 {
 	const struct btf_type *t;
@@ -22,7 +22,7 @@ static uint32_t mentioned(const struct btf *btf, const struct btf_type *var)
 	return t && btf_is_composite(t) ? type : 0;
 }
 
-/* The only one of them with that size. */
+/* The only one of these structs with that size. */
 static uint32_t mentioned_of_size(const struct btf *btf, uint32_t size)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0, found = 0;

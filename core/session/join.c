@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that come to a session which was loaded before. One is loaded, verified and laid out as the first ones were, or
- * refused as a whole, and then the session is as it was. What it holds stands behind what there is, in tables that stay
- * where they are: its maps in a segment of each arena (maps/layout.h), its programs as links that nobody has attached.
- * Agents see nothing of it before one of these is.
+ * Objects that join a loaded session. An object is loaded, verified and laid out as the first objects were. If it is
+ * refused, the session does not change. The session's tables do not move: the object's content is appended. Its maps
+ * get a segment of each arena (maps/layout.h), and its programs become links that are not attached. Agents see none of
+ * it before one of these links is attached.
  */
 #include "session.h"
 
@@ -14,10 +14,10 @@
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
-	int32_t at[GPUBPF_MAX_MAPS];               /* the number in the session of each map of `more` */
-	struct gpubpf_unit unit;                   /* the session's, and what joins */
+	int32_t at[GPUBPF_MAX_MAPS];               /* the session's number for each map of `more` */
+	struct gpubpf_unit unit;                   /* the session's unit with the joining object */
 	uint32_t use[GPUBPF_MAX_MAPS];
-	uint32_t named[GPUBPF_MAX_MAPS];            /* as that, before it is spread to maps that are alike */
+	uint32_t named[GPUBPF_MAX_MAPS];            /* the same, before it is spread to like maps */
 	bool prints, allocations;
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
@@ -33,7 +33,7 @@ static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
 	return err;
 }
 
-/* The object of these bytes, -1: none. */
+/* The object with the same bytes, -1: none. */
 static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_object *object)
 {
 	for (uint32_t i = 0; i < s->loaded->nobjects; i++)
@@ -42,7 +42,8 @@ static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_
 	return -1;
 }
 
-/* The session's object of that number is this one, whose data has begun: with what that was given, if it is by the same name. */
+/* The session already has this object, and its data is in use. Refuse initial values for it, unless it was loaded by
+ * the same path. */
 static int is_that(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_loaded_object *object = &s->loaded->objects[number];
@@ -56,7 +57,7 @@ static int is_that(const struct gpubpf_session *s, int number, const char *path,
 	return number;
 }
 
-/* Those whose number is -1 come behind what there is. How many maps there are then. */
+/* Number the maps without a number, after the session's maps. Returns the new number of maps. */
 static uint32_t number_maps(const struct joining *j, int32_t *at)
 {
 	uint32_t n = j->s->loaded->unit.nmaps;
@@ -87,7 +88,8 @@ static void name_maps(struct gpubpf_prog *prog, const int32_t *at)
 			prog->insns[pc].imm = at[prog->insns[pc].imm];
 }
 
-/* Behind the session's own, which know nothing of it: what it refers to is where it is now. */
+/* Append the object to the session's tables, with references replaced by the session's numbers. The session's own
+ * entries do not refer to it. */
 static int append(struct joining *j, uint32_t nmaps)
 {
 	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
@@ -148,7 +150,7 @@ static bool serves(const struct joining *j, uint32_t map, uint32_t use)
 	return served;
 }
 
-/* Maps that are summed, or laid out otherwise, stay as they are, and are no elements of maps of maps that join. */
+/* Keep the layout of maps that are summed, or laid out otherwise; they cannot be elements of maps of maps that join. */
 static void leave_alike(struct joining *j)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
@@ -156,7 +158,7 @@ static void leave_alike(struct joining *j)
 			j->use[m] = j->named[m];
 }
 
-/* Where a map was laid out by what its programs did to it, one that does more would not find what they did. */
+/* Refuse an object whose programs do more to a map than its layout supports. */
 static int agree(const struct joining *j, struct gpubpf_diag *diag)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
@@ -196,7 +198,7 @@ static int commit(struct joining *j)
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
-		if ((uint32_t)j->at[i] < nmaps) /* the session's has its own */
+		if ((uint32_t)j->at[i] < nmaps) /* the session's map has its own targets */
 			free(j->more->unit.maps[i].targets);
 	s->print_ring |= j->prints;
 	s->allocations |= j->allocations;
@@ -211,7 +213,7 @@ static int commit(struct joining *j)
 	return (int)s->loaded->nobjects++;
 }
 
-/* What was appended is the object's again, and goes with it. */
+/* Return the appended programs to the object, which is freed with them. */
 static void undo(struct joining *j)
 {
 	struct gpubpf_unit *have = &j->s->loaded->unit;
@@ -248,7 +250,7 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 		gpubpf_session_note(j->s, "program %s is not attached: of an object that joins, none is loaded into the Linux "
 				    "kernel", j->more->objects[0].host[i]);
 	err = commit(j);
-	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* their contents are the session's */
+	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* the session owns their contents now */
 	return err;
 }
 

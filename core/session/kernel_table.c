@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel table: which kernels ran. Agents write it; every word is a claim of a process that may be hostile. */
+/* The kernel table: which kernels ran. Agents write it, so every word is a claim of a process that may be hostile. */
 #include "session.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Room for one more; it grows by powers of two. */
+/* Make room for one more; the array grows by powers of two. */
 static bool have_room(struct gpubpf_session *s)
 {
 	uint32_t n = s->nkernel_ids;
@@ -80,7 +80,7 @@ static bool have_room(struct gpubpf_session *s)
 	return grown;
 }
 
-/* A tree, for names come from peers: of no set of names is looking up slow. */
+/* The names are in a tree because they come from peers: no set of names makes look-ups slow. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 {
 	struct gpubpf_kernel_name wanted, *name, **found;
@@ -137,7 +137,7 @@ static const char *route_of(const struct gpubpf_session *s, uint64_t id)
 	return id < s->nkernel_ids && s->kernel_ids[id]->route ? s->kernel_ids[id]->route : "";
 }
 
-/* The agent knows whether the runtime took what the assembler had made. */
+/* The agent reports whether the runtime accepted the assembler's code. */
 static const char *compiler_of(const struct gpubpf_session *s, uint64_t id, uint32_t by)
 {
 	if (by == GPUBPF_BY_RUNTIME)
@@ -152,7 +152,7 @@ const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
 	return s->kernel_ids[id]->whole ? s->kernel_ids[id]->whole : s->kernel_ids[id]->text;
 }
 
-/* The C++ ABI's own reader, of the C++ library: names come from images, and one that it does not take stays. */
+/* The C++ ABI's demangler from the C++ library. Names come from images; one that it rejects stays mangled. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
 const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle)
@@ -189,7 +189,7 @@ void gpubpf_kernel_ids_free(struct gpubpf_session *s)
 	free(s->kernel_ids);
 }
 
-/* Rows that were handed out: those behind them are free, and pages that nobody touched. */
+/* The number of rows that agents have taken. Later rows are free, and their pages untouched. */
 static uint32_t rows(const struct gpubpf_session *s)
 {
 	uint32_t n = s->table ? __atomic_load_n(&s->table->nkernels, __ATOMIC_ACQUIRE) : 0;
@@ -197,14 +197,14 @@ static uint32_t rows(const struct gpubpf_session *s)
 	return n < GPUBPF_KERNEL_TABLE_ROWS ? n : GPUBPF_KERNEL_TABLE_ROWS;
 }
 
-/* No escape sequences of a stranger on the user's terminal. */
+/* Replace control characters, so that a peer cannot send escape sequences to the user's terminal. */
 static void plain(char *text)
 {
 	for (char *c = text; *c; c++)
 		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
 }
 
-/* A private copy of a row with its strings ended; false if the row is free. */
+/* Copy a row and terminate its strings; false if the row is free. */
 static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
 	if (__atomic_load_n(&s->table->kernel[i].used, __ATOMIC_ACQUIRE) != 2)
@@ -221,7 +221,7 @@ static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpub
 	return true;
 }
 
-/* Of a kernel that was launched. */
+/* The same, only for a kernel that was launched. */
 static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
 	return read_any_row(s, i, row) && row->begun;
@@ -249,7 +249,7 @@ static int compare_stats(const void *a, const void *b)
 	return order ? order : strcmp(x->backend, y->backend);
 }
 
-/* There is room for one a row. */
+/* The caller has reserved one entry per row. */
 static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name, const char *backend)
 {
 	struct gpubpf_kernel_stats *st = &s->stats[s->nstats++];
@@ -263,7 +263,7 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 	return st->name && st->reason && st->backend ? st : NULL;
 }
 
-/* Of the kernel and the runtime; those that there are so far in a tree, for names come from peers. */
+/* The statistics of the kernel and the runtime. They are in a tree, because names come from peers. */
 static struct gpubpf_kernel_stats *stats_of(struct gpubpf_session *s, void **tree, const char *name, const char *backend)
 {
 	const struct gpubpf_kernel_stats wanted = { .name = name, .backend = backend };
@@ -275,8 +275,8 @@ static struct gpubpf_kernel_stats *stats_of(struct gpubpf_session *s, void **tre
 	return st && tsearch(st, tree, compare_stats) ? st : NULL;
 }
 
-/* A kernel of that name in another process or on another device of the runtime may have fared otherwise: numbers add up,
- * a refusal is told even if it was probed elsewhere. */
+/* Add a row to the kernel's statistics. The kernel may have other outcomes in other processes or on other devices of
+ * the runtime. Counts add up; a refusal is reported even if the kernel was probed somewhere. */
 static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_kernel_row *row)
 {
 	struct gpubpf_kernel_stats *st = stats_of(s, tree, row->name, row->backend);
@@ -301,7 +301,7 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 		st->compiled_by = compiler_of(s, st->id, row->compiled_by);
 	st->dim = row->dim;
 	memcpy(st->threads, row->grid, sizeof(st->threads));
-	for (int i = 0; i < 3; i++) /* the last one may be smaller */
+	for (int i = 0; i < 3; i++) /* the last block may be smaller */
 		st->grid[i] = row->block[i] ? row->grid[i] / row->block[i] + !!(row->grid[i] % row->block[i]) : 0;
 	memcpy(st->block, row->block, sizeof(st->block));
 	return st->reason ? 0 : -ENOMEM;
@@ -309,12 +309,12 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 
 static void keep_stats(void *stats)
 {
-	(void)stats; /* the tree's end is not theirs */
+	(void)stats; /* the tree does not own them */
 }
 
 int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
-	uint32_t n = rows(s); /* agents add others meanwhile */
+	uint32_t n = rows(s); /* agents add rows meanwhile */
 	struct gpubpf_kernel_row row;
 	void *tree = NULL;
 	int err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that programs of the Linux kernel and those for a GPU both name, where one memory cannot be both's: each side has one,
- * and what happens to either is carried to the other, every few milliseconds and before anybody reads them. Side 0 are the
- * session's arenas, side 1 is the kernel's map.
+ * Maps that programs of the Linux kernel and of a GPU both name, if the two cannot share one memory. Each side has a
+ * map, and the session synchronizes the two every few milliseconds and before each read. Side 0 is the session's
+ * arenas, side 1 is the kernel's map.
  */
 #include "linux_maps.h"
 
@@ -12,9 +12,9 @@
 
 #include "core/bpf/bpf.h"
 
-#define PASS_SHARE 20u                 /* passes take one of so many parts of the time, at most */
-#define SHORT_NS 1000000ull            /* a pass that takes no longer is made whenever somebody asks */
-#define MIRRORS_NS 100000000ull        /* how often maps in a device's own memory are copied for passes */
+#define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
+#define SHORT_NS 1000000ull            /* a pass that takes less is made for every read */
+#define MIRRORS_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
 
 struct gpubpf_linux_maps {
 	uint32_t n;
@@ -23,7 +23,7 @@ struct gpubpf_linux_maps {
 	struct gpubpf_linux_carried all[GPUBPF_MAX_MAPS];
 };
 
-/* -- made -- */
+/* -- opening -- */
 
 static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
 {
@@ -51,7 +51,7 @@ const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
 	return kind_of(map) ? NULL : "maps of this kind are not carried";
 }
 
-/* Why it cannot be carried; NULL: it can. */
+/* Why it cannot be synchronized; NULL: it can. */
 static const char *not_carried(const struct gpubpf_session *s, uint32_t index, bool takes)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
@@ -144,7 +144,8 @@ static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
-/* Programs for a GPU that compare the clock with a time which the kernel's programs wrote see that of an earlier pass. */
+/* Warn about GPU programs that compare the clock with a time that the kernel's programs wrote: the time is one pass
+ * old. */
 static void tell_late(struct gpubpf_linux_carried *c)
 {
 	uint32_t use = c->s->map_use[c->map];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps with one value a multiprocessor, or CPU of the kernel's. A value belongs to its CPU, and readers see those of both
- * kinds, one behind the other; so no value is carried, but keys come and go on both sides.
+ * Maps with one value per multiprocessor, or per CPU of the kernel. A value belongs to its CPU, and readers see the
+ * values of both sides one after the other. So only keys are synchronized: they are inserted and deleted on both sides.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "linux_maps.h"
 
-/* What all values of a key are like: another number, and something has changed. */
+/* A digest of all values of a key: if it differs, a value has changed. */
 static uint64_t digest(const uint8_t *values, size_t size)
 {
 	uint64_t d = 0, word = 0;
@@ -50,7 +50,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
-/* Frees the values. */
+/* Store the digest, and free the values. */
 static int put_digest(uint8_t *values, size_t size, int err, void *value)
 {
 	uint64_t d = err ? 0 : digest(values, size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the session's objects that are for the Linux kernel (core/load/linux.h): loaded there before the maps are
- * laid out, since arrays that they use lie in the kernel's memory, attached when the session starts. What cannot be loaded
- * or attached is told, and the programs for a GPU run without it.
+ * Programs of the session's objects for the Linux kernel (core/load/linux.h). They are loaded before the maps are laid
+ * out, since arrays that they use are in the kernel's memory. They are attached when the session starts. If one cannot
+ * be loaded or attached, a note says so, and the GPU programs run without it.
  */
 #include "session.h"
 
@@ -111,7 +111,7 @@ void gpubpf_linux_progs_close(struct gpubpf_session *s)
 	s->nlinux_progs = 0;
 }
 
-/* -- their arrays in arenas that devices read as they are -- */
+/* -- their arrays in arenas of devices on host memory -- */
 
 int gpubpf_linux_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and stacks: values go to the side whose programs take them out, and to the session's where neither's do; from one
- * side in the order in which they were put in there. What finds no room waits in the tool.
+ * Queues and stacks. Values go to the side whose programs take them out, or to the session's side if neither's do.
+ * Values of one side keep their order. Values that find no room wait in the tool.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int put(struct gpubpf_linux_carried *c, const void *value)
 	return c->takes ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
 }
 
-/* The newest value of a stack comes first. */
+/* Reverse the order, since a stack's newest value comes out first. */
 static void turn(struct gpubpf_linux_carried *c, uint32_t first, uint8_t *scratch)
 {
 	size_t size = gpubpf_linux_carried_map(c)->value_size;
@@ -74,7 +74,7 @@ static int put_all(struct gpubpf_linux_carried *c)
 	return err == -E2BIG || err == -EBUSY ? 0 : err;
 }
 
-/* Nobody but its programs puts into a queue in a device's own memory, or takes out. */
+/* Only a device's programs push to a queue in the device's own memory, or pop from it. */
 static void tell_apart(struct gpubpf_linux_carried *c)
 {
 	for (uint32_t i = 1; i < c->s->narenas; i++)

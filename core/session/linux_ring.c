@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings: records of the Linux kernel's programs and of those for a GPU, merged by the times that they carry, or else by those
- * at which they were read. A record waits for those that may have earlier ones.
+ * Rings: merges the records of the Linux kernel's programs and of the GPU's by time. A record's time is in one of its
+ * members, or else the time when it was read. A record waits until no earlier one can arrive.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -14,9 +14,9 @@
 #include "entries.h"
 #include "linux_maps.h"
 
-#define WAITING_BYTES (64u << 20)      /* of records: the first goes when there are more */
+#define WAITING_BYTES (64u << 20)      /* limit on waiting records; more than this, and the first is delivered */
 #define PERF_PAGES 64                  /* of each CPU's buffer */
-#define AHEAD_NS 1000000000ull         /* a time that is later than now by more is none */
+#define AHEAD_NS 1000000000ull         /* a member that is later than now by more is no time */
 
 static const char *const time_names[] = {
 	"time", "time_ns", "ts", "ts_ns", "timestamp", "timestamp_ns", "ktime", "ktime_ns", "nsecs",
@@ -51,7 +51,7 @@ static int32_t time_in(const struct gpubpf_linux_carried *c, uint32_t type)
 	return -1;
 }
 
-/* What is known of records of that size. Perf events are longer by padding, of up to 7 bytes, than what was put out. */
+/* Look up the type of records of that size. Perf events have up to 7 bytes of padding after the record. */
 static void know(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
 {
 	uint32_t type = gpubpf_event_type(c->s, c->map, size), own = size;
@@ -78,7 +78,7 @@ static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32
 	return time >= c->opened_ns && time < now + AHEAD_NS ? time : now;
 }
 
-/* -- records that wait: a heap, the earliest first -- */
+/* -- waiting records: a heap, the earliest first -- */
 
 static bool before(const struct gpubpf_linux_record *a, const struct gpubpf_linux_record *b)
 {
@@ -169,7 +169,7 @@ void gpubpf_linux_records_free(struct gpubpf_linux_heap *h)
 	free(h->record);
 }
 
-/* -- the kernel's -- */
+/* -- the kernel's records -- */
 
 static int on_record(void *ctx, void *data, size_t size)
 {
@@ -211,7 +211,7 @@ static int open_ring(struct gpubpf_linux_carried *c)
 static int pass_ring(struct gpubpf_linux_carried *c)
 {
 	(void)c;
-	return 0; /* records have their own time: reader.c */
+	return 0; /* records have their own schedule: reader.c */
 }
 
 static void close_ring(struct gpubpf_linux_carried *c)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps with one value a key: what merge.c works on. Side 0 are the session's arenas, side 1 is the kernel's map. */
+/* Maps with one value per key: the two sides for merge.c. Side 0 is the session's arenas, side 1 is the kernel's
+ * map. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int each_in_arena(struct gpubpf_linux_carried *c, uint32_t arena, uint8_t
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Of each key what all arenas together have. */
+/* For each key, the sum over all arenas. */
 static int each_summed(struct gpubpf_linux_carried *c, uint8_t *key, uint8_t *value)
 {
 	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
@@ -46,7 +47,7 @@ static int each_summed(struct gpubpf_linux_carried *c, uint8_t *key, uint8_t *va
 	return err == -ENOENT ? 0 : err;
 }
 
-/* As look-ups have it: of several arenas the last that has a key, or all added up. */
+/* Iterate as look-ups do: if several arenas have a key, the last one's value counts, or their sum. */
 static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 {
 	struct gpubpf_linux_carried *c = side;
@@ -66,7 +67,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
-/* Of several arenas with values that are no sums, walks alone know which is meant. */
+/* If several arenas have values that are no sums, only a walk knows which one counts. */
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
 	struct gpubpf_linux_carried *c = side;
@@ -129,7 +130,7 @@ static int arenas_erase(void *side, const void *key)
 	return gpubpf_map__delete_elem(map, key, map->key_size, 0);
 }
 
-/* -- the kernel's -- */
+/* -- the kernel's side -- */
 
 static int kernel_element(void *arg, const void *key, const void *value)
 {
@@ -176,7 +177,7 @@ int gpubpf_linux_kernel_erase(void *side, const void *key)
 	return gpubpf_linux_map_delete(((struct gpubpf_linux_carried *)side)->kernel, key);
 }
 
-/* -- made -- */
+/* -- opening -- */
 
 static uint32_t word_size(const struct gpubpf_session *s, uint32_t map)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The makers: a few threads, each with workers of its own, a queue in, a queue out, a cache between. */
+/* The makers: a few threads, each with its own workers. They share an input queue, an output queue and a cache of
+ * twins. */
 #include "makers.h"
 
 #include <errno.h>
@@ -16,37 +17,38 @@
 #include "session.h"
 #include "twin_store.h"
 
-#define FEW_THREADS 4          /* one a processor; */
-#define MAX_THREADS 8          /* more, one for two of them */
+#define FEW_THREADS 4          /* up to this number: one thread per processor */
+#define MAX_THREADS 8          /* beyond it: one thread per two processors */
 #define MAX_CACHED 8192
 #define CACHE_ROWS 256
 #define STACK_LEAST (1u << 20)
-#define ASSEMBLER_MS 10000     /* for a twin: the runtime then gets its text, and the launch still waits for it */
+#define ASSEMBLER_MS 10000     /* time limit for one twin; then the runtime gets the text, and the launch still waits
+			        * for it */
 
 struct cached {
 	struct cached *next;
 	uint8_t key[32];
-	struct gpubpf_twin *twin;      /* NULL: a maker is at it */
+	struct gpubpf_twin *twin;      /* NULL: a maker is building it */
 };
 
 struct maker {
 	struct gpubpf_makers *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *now; /* by the makers' lock */
+	const struct gpubpf_twin_req *now; /* protected by the makers' lock */
 };
 
 struct gpubpf_makers {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
-	pthread_cond_t work, made;     /* a request came; a twin of the cache was made */
+	pthread_cond_t work, made;     /* work: a request arrived; made: a twin was added to the cache */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
-	} asked, ahead;                /* ahead: when nothing is asked for */
+	} asked, ahead;                /* ahead: requests to serve when asked is empty */
 	struct gpubpf_twin_req *done;
 	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
-	struct gpubpf_ahead images;    /* the loop's */
-	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: makers that are at something ahead */
+	struct gpubpf_ahead images;    /* owned by the event loop */
+	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: makers that build twins ahead */
 	bool stop;
 	struct maker maker[MAX_THREADS];
 };
@@ -60,7 +62,8 @@ static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[3
 	return c;
 }
 
-/* Called locked. The twin if it is there or comes while we wait; NULL: nobody makes it. */
+/* The caller holds the lock. Returns the twin from the cache, after waiting for a maker that builds it; NULL: no maker
+ * does. */
 static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t key[32])
 {
 	struct cached *c;
@@ -73,7 +76,8 @@ static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t k
 	return c ? c->twin : NULL;
 }
 
-/* Called locked. As cache_find(); if NULL, *claim is ours to make, or NULL too: there is no room, or no time. */
+/* The caller holds the lock. As cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim
+ * is NULL too, the cache is full, or the session stops. */
 static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
 {
 	struct gpubpf_twin *twin = cache_find(all, key);
@@ -92,7 +96,7 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 	return NULL;
 }
 
-/* Called locked. Those who wait for it are told. */
+/* The caller holds the lock. Wakes all threads that wait for the twin. */
 static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
 {
 	struct cached **at = &all->cache[claim->key[0]];
@@ -111,7 +115,7 @@ static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gp
 	free(claim);
 }
 
-/* Workers start with the first twin: a session that makes none costs no process. */
+/* Open a worker when the first twin needs it, so that a session without twins costs no process. */
 static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
 		       uint64_t memory, bool one_job)
 {
@@ -132,14 +136,15 @@ static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set,
 		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
-		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST); /* before `stop` is read, see destroy */
+		/* before `stop` is read, see gpubpf_makers_destroy() */
+		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST);
 	return err;
 }
 
 /*
- * Address space of the process that runs the vendor's compiler. A GPU's driver may reserve more than any limit allows. A
- * CPU's runtime starts a thread a processor, each with a stack and a heap that malloc() reserves 64 or 128 MiB for: Intel's
- * ran out of 4 GiB on 64 processors.
+ * Limit on the address space of the process that runs the vendor's compiler. A GPU's driver may reserve more than any
+ * limit allows. A CPU's runtime starts one thread per processor, each with a stack and a heap for which malloc()
+ * reserves 64 or 128 MiB. Intel's ran out of 4 GiB on 64 processors.
  */
 static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 {
@@ -150,11 +155,11 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 	return (4ull << 30) + (uint64_t)(processors > 0 ? processors : 1) * (256ull << 20);
 }
 
-/* gpubpf-clread reads files that options name, so its results depend on more than the job. */
+/* gpubpf-clread reads files that options name, so its results depend on more than the job and are not cached. */
 static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_worker_set *set = &maker->set;
-	/* what a module that such a compiler chokes on leaves behind spoils the ones after it (seen with Intel's) */
+	/* a module that makes such a compiler fail leaves state that breaks later modules (seen with Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 
@@ -201,7 +206,7 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 		make_counted(all->s, &maker->set, req, image, twin);
 }
 
-/* One that is kept on disk takes no worker. */
+/* A twin that is stored on disk needs no worker. */
 static void fetch_or_make(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
 			  const struct gpubpf_image *image)
 {
@@ -228,7 +233,7 @@ static struct gpubpf_twin *look_up(struct gpubpf_makers *all, const struct gpubp
 	return twin;
 }
 
-/* The image is that of an earlier request, as the peer says: if it lies, it gets a twin of that one. */
+/* Serve a request whose image the peer says it sent before. If the peer lies, it gets a twin of the earlier image. */
 static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 {
 	uint8_t key[32];
@@ -238,7 +243,7 @@ static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 	return req->twin;
 }
 
-/* What is made goes into the cache under what the image was when it was read. */
+/* Build the twin, and cache it under the digest of the image as read. */
 static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_image image = req->copy->image;
@@ -266,7 +271,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Answer a request from the cache, or make its twin and put it there. */
+/* Answer a request from the cache, or build its twin and cache it. */
 static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
 {
 	char why[200];
@@ -294,7 +299,7 @@ static void tell_loop(struct gpubpf_makers *all)
 	uint64_t one = 1;
 
 	if (write(all->s->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is at its end: the loop is woken anyway */
+		return; /* the counter is at its maximum, so the loop wakes anyway */
 }
 
 static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
@@ -309,7 +314,7 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 	return req;
 }
 
-/* By the makers' lock: what is asked for; else what is not, while a maker stays for those who ask. */
+/* The caller holds the lock. The next request; ahead requests only if another maker stays free for normal ones. */
 static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->asked);
@@ -354,7 +359,7 @@ static void *run_maker(void *arg)
 	return NULL;
 }
 
-/* Signals are the caller's: makers take none. */
+/* Start a maker with all signals blocked, since the caller handles signals. */
 static void start_maker(struct gpubpf_makers *all)
 {
 	struct maker *maker = &all->maker[all->nthreads];
@@ -365,7 +370,7 @@ static void start_maker(struct gpubpf_makers *all)
 	gpubpf_assert_held(&all->lock);
 	maker->all = all;
 	pthread_attr_init(&attr);
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST) /* as ulimit -s says */
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST) /* ulimit -s may set less */
 		pthread_attr_setstacksize(&attr, STACK_LEAST);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
@@ -445,8 +450,8 @@ static void free_cache(struct cached *c)
 	}
 }
 
-/* A maker stores a new worker and then reads `stop`; here `stop` is stored and then workers are read: a
- * worker that is missed here is not given a job there. Jobs of cancelled workers end by -ECANCELED. */
+/* A maker stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
+ * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
 void gpubpf_makers_destroy(struct gpubpf_makers *all)
 {
 	if (!all)
@@ -495,7 +500,7 @@ bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, con
 	return first;
 }
 
-/* -- in the loop -- */
+/* -- in the event loop -- */
 
 static void put_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 {
@@ -527,13 +532,13 @@ static void put_refusal(struct gpubpf_writer *w, const char *reason)
 	gpubpf_put_u64(w, 0);
 }
 
-/* Does it go with all requests of its identity, and is there room for it? */
+/* Does the image serve all requests with its identity, and is there room for it? */
 static bool may_keep(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	return gpubpf_image_stands_alone(req) && req->copy->image.size <= GPUBPF_KEPT_BYTES - s->kept_bytes;
 }
 
-/* What the peer calls the image by is known from now on. */
+/* Store the peer's key for the image. */
 static void remember(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_known_image *grown;
@@ -551,7 +556,8 @@ static void remember(struct gpubpf_session *s, struct gpubpf_peer *peer, const s
 	s->kept_bytes += grown->copy ? req->copy->image.size : 0;
 }
 
-/* The descriptor lives as long as this takes: those of all twins that were made would be too many. */
+/* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
+ * many. */
 static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_twin *twin = req->twin;
@@ -618,7 +624,7 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 	s->function_bytes += strlen(k->functions);
 }
 
-/* Nothing to put into any of its kernels, and nothing in the way of it. */
+/* Were there no insertions for its kernels, and no reason against them? */
 static bool had_nothing(const struct gpubpf_twin *twin)
 {
 	for (uint32_t i = 0; i < twin->nkernels; i++)
@@ -627,7 +633,7 @@ static bool had_nothing(const struct gpubpf_twin *twin)
 	return !twin->reason[0];
 }
 
-/* Who asks first for what was made ahead is told what it took. */
+/* Count costs. The first request for a twin that was built ahead gets that twin's build time. */
 static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin *twin = req->twin;
