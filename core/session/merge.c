@@ -7,12 +7,12 @@
 
 #define FIRST_BUCKETS 64u
 
-/* A key, as it was when the last pass ended and as this one has found it. */
+/* A key: its state after the last pass (had, was) and its state in this pass (has, now). */
 struct element {
 	struct element *next;
 	uint64_t hash;
 	bool had[2], has[2];
-	bool last;                     /* of side 0: what is written is what is read */
+	bool last;                     /* of side 0: a write replaces the value that is read */
 	uint8_t bytes[];               /* the key, then was[2], then now[2] */
 };
 
@@ -22,7 +22,7 @@ struct gpubpf_merge {
 	struct element **buckets;
 	uint64_t nbuckets, n;
 	uint64_t homeless[2], carried;
-	int reading;                   /* the side that is walked */
+	int reading;                   /* the side that is being read */
 	uint8_t *scratch, *scratch1, *zeros; /* a value each */
 };
 
@@ -73,7 +73,7 @@ uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m)
 	return m->carried;
 }
 
-/* -- the table -- */
+/* -- the table of keys -- */
 
 static uint8_t *was(const struct gpubpf_merge *m, struct element *e, int side)
 {
@@ -85,7 +85,7 @@ static uint8_t *now(const struct gpubpf_merge *m, struct element *e, int side)
 	return was(m, e, 2 + side);
 }
 
-/* FNV-1a, whose low bits are those of its high ones too */
+/* FNV-1a, with the high bits folded into the low ones */
 static uint64_t hash_of(const void *key, size_t size)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
@@ -109,7 +109,7 @@ static void grow(struct gpubpf_merge *m)
 			buckets[e->hash % more] = e;
 		}
 	if (!buckets)
-		return; /* slower, no more */
+		return; /* slower, but correct */
 	free(m->buckets);
 	m->buckets = buckets;
 	m->nbuckets = more;
@@ -159,7 +159,7 @@ static int read_side(struct gpubpf_merge *m, int side)
 	return m->sides[side].each(m->sides[side].side, on_found, m);
 }
 
-/* -- keys that one side has -- */
+/* -- keys on one side -- */
 
 static void keep(struct gpubpf_merge *m, struct element *e, int side, const void *value)
 {
@@ -174,7 +174,7 @@ static void put(struct gpubpf_merge *m, struct element *e, int to, const uint8_t
 	m->carried += !err;
 	if (!err)
 		keep(m, e, to, m->o.apart ? m->zeros : value);
-	else if (err != -EEXIST) /* if it is there now, the next pass takes it for new on both sides */
+	else if (err != -EEXIST) /* if another writer inserted it, the next pass sees a new key on both sides */
 		m->homeless[to]++;
 }
 
@@ -196,7 +196,7 @@ static bool changed(const struct gpubpf_merge *m, struct element *e, int side)
 	return !e->had[side] || memcmp(was(m, e, side), now(m, e, side), m->o.value_size);
 }
 
-/* Of sums: what `side` has more than when they were last alike, and less. */
+/* For sums: what `side` has added since the two were last equal, and the negative of the value at that time. */
 static void since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
@@ -207,7 +207,8 @@ static void since(const struct gpubpf_merge *m, struct element *e, int side, uin
 	}
 }
 
-/* The other side has deleted the key, and this one has changed it since: the change stays, of sums what was added. */
+/* The other side has deleted the key, and this side has changed it since. The change stays; for sums, only the amount
+ * added since then stays. */
 static void outlive(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
@@ -217,7 +218,7 @@ static void outlive(struct gpubpf_merge *m, struct element *e, int side)
 	if (m->o.sums && e->had[side]) {
 		since(m, e, side, m->scratch, m->scratch1);
 		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
-			return; /* it is gone here too */
+			return; /* it was deleted here too */
 		stays = m->scratch;
 	}
 	keep(m, e, side, stays);
@@ -253,7 +254,7 @@ static void one_has(struct gpubpf_merge *m, struct element *e, int side)
 	}
 }
 
-/* -- keys that both have -- */
+/* -- keys on both sides -- */
 
 static bool is_zero(const uint8_t *value, uint32_t size)
 {
@@ -268,7 +269,7 @@ static int add(struct gpubpf_merge *m, struct element *e, int to, const uint8_t 
 	return err;
 }
 
-/* Both become what they last were, and what either has more since. was(0) is what they have in common. */
+/* Each side gets the last common value plus what both sides have added since. was(0) is the common value. */
 static void both_sum(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];
@@ -289,7 +290,7 @@ static void both_sum(struct gpubpf_merge *m, struct element *e)
 	keep(m, e, 1, common);
 }
 
-/* Whoever has changed a word gives it to the other. */
+/* Copy each changed word to the other side. */
 static bool choose_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
 {
 	bool any[2] = { false, false };
@@ -326,8 +327,8 @@ static void both_last(struct gpubpf_merge *m, struct element *e)
 	uint8_t *to[2] = { m->scratch, m->scratch1 };
 
 	if (choose_words(m, e, to) && (exchange(m, e, 1, to[1]) < 0 || exchange(m, e, 0, to[0]) < 0))
-		return; /* it is gone: the next pass decides anew */
-	/* a word that was written to meanwhile is not what it is said to have been, and so the next to be carried */
+		return; /* the key was deleted: the next pass decides again */
+	/* A word that was written meanwhile differs from the recorded one, so the next pass carries it. */
 	keep(m, e, 0, e->last ? to[0] : now(m, e, 0));
 	keep(m, e, 1, to[1]);
 }
@@ -350,7 +351,7 @@ static void settle(struct gpubpf_merge *m, struct element *e)
 		one_has(m, e, e->has[1]);
 }
 
-/* What is nowhere is forgotten: the next element, or this one. */
+/* Remove the element if its key is on neither side. Returns the next element's link. */
 static struct element **settled(struct gpubpf_merge *m, struct element **at)
 {
 	struct element *e = *at;

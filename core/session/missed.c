@@ -23,7 +23,7 @@ static const bool is_chosen[GPUBPF_MISSES] = {
 #include "core/wire/misses.def"
 };
 
-/* A launch that is just being counted is in `probed` or `missed` first, and in `launches` then. */
+/* A launch that is being counted right now is first in `probed` or `missed`, and then in `launches`. */
 void gpubpf_missed_take(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats)
 {
 	uint64_t counted = row->probed;
@@ -41,7 +41,7 @@ void gpubpf_missed_take(struct gpubpf_missed *missed, const struct gpubpf_kernel
 	stats->missed += counted - row->probed;
 }
 
-/* `known` explains launches of this reason already. */
+/* Does `known` already explain launches of this reason? */
 static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 {
 	switch (miss) {
@@ -54,7 +54,7 @@ static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 	return false;
 }
 
-/* No program is for the kernel, and its outcome says so. */
+/* Is no program attached to the kernel? Then its outcome says enough. */
 static bool is_plain(const struct gpubpf_missed *missed, const struct gpubpf_kernel_stats *stats)
 {
 	return stats->missed == missed->by[GPUBPF_MISS_UNATTACHED] + missed->by[GPUBPF_MISS_NO_PLACE] && !stats->probed;

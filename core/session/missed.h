@@ -10,16 +10,17 @@ struct gpubpf_missed {
 	char *why;                   /* the text of gpubpf_missed_why(), NULL before */
 };
 
-extern const char *const gpubpf_miss_names[GPUBPF_MISSES]; /* as JSON has them */
+extern const char *const gpubpf_miss_names[GPUBPF_MISSES]; /* the names in JSON */
 
-/* Takes a row of the kernel table into *missed and launches, probed and missed of *stats. */
+/* Adds a row of the kernel table to *missed, and to launches, probed and missed of *stats. */
 void gpubpf_missed_take(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats);
 /*
- * Why launches of an element of s->stats were not probed, "" if there is nothing to explain: `known`, which explains a
- * refusal or a wait, then the other reasons with their numbers of launches. The text lives as long as the element.
+ * Why launches of an element of s->stats were not probed; "" if there is nothing to explain. The text has `known`,
+ * which explains a refusal or a wait, then the other reasons with their numbers of launches. It lives as long as the
+ * element.
  */
 const char *gpubpf_missed_why(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats, const char *known);
-/* Launches that the user wanted probed, and that were not. */
+/* Launches that were to be probed but were not. */
 uint64_t gpubpf_missed_lost(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a peer may say, and the answers. Nothing here trusts a byte of it. */
+/* Handles messages of peers and answers them. Nothing here trusts a byte of them. */
 #include "session.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 
 	if (peer->kind != GPUBPF_PEER_NEW)
 		return -EPROTO;
-	gpubpf_get_u32(r); /* pid and tid as the peer sees them: its own namespace may number otherwise */
+	gpubpf_get_u32(r); /* pid and tid as the peer sees them; its pid namespace may differ from ours */
 	gpubpf_get_u32(r);
 	gpubpf_get_str(r, peer->exe, sizeof(peer->exe));
 	gpubpf_get_str(r, peer->backend, sizeof(peer->backend));
@@ -63,7 +63,7 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 	return grown;
 }
 
-/* Devices on host memory share an arena: its records name the runtime as long as all of them are of one. */
+/* Devices on host memory share an arena. Its records name the runtime while all these devices have the same one. */
 static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_caps *caps)
 {
 	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA) || s->shared_mixed)
@@ -72,7 +72,7 @@ static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_cap
 	snprintf(s->shared_backend, sizeof(s->shared_backend), "%s", s->shared_mixed ? "" : caps->backend);
 }
 
-/* Not listed where there are too many, which the report's count tells. */
+/* Lists the device for the report. Devices over the limit only count. */
 static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_listed_device *d, *grown;
@@ -158,7 +158,7 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }
 
-/* The programs that are to be put in, whatever is attached by now. */
+/* Read the links whose programs are to be inserted, even if others are attached by now. */
 static int get_links(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 {
 	req->nlinks = gpubpf_get_count(r, 4);
@@ -240,7 +240,8 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->peer = peer->id;
 	req->seq = msg->seq;
 	req->caps = dev->caps;
-	req->caps.memory = req->caps.max_alloc = 0; /* no code is for them, and virtual machines grow and shrink */
+	req->caps.memory = req->caps.max_alloc = 0; /* no generated code depends on them, and virtual machines grow
+						     * and shrink */
 	req->layout = s->arenas[dev->arena].layout;
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {
@@ -290,7 +291,7 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(r));
-	bool says = !gpubpf_reader_done(r); /* agents of minor 2 do not, which one they answer */
+	bool says = !gpubpf_reader_done(r); /* agents of minor version 2 do not send which one they answer */
 	uint32_t number = says ? gpubpf_get_u32(r) : 0;
 
 	if (!dev || r->failed)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which memory maps lie in on each device: as the user, or else the map's definition, asks, or by core/wire/placements.def. */
+/* Chooses the memory of each map on each device: by the user's option, else by the map's definition, else by
+ * core/wire/placements.def. */
 #include "session.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 #define NOT_ASKED (-1)
 
-/* what the session's own arena is laid out for, before any device has come to work on it */
+/* the capabilities for which the session's own arena is laid out, before any device appears */
 #define ANY_HOST_DEVICE \
 	(GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_MANAGED | GPUBPF_CAP_HOST_ATOMICS)
 
@@ -51,7 +52,7 @@ static bool is_glob(const char *name)
 	return name[strcspn(name, "*?[")];
 }
 
-/* The last that was asked for it by name; `glob`: by one that may have meant others. */
+/* The last option that matches the map. `glob`: it was a pattern, which may have meant other maps. */
 static int asked_for(const struct gpubpf_session *s, const struct gpubpf_map *map, bool *glob)
 {
 	for (uint32_t i = s->nplaces; i-- > 0;) {
@@ -63,7 +64,7 @@ static int asked_for(const struct gpubpf_session *s, const struct gpubpf_map *ma
 	return (int)map->place - 1;
 }
 
-/* What the device has, for a message. */
+/* List the kinds of memory that the device has, for a message. */
 static void list_had(uint64_t caps, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -73,7 +74,7 @@ static void list_had(uint64_t caps, char *buf, size_t size)
 			at += snprintf(buf + at, size - at, "%s%s", at ? ", " : "", gpubpf_placement_name(i));
 }
 
-/* What was asked for, unless it cannot be: NOT_ASKED, or -EOPNOTSUPP and why. */
+/* The requested memory, NOT_ASKED if a pattern's request cannot be met, or -EOPNOTSUPP and the reason in *diag. */
 static int granted(const struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t use, uint64_t caps, const char *device,
 		   struct gpubpf_diag *diag)
 {
@@ -150,14 +151,15 @@ enum gpubpf_placement gpubpf_placed_in(const struct gpubpf_session *s, uint32_t 
 	return GPUBPF_LAYOUT_PLACE(s->arenas[arena].places[map]);
 }
 
-/* -- what the host may change in memory that a device works on -- */
+/* -- what the host may change in memory that a device uses -- */
 
 static bool is_live(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	return s->arenas[arena].used && !s->arenas[arena].shared && s->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
 }
 
-/* By plain stores alone, or nobody else stores: without GPUBPF_CAP_HOST_ATOMICS what both sides swap in one word goes wrong. */
+/* May the host change the map? Yes if it only needs plain stores, or if only the host stores. Without
+ * GPUBPF_CAP_HOST_ATOMICS, atomic swaps of both sides on one word go wrong. */
 static bool may_change(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map_type *type = s->loaded->unit.maps[map].type;
@@ -172,9 +174,9 @@ bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, ui
 	return is_live(s, arena, map) && !gpubpf_map_sums(s, map) && may_change(s, arena, map);
 }
 
-/* -- what is shown -- */
+/* -- for reports -- */
 
-/* The arenas that devices have, or, while none has come, the session's own. */
+/* The next arena in use, or the session's own while no device has appeared. */
 static bool next_arena(const struct gpubpf_session *s, uint32_t *at)
 {
 	bool none = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other tools asking a running session for its maps and report: both sides. */
+/* Queries: other tools read a running session's maps and report. Both sides of the protocol. */
 #include "session.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 	return gpubpf_session__report(s, out, &opts);
 }
 
-/* A dump says what it is of. */
+/* Write the dump, which states whether it shows one moment. */
 static int write_dump(struct gpubpf_session *s, const struct gpubpf_peer *peer, FILE *out)
 {
 	bool one = peer->query.holds || !gpubpf_session_live(s);
@@ -66,7 +66,7 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 	return what == GPUBPF_QUERY_DUMP ? write_dump(s, peer, out) : write_answer(s, what, flags, peer->query.map, out);
 }
 
-/* What there is to say of what was written. */
+/* A remark on the answer for the user, or "". */
 static const char *remark(const struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
 	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_live(s);
@@ -74,7 +74,7 @@ static const char *remark(const struct gpubpf_session *s, const struct gpubpf_pe
 	return live ? "not a snapshot: kernels may have run while this was read; --consistent has them wait" : "";
 }
 
-/* `done`: 0, or why what was asked for was not done, with the reason in s->error. */
+/* Answer the query. `done`: 0, or the -errno of a failed operation, with the reason in s->error. */
 static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
 	struct gpubpf_writer w = {0};
@@ -118,7 +118,7 @@ static bool any_mirrors(const struct gpubpf_session *s)
 	return false;
 }
 
-/* Those programs of the object that are not attached as their sections say. How many were. */
+/* Attach the programs of the object that are not attached as their sections say. *n: their number. */
 static int attach_all(struct gpubpf_session *s, int object, uint32_t ids[GPUBPF_PLAN_LINKS], uint32_t *n)
 {
 	const struct gpubpf_prog *prog = NULL;
@@ -136,7 +136,7 @@ static int attach_all(struct gpubpf_session *s, int object, uint32_t ids[GPUBPF_
 	return 0;
 }
 
-/* All that were named are attached, or none; of an object of which none are, all that it has. */
+/* Attach all named programs, or none. If none are named, attach all programs of the object. */
 static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 {
 	char path[PATH_MAX], prog[64], pattern[GPUBPF_WHOLE_NAME_SIZE];
@@ -163,7 +163,7 @@ static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 	return err;
 }
 
-/* Words and the pointers to them, in one block; all of a packet are no longer than it. */
+/* Read words into one block with their pointers. They need no more bytes than the packet. */
 static int get_words(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	uint32_t n = gpubpf_get_count(r, 4);
@@ -182,7 +182,7 @@ static int get_words(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	return r->failed ? -EPROTO : 0;
 }
 
-/* a map, and the words that tell of an element */
+/* Read a map name, and the words for an element. */
 static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
@@ -202,7 +202,7 @@ static bool at_once(uint32_t what)
 	return what < GPUBPF_NQUERIES && yes[what];
 }
 
-/* What is done at once. */
+/* Run a query that needs no mirrors, at once. */
 static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	int err = 0;
@@ -223,7 +223,7 @@ static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 	return 0;
 }
 
-/* What is read of maps, once their mirrors are there. */
+/* Read a query that reads maps after their mirrors have been copied. */
 static int get_question(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	if (r->failed || peer->query.what < GPUBPF_QUERY_REPORT || peer->query.what >= GPUBPF_NQUERIES)
@@ -281,14 +281,14 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		gpubpf_query_held(s);
 		return;
 	}
-	peer->query.asked = true; /* the mirrors are asked for right after this */
+	peer->query.asked = true; /* the caller requests the mirrors right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
 		answer(s, peer, 0);
 }
 
-/* -- the asking side -- */
+/* -- the client side -- */
 
 static int connect_to(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings: what probes print and emit, read while programs run. */
+/* Reads rings, which hold the prints and records of probes, while programs run. */
 #include "session.h"
 
 #include <stdlib.h>
@@ -13,10 +13,10 @@ struct reading {
 	uint32_t arena;
 	int map;               /* index in the unit, -1: prints */
 	bool last;
-	struct sys_object *loader; /* who reads the records as well, NULL: nobody */
+	struct sys_object *loader; /* the loader that also reads the records; NULL: none */
 };
 
-/* Keep a record for the report, as long as there are not too many; NULL: it is not. */
+/* Store a record for the report, up to the limit; NULL: it was not stored. */
 static struct gpubpf_kept_record *keep(struct gpubpf_session *s, const struct gpubpf_kept_record *record)
 {
 	struct gpubpf_kept_record *grown;
@@ -34,7 +34,7 @@ static struct gpubpf_kept_record *keep(struct gpubpf_session *s, const struct gp
 	return &s->kept[s->nkept++];
 }
 
-/* Does anybody want records, or only their number? */
+/* Are the records needed, or only their number? */
 static bool wanted(const struct gpubpf_session *s)
 {
 	return s->opts.event || s->nkept < s->opts.max_events;
@@ -45,7 +45,7 @@ bool gpubpf_map_hidden(const struct gpubpf_map *map)
 	return !strncmp(map->name, "__", 2);
 }
 
-/* Whose a record is, and which; the arena -1 stands for the Linux kernel. */
+/* Describe a record's origin; arena -1 is the Linux kernel. */
 static struct gpubpf_kept_record record_of(const struct gpubpf_session *s, int map, int arena, uint32_t copy, uint64_t time_ns)
 {
 	struct gpubpf_kept_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the forms of the report ask of the session. */
+/* The queries that all report formats make on the session. */
 #include "report.h"
 
 #include <bpf/btf.h>
@@ -168,7 +168,7 @@ static bool matched_function(const struct gpubpf_session *s, const struct gpubpf
 	return false;
 }
 
-/* The unit's programs are the session's, in their order. */
+/* The unit's programs have the session's order. */
 static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	uint32_t at = prog - s->loaded->unit.progs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps as comma-separated values (RFC 4180): a line for each value of each entry, as text has it. */
+/* Maps as comma-separated values (RFC 4180): one line for each value of each entry, formatted as in the text report. */
 #include "report.h"
 #include "stacks.h"
 
@@ -49,7 +49,7 @@ static void to_text(const struct rows *r, uint32_t type, const void *data, size_
 		snprintf(text, ROOM, "(%zu bytes)", size);
 }
 
-/* copy -1: there is one value alone */
+/* copy -1: the entry has a single value */
 static void put_row(struct rows *r, const struct gpubpf_entry *entry, int64_t copy)
 {
 	const struct gpubpf_session_arena *a = entry->arena < 0 ? NULL : &r->s->arenas[entry->arena];
@@ -98,7 +98,7 @@ static void put_stack(struct rows *r, const struct gpubpf_stack *stack)
 		gpubpf_stack_line(r->s, stack, true, r->value, sizeof(r->value));
 }
 
-/* Of an array's, and of copies, those that are not zero, as in text. */
+/* Omit zero values of arrays and of copies, as the text report does. */
 static int put_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct rows *r = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for programs; its members are documented in gpubpf-run(1). */
+/* The report as JSON; gpubpf-run(1) documents its members. */
 #include "report.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "stacks.h"
 #include "table.h"
 
-#define SPARSE_FROM 256        /* arrays with more elements than this are listed without their zeros */
-#define MAX_COPIES 4096        /* values of copies that are listed for a key */
+#define SPARSE_FROM 256        /* larger arrays are listed without zero values */
+#define MAX_COPIES 4096        /* limit on the listed copies per key */
 
 struct listing {
 	struct gpubpf_session *s;
@@ -46,7 +46,7 @@ static struct json_object *three(const uint64_t v[3])
 	return a;
 }
 
-/* How many bytes, up to a NUL, are what every terminal takes as it is? */
+/* The number of leading bytes that are safe on every terminal. */
 static size_t plain(const char *text)
 {
 	size_t n = 0;
@@ -56,7 +56,7 @@ static size_t plain(const char *text)
 	return n;
 }
 
-/* One character that is not; its bytes. */
+/* Write one character that is not safe, escaped if needed. Returns its bytes. */
 static size_t write_special(const char *text, size_t left, FILE *out)
 {
 	uint32_t code;
@@ -71,7 +71,7 @@ static size_t write_special(const char *text, size_t left, FILE *out)
 	return n > 0 ? n : 1;
 }
 
-/* Outside of strings JSON is plain: what is no UTF-8, or controls a terminal, stands in one, and is escaped there. */
+/* Write JSON. Invalid UTF-8 and terminal control characters only occur in strings, where they can be escaped. */
 static void write_json(struct json_object *root, int flags, FILE *out)
 {
 	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -123,7 +123,7 @@ static struct json_object *list_key(const struct listing *l, const struct gpubpf
 	return typed(l, map->btf_key, entry->key, map->key_size);
 }
 
-/* One value a multiprocessor or thread: those that are not zero, and their sum if they are integers. */
+/* List the non-zero values per multiprocessor or thread, and their sum if they are integers. */
 static void list_copies(const struct listing *l, const struct gpubpf_entry *entry, struct json_object *o)
 {
 	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
@@ -210,7 +210,7 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* Where the map lies on each device, and what it takes there. */
+/* List the map's memory on each device, and its bytes there. */
 static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
 {
 	struct json_object *places = json_object_new_array();
@@ -279,9 +279,9 @@ static struct json_object *list_maps(struct gpubpf_session *s, const struct gpub
 	return maps;
 }
 
-/* -- the rest -- */
+/* -- kernels, records and costs -- */
 
-/* The reasons that there are. */
+/* List the reasons with launches. */
 static struct json_object *list_missed(const struct gpubpf_missed *missed)
 {
 	struct json_object *by = json_object_new_object();

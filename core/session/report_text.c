@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for people: tables as bpftool has them, histograms as bpftrace draws them. */
+/* The report as text: tables like bpftool's, histograms like bpftrace's. */
 #include "report.h"
 
 #include <errno.h>
@@ -13,10 +13,11 @@
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
 #define MAX_COPIES 16          /* of a value that is no integer */
-#define KEY_ROOM 4608          /* a kernel's name may be of 4,095 bytes */
+#define KEY_ROOM 4608          /* a kernel's name may have 4,095 bytes */
 #define VALUE_ROOM 16384
 
-static _Thread_local char value_text[VALUE_ROOM]; /* of one value at a time: stacks may be small (ulimit -s) */
+static _Thread_local char value_text[VALUE_ROOM]; /* holds one value at a time; static, since stacks may be small
+						   * (ulimit -s) */
 
 struct shown {
 	struct gpubpf_session *s;
@@ -27,10 +28,10 @@ struct shown {
 	struct gpubpf_table table;
 	uint64_t limit, entries, drawn, omitted;
 	bool tagged, skip_zeros;
-	bool is_int, is_signed, is_ns; /* the value */
+	bool is_int, is_signed, is_ns; /* of the value */
 	bool is_rows;
 	struct gpubpf_rows rows;
-	bool is_hist;                  /* the map's entries are slots: */
+	bool is_hist;                  /* the map's entries are slots of one histogram */
 	struct gpubpf_hist_shape shape;
 	struct gpubpf_hists hists;     /* in a value */
 	uint64_t *slot;                /* [GPUBPF_HIST_SLOTS] */
@@ -47,7 +48,8 @@ static void text_of(const struct shown *sh, uint32_t type, const void *data, siz
 		snprintf(buf, room, "(%zu bytes)", size);
 }
 
-/* Of whom: the numbers are a runtime's own, so where several are in the session it is named. */
+/* Print the process and device of a row. The runtime numbers its devices, so the row names it if the session has
+ * several. */
 static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 {
 	if (gpubpf_report_mixed(sh->s) && a->backend[0])
@@ -98,7 +100,7 @@ static void put_mean(struct shown *sh, double v)
 		gpubpf_table_cell(&sh->table, "%.1f", v);
 }
 
-/* -- plain maps -- */
+/* -- maps with single values -- */
 
 static int show_entry(void *arg, const struct gpubpf_entry *entry)
 {
@@ -121,7 +123,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* -- maps with a value a multiprocessor or thread -- */
+/* -- maps with one value per multiprocessor or thread -- */
 
 struct summary {
 	uint64_t sum, least, most;
@@ -212,7 +214,7 @@ static int keep_row(void *arg, const struct gpubpf_entry *entry)
 	return gpubpf_entry_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
 }
 
-/* A row's cell: of amounts several. */
+/* Print a row's cell; amounts need several cells. */
 static void put_cells(struct shown *sh, const struct gpubpf_row *row, const struct gpubpf_row_column *column)
 {
 	const uint8_t *data = gpubpf_row_data(&sh->rows, row, column);
@@ -261,7 +263,7 @@ static void draw(struct shown *sh, const char *title, const char *path, const st
 	gpubpf_hist_print(shape, sh->slot, sh->out);
 }
 
-/* The histograms in a value, below the table that has its other members. */
+/* Draw the histograms of a value, below the table with its other members. */
 static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
@@ -348,7 +350,7 @@ static bool has_variables(const struct shown *sh)
 	return map_of(sh)->global_data && sh->btf && map_of(sh)->btf_value;
 }
 
-/* What makes the table's rows, or only adds up; NULL: there are none. */
+/* The function that adds table rows or histogram counts for an entry; NULL: none. */
 static gpubpf_entry_fn how_to_show(const struct shown *sh)
 {
 	if (has_variables(sh))
@@ -389,7 +391,7 @@ static const char *size_of(uint64_t bytes, char buf[32])
 	return buf;
 }
 
-/* Where the map lies, and what it takes there. */
+/* Show the map's memory, and its bytes there. */
 static void show_places(const struct shown *sh)
 {
 	struct gpubpf_map_memory p;
@@ -400,7 +402,7 @@ static void show_places(const struct shown *sh)
 			p.live ? ", seen by host and kernels at once" : "");
 }
 
-/* And all maps together. */
+/* The same for all maps together. */
 static void show_memory(struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_memory_used used;
@@ -424,7 +426,7 @@ static uint32_t used_mirrors(const struct gpubpf_session *s)
 	return n;
 }
 
-/* The bars that belong under the table. */
+/* Show the bar charts below the table. */
 static int show_bars(struct shown *sh)
 {
 	static const struct gpubpf_hist_shape threads = { .n = 64, .width = 8 };
@@ -441,7 +443,7 @@ static int show_bars(struct shown *sh)
 	return sh->hists.n ? gpubpf_entries_walk(sh->s, sh->map, draw_hists, sh) : 0;
 }
 
-/* Each with its frames in lines of their own, the innermost first. */
+/* Show a stack with one frame per line, the innermost first. */
 static int show_stack(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
@@ -623,7 +625,7 @@ static void show_event(struct gpubpf_session *s, const struct gpubpf_kept_record
 	fprintf(out, "%s\n", value_text);
 }
 
-/* Prints were shown while the programs ran; here are the records of maps. */
+/* Prints were shown while the programs ran. This shows the records of maps. */
 static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
 	uint64_t shown = 0, records = 0;
@@ -668,7 +670,7 @@ static void show_drops(const struct gpubpf_session *s, FILE *out)
 	fprintf(out, "\n");
 }
 
-/* What the session did for twins, then what the programs waited, with parts that add up to it. */
+/* Print the time that the session spent on twins, then the time that programs waited, in parts that add up to it. */
 static void show_cost(const struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_cost_stats c = { .sz = sizeof(c) };

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AMOUNTS_CELLS 6 /* how many, sum, mean, median, 99th percentile, share */
+#define AMOUNTS_CELLS 6 /* count, sum, mean, median, 99th percentile, share */
 
-/* -- what the types say -- */
+/* -- columns from types -- */
 
 static bool has_tag(const struct btf *btf, uint32_t type, const char *tag)
 {
@@ -57,7 +57,7 @@ static bool add_members(struct gpubpf_rows *rows, uint32_t type, uint32_t within
 	return btf_vlen(t) > 0;
 }
 
-/* The struct behind a type, unless it means something by itself. */
+/* The struct type without typedefs, unless its name starts with gpubpf_, since those have their own format; 0: none. */
 static uint32_t plain_struct(const struct btf *btf, uint32_t type)
 {
 	uint32_t real = gpubpf_btf_strip(btf, type);
@@ -91,7 +91,7 @@ static bool add_value(struct gpubpf_rows *rows, const struct gpubpf_map *map)
 	       add_members(rows, type, map->value_size);
 }
 
-/* The first amounts, else the first number. */
+/* The column to sort by: the first amounts, else the first number. */
 static int find_order(const struct gpubpf_rows *rows)
 {
 	bool is_signed;
@@ -108,7 +108,7 @@ static int find_order(const struct gpubpf_rows *rows)
 
 static uint32_t cells(const struct gpubpf_rows *rows)
 {
-	uint32_t n = 1; /* whose it is */
+	uint32_t n = 1; /* the column of the process and device */
 
 	for (uint32_t i = 0; i < rows->ncolumns; i++)
 		n += rows->column[i].amounts ? AMOUNTS_CELLS : 1;
@@ -134,7 +134,7 @@ bool gpubpf_rows_timed(const struct gpubpf_rows *rows)
 	return false;
 }
 
-/* -- the entries -- */
+/* -- entries -- */
 
 const uint8_t *gpubpf_row_data(const struct gpubpf_rows *rows, const struct gpubpf_row *row,
 			       const struct gpubpf_row_column *column)
@@ -144,7 +144,7 @@ const uint8_t *gpubpf_row_data(const struct gpubpf_rows *rows, const struct gpub
 	return row->data + (of_value ? rows->key_size : 0) + column->offset;
 }
 
-/* What the row is in order by. */
+/* The row's value in the column to sort by. */
 static uint64_t weight(const struct gpubpf_rows *rows, const struct gpubpf_row *row)
 {
 	const struct gpubpf_row_column *c = &rows->column[rows->order];

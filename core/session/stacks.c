@@ -15,24 +15,25 @@
 
 #define MOST_FILES 16384
 #define MOST_MAPPINGS 65536
-#define OFFSET_BITS 40             /* of a place: below them where in the file, above its number + 1; 0: in none */
+#define OFFSET_BITS 40             /* of a place: the offset in the file is below this bit, the file's index + 1
+				    * above it. 0: in no file */
 
 struct gpubpf_code_file {
 	char *path;
-	struct stat stat;          /* of the file when its process had it mapped */
-	bool readable;             /* there was such a file, and it is what is mapped */
-	bool tried;                /* to read the next two */
+	struct stat stat;          /* of the file when the session saw it mapped */
+	bool readable;             /* the file exists, and is the mapped one */
+	bool tried;                /* to read the next three members */
 	bool has_id;
 	uint8_t build_id[GPUBPF_BUILD_ID];
 	struct gpubpf_symbols *symbols;
 };
 
-/* code of a process */
+/* Mapped code of a process. */
 struct gpubpf_code_map {
 	uint64_t from, to, place;
 };
 
-/* -- what lies where in a process -- */
+/* -- mapped files of a process -- */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -40,7 +41,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Is the path, seen from here, what the process has under it? It may be in a container. */
+/* Is the file at this path the one that the process sees? The process may be in a container. */
 static bool look_at(struct gpubpf_code_file *f, uint32_t pid)
 {
 	char there[4200];
@@ -135,7 +136,7 @@ static bool place_of(const struct gpubpf_peer *peer, uint64_t address, uint64_t 
 	return false;
 }
 
-/* -- the agent asks -- */
+/* -- requests of agents -- */
 
 static uint32_t number_of(struct gpubpf_session *s, struct gpubpf_peer *peer, const uint64_t *address, uint32_t n)
 {
@@ -193,10 +194,10 @@ void gpubpf_stacks_free(struct gpubpf_session *s)
 /* -- names -- */
 
 struct frame {
-	const struct gpubpf_code_file *file; /* NULL: none is known */
-	uint64_t offset;           /* in it */
-	const char *symbol;        /* NULL: none is known */
-	uint64_t from;             /* how far from it */
+	const struct gpubpf_code_file *file; /* NULL: not known */
+	uint64_t offset;           /* in the file */
+	const char *symbol;        /* NULL: not known */
+	uint64_t from;             /* distance from the symbol */
 };
 
 static void read_symbols(struct gpubpf_code_file *f)
@@ -207,7 +208,7 @@ static void read_symbols(struct gpubpf_code_file *f)
 	f->tried = true;
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && same_file(&st, &f->stat)) { /* it may have been replaced since */
+	if (!fstat(fd, &st) && same_file(&st, &f->stat)) { /* the file may have been replaced since */
 		f->symbols = gpubpf_symbols_read(fd);
 		f->has_id = gpubpf_build_id_read(fd, f->build_id);
 	}
@@ -237,7 +238,7 @@ int gpubpf_stacks_open(struct gpubpf_session *s)
 	return s->stacks ? 0 : -ENOMEM;
 }
 
-/* A call returns to the address: what is called so is the function that the byte before belongs to. */
+/* Resolve a frame. Its address is a return address, so the calling function contains the byte before it. */
 static struct frame resolve(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i)
 {
 	uint64_t file = stack->place[i] >> OFFSET_BITS;
@@ -261,10 +262,10 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The C++ ABI's own reader: names come from files of others, and one that it does not take stays. */
+/* The C++ ABI's demangler. Names come from foreign files; one that it rejects stays mangled. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
-/* For free(). */
+/* The caller frees the result. */
 static char *shown(const char *symbol, bool demangle)
 {
 	int status;

@@ -9,23 +9,23 @@
 
 #define MOST_SEGMENTS 256
 #define MOST_SECTIONS 4096
-#define MOST_BYTES (512ull << 20) /* of a table */
+#define MOST_BYTES (512ull << 20) /* limit on a table */
 
 struct symbol {
 	uint64_t address, size;
-	uint32_t name;             /* where it begins in `names` */
+	uint32_t name;             /* offset in `names` */
 };
 
 struct gpubpf_symbols {
 	Elf64_Phdr *segment;
 	uint32_t nsegments;
-	struct symbol *list;       /* [n], in the order of their addresses */
+	struct symbol *list;       /* [n], sorted by address */
 	uint64_t n;
-	char *names;               /* [size], and a NUL behind them */
+	char *names;               /* [size], and a NUL after them */
 	uint64_t size;
 };
 
-/* Bytes of the file and a NUL behind them. */
+/* Read bytes of the file; a NUL follows them. */
 static void *read_part(int fd, uint64_t at, uint64_t size)
 {
 	char *data = size <= MOST_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
@@ -61,7 +61,7 @@ static int by_address(const void *a, const void *b)
 	return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* The functions among n symbols. */
+/* Copy the functions among n symbols. */
 static bool take(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
 {
 	s->list = calloc(n + 1, sizeof(*s->list));
@@ -77,7 +77,7 @@ static bool take(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
 	return s->n;
 }
 
-/* A symbol table, with the names that go with it. */
+/* Read a symbol table, and its string table. */
 static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n, uint32_t table)
 {
 	const Elf64_Shdr *t = &sections[table], *names = t->sh_link < n ? &sections[t->sh_link] : NULL;
@@ -100,7 +100,7 @@ static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *secti
 	return false;
 }
 
-/* The table of all symbols, else that of those which are there for other files. */
+/* Read the table of all symbols, or else the table of dynamic symbols. */
 static bool read_tables(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n)
 {
 	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };

@@ -8,7 +8,8 @@
 #define BAR 52                 /* columns of a histogram's bar, as in bpftrace */
 #define GAP 2                  /* blanks between columns */
 
-/* The block with room for so many of a size, *room of which it has; NULL: there is no memory, and it stays as it is. */
+/* Grow a block to `want` elements of a size; *room: the elements that fit. NULL: out of memory, and the block is
+ * unchanged. */
 static void *with_room(void *block, size_t want, size_t *room, size_t size)
 {
 	size_t more = *room ? *room : 64;
@@ -115,7 +116,7 @@ uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
 	return t->columns ? t->cells / t->columns - 1 : 0;
 }
 
-/* One, maybe with a unit. */
+/* Is it a number, possibly with a unit? */
 static bool is_number(const char *text)
 {
 	static const char *const units[] = { "", " ns", " us", " ms", " s", " %" };
@@ -178,7 +179,7 @@ void gpubpf_table_finish(struct gpubpf_table *t)
 	*t = (struct gpubpf_table){0};
 }
 
-/* A power of two as bpftrace writes it: 1K, 64M, 2G */
+/* A power of two in bpftrace's format: 1K, 64M, 2G */
 static void power(uint32_t shift, char *buf, size_t size)
 {
 	static const char suffix[] = "\0KMGTPE";
@@ -256,7 +257,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	}
 }
 
-/* Several slots to a power of two, drawn as one. */
+/* Merge the slots between two powers of two into one bar. */
 static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	static const struct gpubpf_hist_shape powers = { .n = 65, .width = 8, .zeros = true };
