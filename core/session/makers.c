@@ -41,7 +41,7 @@ struct maker {
 struct gpubpf_makers {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
-	pthread_cond_t work, made;     /* work: a request arrived; made: a twin was added to the cache */
+	pthread_cond_t work, made;     /* work: a request arrived. made: a twin was added to the cache */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
 	} asked, ahead;                /* ahead: requests to serve when asked is empty */

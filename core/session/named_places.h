@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs at places that have names of their own (core/places.h): which stand where, only the code tells. */
+/* Programs at places with names (core/places.h). Only the kernel's code shows which program matches which place. */
 #ifndef GPUBPF_SESSION_NAMED_PLACES_H
 #define GPUBPF_SESSION_NAMED_PLACES_H
 
@@ -13,27 +13,27 @@ struct gpubpf_prog;
 struct gpubpf_unit;
 
 #define GPUBPF_MAX_NAMED 64 /* programs of a session at places of one kind */
-#define GPUBPF_MAX_SETS 16  /* sets of programs that stand together at places of one kind in a kernel */
+#define GPUBPF_MAX_SETS 16  /* sets of programs that share places of one kind in a kernel */
 
-/* A kernel, one of infos[n], and the functions that it calls, by a mark for each info. */
+/* A kernel (one of infos[n]), and the functions that it calls: a mark per info. */
 struct gpubpf_named_in {
 	const struct gpubpf_kernel_info *infos, *kernel;
 	const bool *calls;
 	uint32_t n;
 };
 
-/* The unit's programs of a kind that name the place: bit i for the i-th of that kind. */
+/* The unit's programs of the place's kind that match the place: bit i for the i-th program of that kind. */
 uint64_t gpubpf_named_set(const struct gpubpf_unit *unit, const struct gpubpf_place *place);
-/* The sets that the places of a kind have, of which none is empty; how many, GPUBPF_MAX_SETS + 1: more than these. */
+/* The non-empty sets at the places of a kind. Returns their number, or GPUBPF_MAX_SETS + 1 if there are too many. */
 uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_named_in *in, enum gpubpf_site kind,
 			   uint64_t sets[GPUBPF_MAX_SETS]);
-/* Note in named[], bits by programs of the unit, which are in one of the sets. */
+/* Set the bits in named[], by program of the unit, for all programs in one of the sets. */
 void gpubpf_named_note(const struct gpubpf_unit *unit, enum gpubpf_site kind, const uint64_t *sets, uint32_t n,
 		       uint8_t named[GPUBPF_PLAN_LINKS / 8]);
-/* Put a site at all places of its kind that have that set. 0, -ENOMEM. */
+/* Insert a site at all places of its kind that have that set. 0, -ENOMEM. */
 int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_in *in, enum gpubpf_site kind, uint64_t set,
 			uint32_t site, struct gpubpf_insertions *to);
-/* Is the program for such places? And the unit's first which is; NULL: none. */
+/* Is the program for such places? The second function returns the unit's first such program, or NULL. */
 bool gpubpf_named_wants(const struct gpubpf_prog *prog);
 const struct gpubpf_prog *gpubpf_named_program(const struct gpubpf_unit *unit);
 

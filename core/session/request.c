@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests for twins and their answers as data: life, copies of images, cache keys. */
+/* The data of twin requests and answers: life, copies of images, cache keys. */
 #include "makers.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Copy a memfd. The program that sent it may map it writable, so it is read once. */
+/* Copy a memfd in one pass, since the program that sent it may have it mapped writable. */
 static int copy_fd(int fd, void **data, size_t *size, const char *what, char *why, size_t why_size)
 {
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
@@ -247,7 +247,8 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
 	sha256_update(ctx, size, data);
 }
 
-/* What it includes is known when it is read: only the same build is sure to have read the same. */
+/* An image's includes are known only after reading. Only an image of the same build is sure to have read the same
+ * files. */
 static bool may_include(const struct gpubpf_image *image)
 {
 	return image->built_ns && (memmem(image->data, image->size, "include", strlen("include")) ||
@@ -256,7 +257,7 @@ static bool may_include(const struct gpubpf_image *image)
 
 void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 {
-	const struct gpubpf_image_copy *copy = req->copy; /* NULL: it stands alone */
+	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image stands alone */
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins ahead, where a runtime loads each kernel's twin by itself: a program that launches one kernel of an image will
- * launch others, and each would wait for its own. So with the first kernel of an image all are listed, and with each
- * request some more are made by makers that have nothing else to do. A program that uses three of a thousand kernels
- * costs a few twins for nothing; one that goes through all finds them made.
+ * Builds twins before their request, for runtimes that load the twin of each kernel separately. A program that launches
+ * one kernel of an image will launch others, and would wait for each twin. So the first request for an image lists its
+ * kernels, and each request lets idle makers build some more twins. A program that uses three of a thousand kernels
+ * costs a few unused twins; one that uses all of them finds them built.
  */
 #include "makers.h"
 
@@ -15,21 +15,21 @@
 #include "core/wire/name.h"
 #include "session.h"
 
-#define FIRST 16              /* kernels made ahead when an image is new */
+#define FIRST 16              /* kernels built ahead when an image is new */
 #define MORE 4                /* and with each further request */
 #define KEPT_BYTES (64u << 20)
-#define MOST 1024             /* images */
+#define MOST 1024             /* limit on images */
 
-/* an image, as requests for its kernels have it */
+/* An image with further kernels, found by the family key of requests. */
 struct gpubpf_siblings {
 	struct gpubpf_siblings *next;
 	uint8_t family[32];
-	struct gpubpf_image_copy *copy; /* NULL: there is nothing more to do */
-	char *names;               /* NULL: they are being listed */
-	const char *at;            /* the next that nobody has asked for; "" no more */
+	struct gpubpf_image_copy *copy; /* NULL: the image is done */
+	char *names;               /* NULL: the list is requested */
+	const char *at;            /* the next kernel without a request; "": no more */
 };
 
-/* Nothing more of it is made ahead; that it was there is remembered. */
+/* Free the image and its names, but keep the entry, so that the image is not listed again. */
 static void close_list(struct gpubpf_siblings *l)
 {
 	gpubpf_image_copy_put(l->copy);
@@ -58,7 +58,7 @@ static struct gpubpf_siblings *find(const struct gpubpf_ahead *ahead, const uint
 	return l;
 }
 
-/* The oldest are closed where images take too much memory. */
+/* Open an entry. If the images take too much memory, close the oldest. */
 static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8_t family[32],
 					 struct gpubpf_image_copy *copy)
 {
@@ -80,7 +80,8 @@ static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8
 	return l;
 }
 
-/* Does any program of the unit want the kernel? A name that was shortened is not the one that would be asked for. */
+/* Does a program of the unit match the kernel? A truncated name does not count, because a request would have the whole
+ * name. */
 static bool is_wanted(const struct gpubpf_unit *unit, const char *name)
 {
 	for (uint32_t i = 0; i < unit->nprogs && strlen(name) < GPUBPF_NAME_SIZE - 1; i++)
@@ -103,7 +104,7 @@ static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, cons
 	return r->kernels[0].whole && r->kernels[0].id != UINT32_MAX ? 0 : -ENOMEM;
 }
 
-/* The request that would come for a kernel of the image. */
+/* Make the request that the agent would send for a kernel of the image. */
 static struct gpubpf_twin_req *request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
 				       struct gpubpf_image_copy *copy, const char *name)
 {
@@ -146,7 +147,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 	}
 }
 
-/* Ask for the names of all kernels. */
+/* Request the names of all kernels. */
 static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin_req *r = request(s, req, l->copy, req->kernels[0].whole);
@@ -163,7 +164,7 @@ void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struc
 	uint8_t family[32];
 
 	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
-	    (req->ahead && !req->lists)) /* what a launch needs fewer registers for is no other's */
+	    (req->ahead && !req->lists)) /* a twin with a register limit does not fit other launches */
 		return;
 	gpubpf_family_key(req, family);
 	l = find(ahead, family);

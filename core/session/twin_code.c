@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A twin's text with machine code behind it, where the user has an assembler (gpubpf_session's): what the runtime would
- * compile in the application, one twin after the other, is compiled here beside others, and kept. The text stays, for when
- * nothing comes of it here, or the runtime does not load that: what fails here costs time alone, and nothing is said.
+ * Stores machine code after a twin's text, if the user has an assembler (session.h). The runtime would compile the text
+ * in the application, one twin after the other; the assembler compiles several at a time, and caches the results. The
+ * text stays, in case the assembler fails or the runtime does not load the code. A failure here costs only time, and is
+ * not reported.
  */
 #include "twin_make.h"
 
@@ -32,7 +33,8 @@ static int ask(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, c
 	       char *log, size_t log_size)
 {
 	char all[PATH_MAX + 256];
-	const struct gpubpf_device_caps any = { 0 }; /* that it is for stands in the options: what is alike is made once for all */
+	const struct gpubpf_device_caps any = { 0 }; /* the options name the architecture, so one result serves all
+						      * devices of it */
 	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
 	struct gpubpf_diag diag;
 
@@ -43,7 +45,7 @@ static int ask(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, c
 	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &any, &text, code, log, log_size, &diag);
 }
 
-/* "ptxas 13.0.88" of a line with V13.0.88, as all of NVIDIA's end in; "ptxas" of a program that says nothing like it. */
+/* Store "ptxas 13.0.88" from a line with V13.0.88, which NVIDIA's tools print, or "ptxas" for other output. */
 static void ask_which(struct gpubpf_making *m)
 {
 	const struct gpubpf_twin_piece nothing = { .kind = GPUBPF_IMAGE_PTX, .blob = { (void *)"", 0 } };
@@ -67,7 +69,7 @@ int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_t
 
 	if (!m->s->assembler || m->set->assembler_hangs)
 		return -ENOENT;
-	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* which may not know of that option */
+	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* an old assembler may not know the option */
 		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
 		err = ask(m, text, options, code, log, log_size);
 	}
@@ -85,7 +87,7 @@ void gpubpf_making_code(struct gpubpf_making *m)
 
 	if (!m->target->code_beside || m->built.npieces != 1)
 		return;
-	piece->options = NULL; /* they are not the runtime's */
+	piece->options = NULL; /* they are not for the runtime */
 	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
 		return;
 	err = ask(m, piece, options, &code, log, sizeof(log));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a twin is made (core/worker/job.h): read the image, choose the programs of each wanted kernel, put
- * them in, let the vendor build it. Runs in a maker's thread. Whatever fails is a reason, for one
- * kernel or for all; the program runs its own kernels then.
+ * Builds a twin (core/worker/job.h), in a maker's thread: reads the image, selects the programs of each requested
+ * kernel, inserts them, and lets the vendor's compiler build the result. A failure becomes a reason for one kernel or
+ * for all; the program then runs its own kernels.
  */
 #include "twin_make.h"
 
@@ -16,9 +16,9 @@
 #include "session.h"
 #include "twin_store.h"
 
-/* -- how the image is taken -- */
+/* -- the target -- */
 
-/* What images of a kind are that no target takes. */
+/* Refuse an image of a kind that no target accepts. */
 static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 {
 	static const char *const why[] = {
@@ -32,7 +32,7 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 		gpubpf_twin_refuse(twin, "images of this kind (%u) are not supported yet", kind);
 }
 
-/* The kinds of places at which programs of the session may stand; to list what there is, all. */
+/* The kinds of places for which the session has programs; with inspect, all kinds. */
 static uint32_t wanted_places(const struct gpubpf_making *m)
 {
 	uint32_t places = 0;
@@ -50,7 +50,7 @@ static int inspect(struct gpubpf_making *m)
 	return gpubpf_worker_inspect(gpubpf_making_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
-/* May the session use the target? Of those that take an image, the user may have named one. */
+/* May the session use the target? The user may have named one of the targets that accept the image. */
 static bool is_on_route(const struct gpubpf_making *m, const struct gpubpf_target_info *t)
 {
 	const char *route = m->s->opts.route;
@@ -59,7 +59,7 @@ static bool is_on_route(const struct gpubpf_making *m, const struct gpubpf_targe
 	return !named || t == named || !(named->images >> m->req->kind & 1);
 }
 
-/* The next target that takes the image; of all, the first after `last`. */
+/* The next target that accepts the image, after `last`. */
 static const struct gpubpf_target_info *next_target(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
 {
 	do
@@ -68,7 +68,7 @@ static const struct gpubpf_target_info *next_target(const struct gpubpf_making *
 	return last;
 }
 
-/* -- putting them in -- */
+/* -- insertion -- */
 
 static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
 {
@@ -85,7 +85,8 @@ static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
 
 static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
 
-/* The first target after `last`, NULL: of all, that emits probes as a piece that goes with those of m->target. */
+/* The next target after `last` (NULL: the first) that emits probes as a separate piece which fits the pieces of
+ * m->target. */
 static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
 {
 	const struct gpubpf_target_info *t;
@@ -98,7 +99,7 @@ static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making 
 	return NULL;
 }
 
-/* The probes as a piece of their own, behind the others. */
+/* Emit the probes as a separate piece, after the other pieces. */
 static int emit_probes(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
@@ -128,7 +129,8 @@ static int inject(struct gpubpf_making *m)
 	if (!err) {
 		opts.probes = probes.piece[0].blob.data;
 		opts.probes_size = probes.piece[0].blob.size;
-		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, alike)) /* others of it will be asked for */
+		/* other kernels of the image will be requested */
+		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, alike))
 			opts.alike = alike;
 		err = gpubpf_worker_inject(gpubpf_making_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
 	}
@@ -139,8 +141,8 @@ static int inject(struct gpubpf_making *m)
 	return emit_probes(m);
 }
 
-/* The same twin with its probes in another form: what a vendor's linker does not take as SPIR-V (Intel's 2026.2
- * calls some of its own output invalid) it may take as OpenCL C. */
+/* Emit the probes again in another form. A vendor's linker may accept OpenCL C where it rejects SPIR-V. Intel's 2026.2
+ * calls some SPIR-V that it made itself invalid. */
 static int emit_probes_again(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
@@ -162,14 +164,14 @@ static void take_refusals(struct gpubpf_making *m, const struct gpubpf_twin_imag
 				      from->refused[i].reason);
 }
 
-/* Must the vendor's compiler make the pieces into what the agent loads? */
+/* Must the vendor's compiler build the pieces into the form that the agent loads? */
 static bool builds(const struct gpubpf_making *m)
 {
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
-/* The application waits as long as --wait says and runs its own kernels then; the twin that comes later is
- * for the launches after that. */
+/* Has the time for the twin run out? The application waits only as long as --wait says, and then runs its own kernels.
+ * A later twin serves later launches. */
 static bool late(struct gpubpf_making *m)
 {
 	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
@@ -180,7 +182,7 @@ static bool late(struct gpubpf_making *m)
 	return true;
 }
 
-/* The vendor's compiler builds all twins except the ones that `without` marks. */
+/* Let the vendor's compiler build all twins except the ones that `without` marks. */
 static int build_without(struct gpubpf_making *m, const bool *without, char *log, size_t size)
 {
 	struct gpubpf_twin_image pieces = m->pieces;
@@ -200,7 +202,8 @@ static int build_without(struct gpubpf_making *m, const bool *without, char *log
 	return err;
 }
 
-/* Each twin alone: its kernel is refused, and without[] has it, where nothing comes of that. How many are left, or -errno. */
+/* Build each twin alone. If that fails, refuse its kernel and mark it in without[]. Returns the number of remaining
+ * twins, or -errno. */
 static int find_deadly(struct gpubpf_making *m, bool *without, bool *others, char *log, size_t size)
 {
 	uint32_t n = m->pieces.ntwins;
@@ -231,7 +234,7 @@ static int build_survivors(struct gpubpf_making *m, char *log, size_t size)
 	int left = without && others ? find_deadly(m, without, others, log, size) : -ENOMEM;
 	int err = left > 0 ? build_without(m, without, log, size) : left < 0 ? left : -EPIPE;
 
-	m->twin->passing = true; /* it may have died of something else: the next run tries again */
+	m->twin->passing = true; /* the crash may have another cause, so the next run tries again */
 	free(without);
 	free(others);
 	return err;
@@ -265,7 +268,7 @@ static int build(struct gpubpf_making *m)
 	return err;
 }
 
-/* Was there anything to put in? Of places at instructions a kernel may have none of the kind. */
+/* Did the kernel have a place for an insertion? It may have no instruction of the requested kind. */
 static bool has_place(const struct gpubpf_making *m, uint32_t kernel)
 {
 	for (uint32_t i = 0; i < m->nsites; i++)
@@ -307,7 +310,7 @@ static int publish(struct gpubpf_making *m)
 	return 0;
 }
 
-/* -- the whole -- */
+/* -- all steps -- */
 
 static void enter(struct gpubpf_making *m, const char *stage)
 {
@@ -346,7 +349,7 @@ static int make_steps(struct gpubpf_making *m)
 static void explain(struct gpubpf_making *m, int err)
 {
 	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
-	const char *remedy = m->diag.remedy; /* shown where it says more than that of all such errors */
+	const char *remedy = m->diag.remedy; /* shown only if it is more specific than the error code's */
 
 	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))
 		remedy = "";
@@ -367,7 +370,7 @@ static void explain(struct gpubpf_making *m, int err)
 	}
 }
 
-/* -- by which target -- */
+/* -- selection of the target -- */
 
 static void finish(struct gpubpf_making *m)
 {
@@ -381,7 +384,7 @@ static void finish(struct gpubpf_making *m)
 	free(m->progs);
 }
 
-/* Why nothing came of it: of the image, or of its one kernel. "": something did. */
+/* Why the image or its only kernel has no twin; "": it has one. */
 static const char *failure(const struct gpubpf_twin *t)
 {
 	const struct gpubpf_twin_kernel *k = &t->kernels[0];
@@ -389,13 +392,14 @@ static const char *failure(const struct gpubpf_twin *t)
 	return t->reason[0] ? t->reason : t->nkernels == 1 && !k->twin[0] ? k->reason : "";
 }
 
-/* what came of the target before */
+/* The result of the previous target. */
 struct attempt {
 	char reason[sizeof(((struct gpubpf_twin *)0)->reason)];
 	bool declined;
 };
 
-/* The reasons of two targets as one; who declined has less to say than who tried, and the first more than the next. */
+/* Join the reasons of two targets. A reason of a target that tried is better than one that declined, and the first is
+ * better than the next. */
 static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, const struct gpubpf_target_info *last,
 			 bool declined)
 {
@@ -410,7 +414,8 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 		snprintf(reason, sizeof(t->reason), "%.100s; as %s: %.90s", before->reason, last->meaning, after);
 }
 
-/* By the first target that takes the image and makes something of it; one that declines has nothing to say. */
+/* Build with the first target that accepts the image and succeeds. A target that declines (-ENOENT) contributes no
+ * reason. */
 static int make_by_targets(struct gpubpf_making *m)
 {
 	struct attempt before = { "" };

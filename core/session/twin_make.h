@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A twin while it is made, in a maker's thread: what the steps of twin_make.c hand on. */
+/* The state of a twin's build in a maker's thread, which the steps of twin_make.c share. */
 #ifndef GPUBPF_CORE_SESSION_TWIN_MAKE_H
 #define GPUBPF_CORE_SESSION_TWIN_MAKE_H
 
@@ -15,41 +15,42 @@ struct gpubpf_making {
 	struct gpubpf_diag diag;
 	uint64_t start_ns;
 
-	const struct gpubpf_target_info *target;  /* that takes the image, */
-	const struct gpubpf_target_info *emitter; /* and that emits the probes, where they are a piece of their own */
+	const struct gpubpf_target_info *target;  /* the target that accepts the image */
+	const struct gpubpf_target_info *emitter; /* the target that emits the probes, if they are a separate piece */
 	struct gpubpf_kernel_info *infos;
 	uint32_t ninfos;
-	/* which programs stand where: gpubpf_making_choose() */
+	/* The selected programs for each place: see gpubpf_making_choose(). */
 	struct gpubpf_site_desc *sites;
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
-	uint32_t *progs;                     /* what sites point into */
+	uint32_t *progs;                     /* the sites point into it */
 	uint32_t nsites, nprogs;
 	struct gpubpf_insertions puts;
 
-	char *answer;                        /* of the device's compiler to the target's query, owned; */
-	struct gpubpf_image answered;        /* the image with it: gpubpf_making_query() */
+	char *answer;                        /* the device compiler's answer to the target's query, owned */
+	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_making_query() */
 
 	struct gpubpf_twin_image pieces, built;
 };
 
-/* twin_sites.c: the sites of each kernel of the twin and where they stand; for kernels that have none, why. 0, -ENOMEM. */
+/* twin_sites.c: select the sites of each kernel and their places, or the reason why a kernel has no sites. 0,
+ * -ENOMEM. */
 int gpubpf_making_choose(struct gpubpf_making *m);
-/* twin_query.c: from now on m->image has the answer of the device's compiler to the target's query. 0, or -errno and a
- * diagnostic. */
+/* twin_query.c: add the device compiler's answer to the target's query to m->image. 0, or -errno and a diagnostic. */
 int gpubpf_making_query(struct gpubpf_making *m);
 /* The worker that reads the image. */
 struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
-/* twin_probes.c: the job's probes as machine code, of what the target emits. */
+/* twin_probes.c: assemble the probes that the target emits into machine code. */
 int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			   struct gpubpf_twin_image *probes);
-/* twin_code.c: probes' text by the user's assembler, as GPUBPF_WORKER_ASSEMBLE would. -ENOENT: the user has none. */
+/* twin_code.c: assemble the text of probes with the user's assembler, instead of GPUBPF_WORKER_ASSEMBLE. -ENOENT: the
+ * user has no assembler. */
 int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
 				  char *log, size_t log_size);
-/* twin_code.c: put machine code behind the text of what was built, if the user can have it made. */
+/* twin_code.c: append machine code to the text of the built twin, if the user's assembler can make it. */
 void gpubpf_making_code(struct gpubpf_making *m);
-/* The line of a compiler's log that tells most: the first error, else the last line. */
+/* The most useful line of a compiler's log: the first error, else the last line. */
 void gpubpf_telling_line(const char *log, char *buf, size_t size);
-/* No twin of this kernel; the first reason stays. */
+/* Refuse the kernel; the first reason stays. */
 void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes as machine code by themselves, which is put into the kernel's. */
+/* Assembles probes alone into machine code, which is then inserted into the kernel's code. */
 #include "twin_make.h"
 
 #include <errno.h>
@@ -45,12 +45,13 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 		return err;
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
 				  &m->diag);
-	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* there is none, and what there is instead makes the same of probes */
+	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* there is no assembler library; the user's
+								 * assembler builds the same probes */
 		int again = gpubpf_making_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
 
 		if (again != -ENOENT) {
 			gpubpf_diag_init(&m->diag);
-			err = again == -ETIMEDOUT ? -EINVAL : again; /* it has less time than a twin */
+			err = again == -ETIMEDOUT ? -EINVAL : again; /* its time limit is shorter than the twin's */
 			if (err < 0 && !log[0])
 				gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas made no machine code of the probes");
 		}

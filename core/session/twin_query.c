@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device's own compiler answers a target's query of an image before the target reads it. */
+/* Asks the device's own compiler a target's query about an image, before the target reads the image. */
 #include "twin_make.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "core/worker/job.h"
 
-/* A compiler that does not answer is no error: the target decides whether it can read the image without. */
+/* A compiler that does not answer is no error. The target decides whether it can read the image without an answer. */
 static int answer_without(struct gpubpf_making *m)
 {
 	const char *why = m->diag.what[0] ? m->diag.what : "it failed";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs stand where in a kernel: the second step of how a twin is made. */
+/* Selects the programs for the places of each kernel, the second step of a twin's build. */
 #include "twin_make.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 
-/* What the target takes on the device. */
+/* The places that the target supports on the device. */
 static uint32_t takes(const struct gpubpf_making *m)
 {
 	return gpubpf_target_places(m->target, &m->req->caps);
@@ -41,7 +41,8 @@ void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A launch has one number for its stack, and the programs of its kernel want the same part of that. */
+/* Does the program need the same part of the launch's stack as the kernel's other programs? A launch has one number for
+ * its stack. */
 static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
 {
 	uint32_t wanted = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
@@ -58,7 +59,8 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	return true;
 }
 
-/* Does the device have what the program needs, on this kernel, and `where` it stands the parameters that it names? */
+/* Does the device have all that the program needs on this kernel? Does `where`, the kernel or function of its place,
+ * have the parameters that it names? */
 static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
 			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
 {
@@ -95,7 +97,7 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 	return stack_fits(prog, k);
 }
 
-/* Several --attach of a program make several of it: where more than one names the kernel, one is enough. */
+/* Does the site already run the program? Several --attach options copy it, and several copies may match the kernel. */
 static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
 			 const struct gpubpf_prog *prog)
 {
@@ -109,7 +111,7 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 	return false;
 }
 
-/* What programs use of the stack in a function that calls itself, it uses at each depth. */
+/* A program at a recursive function would use stack at every depth, so refuse it. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
 	gpubpf_making_refuse(k, "it calls a function that calls itself: probes of functions would take stack at each depth, which "
@@ -121,7 +123,8 @@ static struct gpubpf_named_in named_in(const struct gpubpf_making *m, const stru
 	return (struct gpubpf_named_in){ m->infos, info, calls, m->ninfos };
 }
 
-/* At every place of its kind, of those with names where the set is. A kernel may also be left in functions that it calls. */
+/* Insert the site at every place of its kind; for places with names, only where the set matches. A kernel may also exit
+ * inside functions that it calls. */
 static int put_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_kernel_info *info,
 		    const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
 {
@@ -139,8 +142,8 @@ static int put_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_
 	return err;
 }
 
-/* Does a program name the kernel, or the function that it calls, at the site, or is it of the set? `bit` counts those of
- * the site. */
+/* Does the program match the kernel, or the function that it calls, at the site? For a set, `bit` counts the programs
+ * of the site. */
 static bool is_meant(const struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_prog *prog, enum gpubpf_site site,
 		     const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
 {
@@ -151,7 +154,7 @@ static bool is_meant(const struct gpubpf_making *m, uint32_t kernel, const struc
 	return gpubpf_pattern_matches(prog->pattern, function ? function->name : m->req->kernels[kernel].whole);
 }
 
-/* Every program that is meant at this site must fit: a kernel with some of its probes only would count wrong. */
+/* Add a site. All matching programs must fit, because a kernel with only some of its probes would count wrong. */
 static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
@@ -179,7 +182,8 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
-			desc->kernel_id = k->id; /* which depends on what came before: for others the cache knows a twin without */
+			desc->kernel_id = k->id; /* the id depends on the session's history, so set it only if used:
+						  * otherwise the cache finds twins without it */
 	}
 	if (!desc->nprogs)
 		return true;
@@ -199,7 +203,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	return true;
 }
 
-/* The functions that the kernel calls and programs name. */
+/* Add sites in the functions that the kernel calls and programs name. */
 static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -225,7 +229,7 @@ static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 	return true;
 }
 
-/* A site for each set of programs that stands at places of a kind with names. */
+/* Add a site for each set of programs at places with names of a kind. */
 static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		      const bool *calls)
 {
@@ -245,7 +249,7 @@ static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 	return true;
 }
 
-/* Sites at the kernel's own places, and at its instructions. */
+/* Add sites at the kernel's own places, and at its instructions. */
 static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	uint32_t places = takes(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
@@ -257,7 +261,7 @@ static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gp
 	return true;
 }
 
-/* What there is to list of the kernel where nothing is put in: of instructions by their names there are too many. */
+/* List the kernel's places for inspect. Places at named instructions are omitted, since there are too many. */
 static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
 			const bool *calls)
 {
@@ -271,8 +275,8 @@ static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel
 	return k->places;
 }
 
-/* Sites of the kernel and of the functions that it calls. A program of functions may mean any kernel of an image: only
- * its code tells. */
+/* Add sites in the kernel and in the functions that it calls. A program for functions may match any kernel of an image;
+ * only the kernel's code shows whether it does. */
 static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
 	bool inspect = m->s->opts.inspect, functions = takes(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
@@ -291,7 +295,7 @@ static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 	return fits;
 }
 
-/* A kernel has one number, whichever of its sites asks. */
+/* Give all sites of the kernel the same id, if one of them uses it. */
 static void share_id(struct gpubpf_making *m, uint32_t from)
 {
 	uint64_t id = 0;
@@ -302,7 +306,7 @@ static void share_id(struct gpubpf_making *m, uint32_t from)
 		m->sites[i].kernel_id = id;
 }
 
-/* Every program that may mean the kernel must be for a place that the target takes. */
+/* Does the target support the places of all programs that may match the kernel? */
 static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 {
 	const struct gpubpf_unit *unit = &m->req->unit;

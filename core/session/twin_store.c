@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole twins on disk: one file each, in the folder of the workers' results (core/worker/result_cache.h). A twin is found by
- * all that it is made of, without reading the program's image or starting a worker. What its source includes is not in that
- * key: the file names each path where an #include looks, with what was there, and holds as long as that is still so. Refusals are
- * not kept.
+ * Stores whole twins on disk, one file each, in the folder of the workers' results (core/worker/result_cache.h). The
+ * key of a twin covers all its inputs, so that the session finds it without reading the program's image or starting a
+ * worker. Files that the source includes are not in the key. Instead, the stored file lists each path that an #include
+ * tries, with the state of the file there. The twin is valid while these states are unchanged. Refusals are not stored.
  */
 #include "twin_store.h"
 
@@ -27,7 +27,7 @@
 
 /* -- the key -- */
 
-/* The programs as a worker gets them, all that may be put in, wherever that is. */
+/* Encode the programs as for a worker, with every program that may be inserted, at whatever place. */
 static int put_programs(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	const struct gpubpf_layout *layout = &req->layout;
@@ -56,7 +56,7 @@ static int put_programs(const struct gpubpf_session *s, const struct gpubpf_twin
 	return err;
 }
 
-/* What the choice of programs reads of them, and no worker is told. */
+/* Encode inputs of the selection of programs that no worker gets. */
 static void put_choice(const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	bool numbered = false;
@@ -77,7 +77,7 @@ static void put_choice(const struct gpubpf_twin_req *req, struct gpubpf_writer *
 	}
 }
 
-/* Which programs make it: those of this installation, and the user's. */
+/* Encode the identity of the tools that build it: the installation's, and the user's assembler. */
 static void put_makers(const struct gpubpf_session *s, struct gpubpf_writer *w)
 {
 	char path[512], identity[PATH_ROOM + 64];
@@ -126,7 +126,7 @@ bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_t
 	return good;
 }
 
-/* -- what a source includes -- */
+/* -- files that a source includes -- */
 
 static uint64_t ns_of(const struct timespec *t)
 {
@@ -137,7 +137,8 @@ struct seen {
 	uint64_t there, device, inode, size, written, changed;
 };
 
-/* *newer: it has changed since the program was built, so that nobody knows what that had. */
+/* Read the state of a file. *newer: it has changed since the program was built, so that the program's version is not
+ * known. */
 static struct seen look(const char *path, uint64_t built_ns, bool *newer)
 {
 	struct stat st;
@@ -161,7 +162,7 @@ static const char *next_line(const char *at, const char *end, const char *begin)
 	return NULL;
 }
 
-/* The paths that the pieces tell of, each with what is there. False: not all are known. */
+/* Encode the paths that the pieces list, each with the file's state. False: not all paths are known. */
 static bool put_included(const struct gpubpf_twin_image *pieces, uint64_t built_ns, struct gpubpf_writer *w)
 {
 	bool known = false, newer = false;
@@ -319,7 +320,7 @@ static bool get_kernel(struct gpubpf_reader *r, struct gpubpf_twin_kernel *k)
 	return get_signature(r, k) && (!has || k->functions) && !r->failed;
 }
 
-/* The target of that name, as a pointer that stays. */
+/* The target of that name, as a pointer to its static name. */
 static const char *route_of(const char *name)
 {
 	const struct gpubpf_target_info *t;
