@@ -87,7 +87,7 @@ struct sys_object {
 			struct sys_slots *slots; /* NULL: the map has values, and a shelf */
 			struct gpubpf_map inner; /* of a map of maps: the definition of its elements */
 			uint32_t was;          /* its id in the Linux kernel before it came here, 0: none */
-			int pages;             /* the file of its values: fd, or an array of the kernel; 0: none */
+			int pages;             /* the file of its values: fd, or an array of the kernel. 0: none */
 			int beside;            /* the kernel's map, 0: none. It holds all values until this one joins
 					        * the session */
 			bool rests;            /* no program of the Linux kernel uses the kernel's map */

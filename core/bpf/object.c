@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects and their handles. A handle is a memfd, or a pipe if the object can be polled. Each process that requests one
- * gets an open file description with a shared flock(2) lock. The lock goes when the last descriptor of that description
- * closes, no matter how dup(2), fork(2) and SCM_RIGHTS copied it. If the session can take an exclusive lock, no process
- * has the object open.
+ * gets an open file description with a shared flock(2) lock. The kernel releases the lock when the last descriptor of
+ * that description closes, no matter how dup(2), fork(2) and SCM_RIGHTS copied it. If the session can take an exclusive
+ * lock, no process has the object open.
  */
 #include "bpf.h"
 

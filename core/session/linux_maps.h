@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Synchronized maps: the Linux kernel's programs and the GPU's have one each, and the session keeps them equal
- * (MAPS.md).
+ * (MAPS.md). Each kind of map has its file.
  *
  *   linux_maps.c    which maps are synchronized, and when
  *   linux_sides.c   maps with one value per key          linux_percpu.c  with one per CPU or multiprocessor
@@ -42,7 +42,7 @@ void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if a pass is due */
 /* Must mirrors be copied, because devices with memory of their own wrote values? True once per period. */
 bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s);
 
-/* Bytes of the values of the kernel's CPUs, which follow the values of the tool's own arena; 0: the map lacks them. */
+/* Bytes of the values of the kernel's CPUs, 0: none. They follow the values of the tool's own arena. */
 size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map);
 /* bpf(2)'s operations on them; 0 for a map without such values */
 int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values);
@@ -62,7 +62,8 @@ void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map);
 bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
 /* Can more records of the map be queued? Only a slow loader limits them. */
 bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map);
-/* Read the kernel's records, and deliver those that have waited long enough, or all. Returns the number delivered. */
+/* Read the kernel's records, and deliver the records that have waited long enough, or all. Returns the number
+ * delivered. */
 uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all);
 /* Read all rings now, and deliver to loaders every record written until now. Earlier records have arrived then. */
 void gpubpf_linux_rings_flush(struct gpubpf_session *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of a process that was killed, or whose device failed it: a helper of our own opens the device and copies
- * the memory that we were given to hold into the mirror. The tool itself has no GPU context.
+ * Rescues the maps of a process that was killed, or whose device failed. A helper process opens the device, and copies
+ * the memory that the session holds into the mirror. The tool itself has no GPU context.
  */
 #include "session.h"
 
@@ -25,14 +25,14 @@ extern char **environ;
 
 struct gpubpf_rescue {
 	struct gpubpf_rescue *next;
-	int memory, arena;             /* from where, to which */
+	int memory, arena;             /* source memory, and index of the target arena */
 	char name[sizeof(((struct gpubpf_device_caps *)0)->name)];
 	char backend[sizeof(((struct gpubpf_device_caps *)0)->backend)];
-	pid_t pid;                     /* of the helper; 0: its turn has not come */
+	pid_t pid;                     /* of the helper; 0: not started yet */
 	int pidfd;
 };
 
-/* Both descriptors must be out of the way of the numbers that the helper has them at. */
+/* Duplicate both descriptors to high numbers first, so that dup2 to the helper's numbers overwrites neither. */
 static int spawn(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
 {
 	char *argv[] = { (char *)path, (char *)backend, NULL }, **env = gpubpf_worker_environ();
@@ -61,7 +61,8 @@ static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
 	char path[512] = "";
 	int err;
 
-	gpubpf_reader_run(s, false); /* rings of the mirror take what the device's hold */
+	gpubpf_reader_run(s, false); /* empty the mirror's rings, so that they can take the records in the device's
+				      * rings */
 	if (s->opts.worker_dir)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else
@@ -76,7 +77,7 @@ static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
 	return err;
 }
 
-/* Take the first one out of the queue. */
+/* Remove the first rescue from the queue, and note its result. */
 static void end(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_rescue *r = s->rescues;
@@ -100,7 +101,7 @@ static void end(struct gpubpf_session *s, int err)
 	free(r);
 }
 
-/* One at a time: each opens a GPU. */
+/* Start one at a time, because each opens a GPU. */
 static void start_first(struct gpubpf_session *s)
 {
 	int err;

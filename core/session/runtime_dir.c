@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where sockets live: a folder of this user alone. */
+/* The folder for sockets, which only this user can use. */
 #include "session.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ static void default_dir(char *buf, size_t size)
 		snprintf(buf, size, "/tmp/gpubpf-%u", geteuid());
 }
 
-/* A name in /tmp may have been taken by somebody else: it must be a folder, ours, and closed to others. */
+/* Another user may have created a name in /tmp, so it must be a folder, ours, and closed to others. */
 static int check_dir(const char *dir)
 {
 	struct stat st;
@@ -40,8 +40,8 @@ static int check_dir(const char *dir)
 
 #define OVERFLOW_UID 65534
 
-/* In a user namespace an owner that it does not know, as the system's, shows as 65534 (user_namespaces(7)); where that
- * is a user, it is a stranger. */
+/* In a user namespace, an owner without a mapping, such as the system's, shows as 65534 (user_namespaces(7)). If 65534
+ * is mapped, it is another user. */
 static bool overflow_is_nobody(void)
 {
 	unsigned long long inside, outside, count;
@@ -55,8 +55,8 @@ static bool overflow_is_nobody(void)
 	return !known;
 }
 
-/* Whoever may write a folder above may put another in its place: each must be ours or the system's, and writable by
- * nobody else unless it is sticky, as /tmp. */
+/* A user who can write to a parent folder can replace the folder below. So each parent must be ours or the system's,
+ * and not writable by others unless it is sticky, as /tmp is. */
 static int check_above(const char *dir)
 {
 	char path[PATH_MAX], *slash;
@@ -101,7 +101,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 		return gpubpf_session_fail(s, err, "%s: others may write a folder above it, and put their own in its "
 					   "place: %s; close it (chmod go-w) or set XDG_RUNTIME_DIR", s->dir,
 					   strerror(-err));
-	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* removes what killed tools have left */
+	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* removes the sockets of killed tools */
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
 		s->path[0] = 0;
@@ -111,7 +111,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	return 0;
 }
 
-/* Nobody listens there: of a tool that was killed, or does not yet. */
+/* Does no process listen there? Its tool was killed, or does not listen yet. */
 static bool silent(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket and the event loop: one turn waits for sockets, makers and the timer that reads rings. */
+/* The socket and the event loop. One turn waits for sockets, makers, and the timer for rings. */
 #include "session.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
-#define PACKETS_A_TURN 64          /* of one peer, so that none starves the others */
-#define FRESH_WAIT_NS 1000000000ull /* for mirrors that somebody in this process wants to read */
-#define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which may be lost where a process's socket is full */
+#define PACKETS_A_TURN 64          /* from one peer, so that no peer starves the others */
+#define FRESH_WAIT_NS 1000000000ull /* for mirrors that a thread of this process reads */
+#define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which can be lost when a process's socket is full */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
 
@@ -88,7 +88,7 @@ struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id)
 	return peer;
 }
 
-/* A peer that does not read its answers loses its connection rather than stop the session. */
+/* A peer that does not read its answers loses its connection, so that it cannot stop the session. */
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds)
 {
@@ -151,8 +151,8 @@ static int add_peer(struct gpubpf_session *s, int sock)
 	return 0;
 }
 
-/* One that waits at the socket and cannot be taken would wake the loop again and again: it is turned away, by means of
- * a descriptor that is kept for that. */
+/* Accept and close one connection when the process has no descriptors left; a spare descriptor makes room for it. A
+ * connection that stays in the queue would wake the loop again and again. */
 static int turn_away(struct gpubpf_session *s)
 {
 	int sock;
@@ -188,7 +188,7 @@ static const char *peer_name(const struct gpubpf_peer *peer)
 	return peer->exe[0] ? peer->exe : "unknown program";
 }
 
-/* Handle what a peer has sent. Packets handled; the peer may be gone afterwards. */
+/* Handle the packets that a peer has sent, and return their number. The peer may be closed afterwards. */
 static int serve_peer(struct gpubpf_session *s, uint64_t id)
 {
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, id);
@@ -241,7 +241,7 @@ static void set_interval(struct gpubpf_session *s, uint64_t ns)
 	timerfd_settime(s->timer, 0, &when, NULL);
 }
 
-/* Rings are polled: often while records come, seldom while none do, never without anybody to write. */
+/* Set the timer for rings: fast while records arrive, slow while none do, and off if there is no writer. */
 static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
@@ -268,8 +268,9 @@ bool gpubpf_peer_pulling(const struct gpubpf_peer *peer)
 	return false;
 }
 
-/* Ask a process for the mirrors of its devices whose maps are in memory of their own: of all, or for their rings. Also
- * where an answer is still to come, which may be of a copy that has begun, if it is to be `anew`. */
+/* Request the mirrors of a process's devices, if the devices have their own memory. all: of every such device, for
+ * readers of any map. Otherwise only of devices whose agent does not drain rings. anew: even if an answer is due, since
+ * that may be a copy that has already begun. */
 static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all, bool anew)
 {
 	uint64_t now = gpubpf_now_ns();
@@ -290,7 +291,7 @@ static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, boo
 	}
 }
 
-/* Mirrors are copied whole: only when somebody reads them. */
+/* Mirrors are copied whole, so only for a reader. */
 static void serve_timer(struct gpubpf_session *s)
 {
 	bool all = false, anew = false;

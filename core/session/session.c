@@ -61,7 +61,7 @@ void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...)
 	va_end(ap);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?'; /* no escape sequences of a stranger on the user's terminal */
+			*c = '?'; /* a peer cannot send escape sequences to the user's terminal */
 	for (uint32_t i = 0; i < s->nnotes; i++)
 		if (!strcmp(s->notes[i], text))
 			return;
@@ -141,7 +141,7 @@ static void free_kept(struct gpubpf_session *s)
 static void free_loaded(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->loaded && i < s->loaded->unit.nprogs; i++) {
-		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts); /* NULL of a borrowed one */
+		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts); /* NULL for a borrowed one */
 		s->loaded->unit.progs[i].facts = NULL;
 	}
 	if (s->loaded)
@@ -225,7 +225,7 @@ static int grow_objects(struct gpubpf_session *s)
 	return paths && images ? 0 : -ENOMEM;
 }
 
-/* image: NULL, or what is taken over, failure or not. */
+/* image: NULL, or owned by this function, even if it fails. */
 static int add_object(struct gpubpf_session *s, const char *path, void *image, size_t size)
 {
 	char *own = strdup(path);
@@ -283,7 +283,7 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 	return 0;
 }
 
-/* By the name that reports have. */
+/* By the name that reports show. */
 static bool has_loaded(const struct gpubpf_session *s, const char *object)
 {
 	for (uint32_t i = 0; s->loaded && i < s->loaded->nobjects; i++)
@@ -292,7 +292,7 @@ static bool has_loaded(const struct gpubpf_session *s, const char *object)
 	return false;
 }
 
-/* One of the same data was given before: this one holds. */
+/* A new value for the same data replaces the old one. */
 static void put_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
 {
 	for (uint32_t i = 0; i < s->nvalues; i++)
@@ -352,7 +352,7 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	return err;
 }
 
-/* What the verifier warns of is told with what the loader remarked. */
+/* Report the verifier's warnings together with the loader's notes. */
 static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < prog->facts->nwarnings; i++)
@@ -360,7 +360,8 @@ static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog
 			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
 }
 
-/* A program as the session runs it: but for those of the conformance tool that are checked, it is proven. */
+/* Verify a program for the way in which the session runs it. Only programs that the conformance tool runs checked are
+ * not verified. */
 static int verify(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
@@ -391,7 +392,7 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 	return err;
 }
 
-/* What all programs together do to each map: this decides on replicas, and on rings being read. */
+/* Does a map of the unit receive the application's allocations? */
 bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit)
 {
 	bool asked = false;
@@ -435,7 +436,7 @@ static uint64_t host_memory(void)
 	return pages > 0 && size > 0 ? (uint64_t)pages * size : 0;
 }
 
-/* replicas of the arena that host-memory devices share: as many CPUs as the machine can have */
+/* replicas of the arena that devices on host memory share: the number of CPUs that the machine can have */
 static uint32_t host_replicas(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -443,7 +444,7 @@ static uint32_t host_replicas(void)
 	return n > 0 ? n : 1;
 }
 
-/* What was loaded becomes the session's: proven, and its maps laid out. */
+/* Verify the loaded unit, and lay out its maps. */
 static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);
@@ -498,7 +499,8 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {
-		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: a session that only looks, or what loaders give comes */
+		s->loaded = calloc(1, sizeof(*s->loaded)); /* without objects the session only inspects, or loaders
+							    * bring the programs */
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)
@@ -599,7 +601,7 @@ uint32_t gpubpf_session__devices(const struct gpubpf_session *s)
 	return s->ndevices;
 }
 
-/* The parts that agents counted, and what is left of the wait, so that all add up; agents are not trusted. */
+/* Split the wait into the parts that agents counted and the rest, so that all add up. Agents are not trusted. */
 static void take_waits(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
 {
 	uint64_t *const part[GPUBPF_WAIT_PARTS] = {

@@ -73,7 +73,7 @@ struct gpubpf_session_arena {
 	void *base;
 	int fd;
 	bool shared;
-	bool used;                 /* the session has offered it to a device */
+	bool used;                 /* a device was assigned to it */
 	void *begun;               /* first values of its summed maps, in the same layout; NULL: zeros */
 	uint32_t process, device;  /* of the device, unless shared */
 	char backend[16];          /* the device's runtime */
@@ -131,7 +131,8 @@ struct gpubpf_peer {
 	uint32_t nknown;
 	struct gpubpf_code_map *code; /* [ncode], sorted: mapped code of the process (stacks.c) */
 	uint32_t ncode;
-	uint64_t unloaded;         /* the count of unloaded libraries at the time of `code` */
+	uint64_t unloaded;         /* `code` was read at this value; it changes when the process loads or unloads
+				    * code */
 	enum gpubpf_held held;     /* of an agent that received GPUBPF_MSG_HOLD */
 	struct {                   /* a loader's request that waits for mirrors */
 		void *data;                /* NULL: none */
@@ -388,7 +389,7 @@ struct gpubpf_memory_used {
 	uint64_t arena, bytes[GPUBPF_PLACEMENTS];
 };
 bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struct gpubpf_memory_used *used);
-/* The device has memory of its own: do its programs see what the host changes in the map there? */
+/* Do programs on a device see what the host changes in the map there? The device has its own memory. */
 bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 void gpubpf_placements_free(struct gpubpf_session *s);
 

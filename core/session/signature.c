@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of kernels, as their images have them: for arguments that programs sent, and for `kernel list`. */
+/* The parameters of kernels from their images: for arguments that programs send, and for `kernel list`. */
 #include "signature.h"
 
 #include <stdio.h>
@@ -11,14 +11,14 @@
 
 struct gpubpf_signature {
 	uint32_t n;
-	struct gpubpf_typed_param param[]; /* behind them the texts */
+	struct gpubpf_typed_param param[]; /* the texts follow */
 };
 
 static enum gpubpf_typed_how how(const struct gpubpf_param *p)
 {
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
-		/* eight bytes that may be an address too */
+		/* eight bytes, which may also be an address */
 		return gpubpf_param_is_signed(p) ? GPUBPF_TYPED_SIGNED :
 		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS : GPUBPF_TYPED_UNSIGNED;
 	case GPUBPF_PARAM_FLOAT:

@@ -8,13 +8,13 @@
 #include "core/load/load.h"
 
 struct gpubpf_param;
-struct gpubpf_signature;   /* one piece of malloc's */
+struct gpubpf_signature;   /* one malloc'd block */
 
 /* NULL: out of memory */
 struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *params, uint32_t n);
-/* Of parameters as gpubpf_signature_params() gives them. */
+/* Copy parameters that gpubpf_signature_params() returned. */
 struct gpubpf_signature *gpubpf_signature_copy(const struct gpubpf_typed_param *params, uint32_t n);
-/* *n of them; NULL: not known, and s may be too */
+/* The parameters, *n of them; NULL: not known. s may be NULL. */
 const struct gpubpf_typed_param *gpubpf_signature_params(const struct gpubpf_signature *s, uint32_t *n);
 /* "scale(float *x, uint n)" */
 void gpubpf_signature_print(const struct gpubpf_signature *s, const char *kernel, FILE *out);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of one moment: every agent holds the launches of its twins, waits for those that run, copies, and says so. What
- * is read then is a snapshot, if launches have not gone on meanwhile: agents wait HOLD_MS from when they were told,
- * which is later than when it was sent.
+ * Snapshots: maps of one moment. Every agent holds the launches of its twins, waits for running ones, copies the maps,
+ * and reports. The copies are a snapshot if launches were held until the read was done. An agent holds for HOLD_MS
+ * after it receives the request, which is later than the time when it was sent.
  */
 #include "session.h"
 
 #include <errno.h>
 
 #define HOLD_MS 2000
-#define ANSWER_MS 1500 /* of agents, which themselves wait half of HOLD_MS for kernels */
+#define ANSWER_MS 1500 /* for answers of agents, which themselves wait half of HOLD_MS for kernels */
 
 static const char *const whys[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
