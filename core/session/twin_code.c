@@ -4,6 +4,11 @@
  * in the application, one twin after the other; the assembler compiles several at a time, and caches the results. The
  * text stays, in case the assembler fails or the runtime does not load the code. A failure here costs only time, and is
  * not reported.
+ *
+ * Does: Assembles the built twin's text, and appends the code to it.
+ * Before: m->built has one piece of text with options for the assembler.
+ * After: The piece is the text, a NUL and the code, or the text alone. Its options are removed.
+ * Requires: A target with `code_beside`, and the session's assembler.
  */
 #include "twin_make.h"
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assembles probes alone into machine code, which is then inserted into the kernel's code. */
+/*
+ * Assembles probes alone into machine code, which is then inserted into the kernel's code.
+ *
+ * Does: Emits the job's probes as text, and lets a worker assemble the text.
+ * Before: The sites of the twin are selected.
+ * After: The image `probes` has one piece of machine code, or m->diag has the reason for its absence.
+ * Requires: A target with `assembled`, and an assembler library or the user's assembler.
+ */
 #include "twin_make.h"
 
 #include <errno.h>

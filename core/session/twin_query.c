@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the device's own compiler a target's query about an image, before the target reads the image. */
+/*
+ * Asks the device's own compiler a target's query about an image, before the target reads the image.
+ *
+ * Does: Lets the worker with the device's compiler answer the query that m->target makes of the image.
+ * Before: m->target is selected and has not read the image.
+ * After: m->image has the compiler's answer, or "!" and why there is no answer.
+ * Requires: A target with `queries`; other targets need no answer.
+ */
 #include "twin_make.h"
 
 #include <errno.h>

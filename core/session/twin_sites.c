@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects the programs for the places of each kernel, the second step of a twin's build. */
+/*
+ * Selects the programs for the places of each kernel, the second step of a twin's build.
+ *
+ * Does: Matches the programs of the request with the places of each kernel and of the functions that it calls.
+ * Before: m->infos lists the image's kernels and functions with their places.
+ * After: m->sites, m->site_kernel, m->progs and m->puts describe all insertions. A kernel that cannot be probed has a
+ * reason.
+ * Requires: Verified programs, since the facts decide whether a program fits the device.
+ */
 #include "twin_make.h"
 
 #include <errno.h>
