@@ -18,14 +18,14 @@ struct batch {
 
 /* A loader's buffer for a batch position has 4 bytes if the map is a hash. So its position counts the elements of all
  * arenas, one arena after the other. */
-static uint64_t position_here(const struct gpubpf_map *map, uint32_t position)
+static uint64_t decode_position(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
 
 	return position / each << GPUBPF_BATCH_ARENA | position % each;
 }
 
-static uint32_t position_there(const struct gpubpf_map *map, uint64_t position)
+static uint32_t encode_position(const struct gpubpf_map *map, uint64_t position)
 {
 	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA) - 1);
 
@@ -35,7 +35,7 @@ static uint32_t position_there(const struct gpubpf_map *map, uint64_t position)
 
 static int run_batch(struct batch *b)
 {
-	uint64_t position = position_here(b->map, b->position), *from = b->position ? &position : NULL, to = 0;
+	uint64_t position = decode_position(b->map, b->position), *from = b->position ? &position : NULL, to = 0;
 	int err = -EINVAL;
 
 	switch (b->cmd) {
@@ -54,20 +54,20 @@ static int run_batch(struct batch *b)
 	default:
 		b->count = 0;
 	}
-	b->position = position_there(b->map, to);
+	b->position = encode_position(b->map, to);
 	return err;
 }
 
 /* Do the buffers hold all keys and values that are to be written or deleted? */
-static bool is_whole(const struct batch *b)
+static bool has_all_elements(const struct batch *b)
 {
 	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
 	       (b->cmd != BPF_MAP_UPDATE_BATCH || b->values_size >= gpubpf_map__user_value_size(b->map) * b->count);
 }
 
-static int make_room(struct batch *b, bool gives)
+static int alloc_results(struct batch *b, bool reads)
 {
-	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), most = GPUBPF_BPF_MAX - 4096;
+	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), max_size = GPUBPF_BPF_MAX - 4096;
 	int err;
 
 	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
@@ -75,13 +75,13 @@ static int make_room(struct batch *b, bool gives)
 	err = sys_value_batches(b->s, b->map);
 	if (err < 0)
 		return err;
-	if (!gives)
-		return is_whole(b) ? 0 : -EPROTO;
+	if (!reads)
+		return has_all_elements(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
 		b->count = b->map->max_entries + 1; /* one more than there can be: the batch ends with -ENOENT, as
 						     * bpf(2) does */
-	if (b->count > most / (key + value))
-		b->count = (uint32_t)(most / (key + value));
+	if (b->count > max_size / (key + value))
+		b->count = (uint32_t)(max_size / (key + value));
 	if (!b->count)
 		return -E2BIG;
 	b->back_keys = calloc(b->count + 1, key + 8);
@@ -90,7 +90,7 @@ static int make_room(struct batch *b, bool gives)
 }
 
 /* Run the batch on the Linux kernel's map. Its positions have 4 bytes too, except in a trie. */
-static int run_beside(const struct sys_object *o, struct batch *b)
+static int run_in_kernel_map(const struct sys_object *o, struct batch *b)
 {
 	uint32_t to = 0;
 	union bpf_attr attr = {
@@ -107,12 +107,12 @@ static int run_beside(const struct sys_object *o, struct batch *b)
 	return err;
 }
 
-static int run_either(struct gpubpf_session *s, const struct sys_object *o, struct batch *b)
+static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o, struct batch *b)
 {
 	int err;
 
 	if (sys_beside_alone(o))
-		return run_beside(o, b);
+		return run_in_kernel_map(o, b);
 	if (!b->position)
 		sys_beside_settle(s, o, NULL);
 	err = run_batch(b);
@@ -125,7 +125,7 @@ int sys_map_batch(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
 	struct batch b = { .s = c->s, .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
-	bool gives;
+	bool reads;
 	int err;
 
 	b.count = gpubpf_get_u32(c->r);
@@ -141,17 +141,17 @@ int sys_map_batch(struct sys_call *c)
 	if (o->map.slots)
 		return -524; /* ENOTSUPP, which user space headers lack */
 	b.map = sys_map_of(c->s, o);
-	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
-	err = make_room(&b, gives);
+	reads = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
+	err = alloc_results(&b, reads);
 	if (err)
 		b.count = 0;
 	else
-		err = run_either(c->s, o, &b);
+		err = run_synchronized(c->s, o, &b);
 	if (err != -EPROTO && err != -ENOMEM) {
 		gpubpf_put_u32(c->out, b.count);
 		gpubpf_put_u32(c->out, b.position);
-		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
-		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
+		gpubpf_put_bytes(c->out, b.back_keys, reads ? (size_t)b.map->key_size * b.count : 0);
+		gpubpf_put_bytes(c->out, b.back_values, reads ? gpubpf_map__user_value_size(b.map) * b.count : 0);
 	}
 	free(b.back_keys);
 	free(b.back_values);

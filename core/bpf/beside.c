@@ -17,7 +17,7 @@
 
 #define PROG_MAPS 1024u            /* maps of a program that we request */
 
-static int info_of(int fd, void *info, uint32_t size)
+static int get_info(int fd, void *info, uint32_t size)
 {
 	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = size, .info = (uintptr_t)info } };
 
@@ -26,12 +26,12 @@ static int info_of(int fd, void *info, uint32_t size)
 
 /* -- which kernel programs use a map -- */
 
-static bool prog_has(int prog, uint32_t map)
+static bool prog_uses_map(int prog, uint32_t map)
 {
 	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
 	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
 	/* if the maps cannot be read, assume that the program uses it */
-	bool has = !maps || info_of(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
+	bool has = !maps || get_info(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
 
 	for (uint32_t i = 0; !has && i < info.nr_map_ids; i++)
 		has = maps[i] == map;
@@ -39,7 +39,7 @@ static bool prog_has(int prog, uint32_t map)
 	return has;
 }
 
-static bool is_had(uint32_t map)
+static bool is_used_by_kernel(uint32_t map)
 {
 	union bpf_attr attr = { .start_id = 0 };
 	bool has = false;
@@ -50,7 +50,7 @@ static bool is_had(uint32_t map)
 		int prog = (int)gpubpf_linux_bpf(BPF_PROG_GET_FD_BY_ID, &id);
 
 		if (prog >= 0) {
-			has = prog_has(prog, map);
+			has = prog_uses_map(prog, map);
 			close(prog);
 		}
 		attr.start_id = attr.next_id;
@@ -58,7 +58,7 @@ static bool is_had(uint32_t map)
 	return has || err != -ENOENT;
 }
 
-static bool is_taken(const struct gpubpf_session *s, uint32_t map)
+static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
 {
 	for (uint32_t i = 0; i < s->bpf->ntaken; i++)
 		if (s->bpf->taken[i] == map)
@@ -67,7 +67,7 @@ static bool is_taken(const struct gpubpf_session *s, uint32_t map)
 }
 
 /* Queues that are synchronized already change their direction. */
-static void turn_queues(struct gpubpf_session *s, uint32_t was)
+static void reverse_queues(struct gpubpf_session *s, uint32_t was)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
 		const struct sys_object *o = s->bpf->objects[i];
@@ -82,12 +82,12 @@ int sys_takes(struct sys_call *c)
 	uint32_t map = gpubpf_get_u32(c->r);
 	int err = c->r->failed ? -EPROTO : sys_open(c->s);
 
-	if (err < 0 || is_taken(c->s, map))
+	if (err < 0 || has_kernel_consumer(c->s, map))
 		return err;
 	if (c->s->bpf->ntaken == GPUBPF_MAX_MAPS)
 		return -ENOSPC;
 	c->s->bpf->taken[c->s->bpf->ntaken++] = map;
-	turn_queues(c->s, map);
+	reverse_queues(c->s, map);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ int sys_beside_open(struct sys_call *c, struct sys_object *map)
 {
 	const struct gpubpf_map *def = &map->map.def;
 	struct bpf_map_info info = { 0 };
-	int err = info_of(c->given, &info, sizeof(info));
+	int err = get_info(c->given, &info, sizeof(info));
 
 	if (err < 0)
 		return err;
@@ -138,15 +138,15 @@ int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_
 
 /* -- elements after the map has joined -- */
 
-struct copying {
+struct copy_ctx {
 	struct gpubpf_session *s;
 	const struct gpubpf_map *to;
 	int err;
 };
 
-static int copy_one(void *arg, const void *key, const void *value)
+static int copy_element(void *arg, const void *key, const void *value)
 {
-	struct copying *c = arg;
+	struct copy_ctx *c = arg;
 	int err = sys_value_update(c->s, c->to, key, c->to->key_size, value, sys_value_size(c->to), BPF_ANY);
 
 	c->err = c->err ? c->err : err;
@@ -154,9 +154,9 @@ static int copy_one(void *arg, const void *key, const void *value)
 }
 
 /* Copy the kernel's elements once, for two maps that are not synchronized. */
-static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
+static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
-	struct copying c = { s, sys_map_of(s, map), 0 };
+	struct copy_ctx c = { s, sys_map_of(s, map), 0 };
 	const struct gpubpf_linux_map_opts opts = { .fd = map->map.beside, .key_size = c.to->key_size, .value_size = c.to->value_size };
 	struct gpubpf_linux_map *kernel;
 
@@ -164,7 +164,7 @@ static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
 		return;
 	c.err = gpubpf_linux_map_open(&opts, &kernel);
 	if (!c.err) {
-		int err = gpubpf_linux_map_each(kernel, copy_one, &c);
+		int err = gpubpf_linux_map_each(kernel, copy_element, &c);
 
 		c.err = c.err ? c.err : err;
 		gpubpf_linux_map_close(kernel);
@@ -174,23 +174,23 @@ static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
 }
 
 /* A ring has no elements to copy. Its synchronization starts when programs of both sides write to it. */
-static bool is_ready(const struct sys_object *map)
+static bool can_synchronize(const struct sys_object *map)
 {
 	return map->map.joined && !(map->map.stream && map->map.rests);
 }
 
-static void carry(struct gpubpf_session *s, struct sys_object *map)
+static void start_sync(struct gpubpf_session *s, struct sys_object *map)
 {
 	const char *why;
 
-	if (!is_ready(map))
+	if (!can_synchronize(map))
 		return;
-	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, is_taken(s, map->map.was));
+	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, has_kernel_consumer(s, map->map.was));
 	map->map.apart = why;
 	if (why && !map->map.rests)
 		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, why);
 	if (why)
-		copy_once(s, map);
+		copy_elements(s, map);
 	gpubpf_linux_maps_settle(s, map->map.index, NULL);
 	gpubpf_linux_maps_rest(s, map->map.index, map->map.rests);
 }
@@ -199,12 +199,12 @@ void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
 {
 	if (map->map.beside <= 0)
 		return;
-	map->map.rests = map->map.rests && !is_had(map->map.was);
-	carry(s, map);
+	map->map.rests = map->map.rests && !is_used_by_kernel(map->map.was);
+	start_sync(s, map);
 }
 
 /* A kernel program now uses the map. If the map has not joined the session, synchronization starts when it joins. */
-static void wake(struct gpubpf_session *s, struct sys_object *map)
+static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
 {
 	bool rested = map->map.rests;
 
@@ -212,7 +212,7 @@ static void wake(struct gpubpf_session *s, struct sys_object *map)
 	if (!rested || !map->map.joined)
 		return;
 	if (map->map.stream)
-		carry(s, map);
+		start_sync(s, map);
 	else if (map->map.apart)
 		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, map->map.apart);
 	gpubpf_linux_maps_rest(s, map->map.index, false);
@@ -234,7 +234,7 @@ int sys_kernel(struct sys_call *c)
 	if (c->fd < 0)
 		return -EMFILE;
 	if (map->map.beside > 0)
-		wake(c->s, map);
+		resume_sync(c->s, map);
 	return 0;
 }
 

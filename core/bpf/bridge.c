@@ -25,7 +25,7 @@ struct sys_bridge {
 };
 
 /* r6 = context; r8 = the value of `record`; r9 = the context's first word, the record's size in bytes */
-static size_t put_begin(struct bpf_insn *insn, int record)
+static size_t emit_prologue(struct bpf_insn *insn, int record)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1 },
@@ -49,7 +49,7 @@ static size_t put_begin(struct bpf_insn *insn, int record)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-static size_t put_sample(struct bpf_insn *insn, int array)
+static size_t emit_perf_output(struct bpf_insn *insn, int array)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6 },
@@ -65,7 +65,7 @@ static size_t put_sample(struct bpf_insn *insn, int array)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-static size_t put_record(struct bpf_insn *insn, int ring)
+static size_t emit_ringbuf_output(struct bpf_insn *insn, int ring)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = ring }, { 0 },
@@ -80,16 +80,16 @@ static size_t put_record(struct bpf_insn *insn, int ring)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-static int load(const struct sys_bridge *b, int map)
+static int load_program(const struct sys_bridge *b, int map)
 {
 	struct bpf_insn insns[40];
-	size_t n = put_begin(insns, b->record);
+	size_t n = emit_prologue(insns, b->record);
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uintptr_t)insns, .license = (uintptr_t)"GPL",
 		.prog_name = "gpubpf_bridge",
 	};
 
-	n += b->ring_bytes ? put_record(&insns[n], map) : put_sample(&insns[n], map);
+	n += b->ring_bytes ? emit_ringbuf_output(&insns[n], map) : emit_perf_output(&insns[n], map);
 	attr.insn_cnt = (uint32_t)n;
 	return (int)gpubpf_linux_bpf(BPF_PROG_LOAD, &attr);
 }
@@ -103,7 +103,7 @@ static int open_bridge(struct sys_bridge *b, int map)
 
 	b->value = calloc(1, RECORD_MAX);
 	b->record = b->value ? (int)gpubpf_linux_bpf(BPF_MAP_CREATE, &attr) : -ENOMEM;
-	b->prog = b->record < 0 ? b->record : load(b, map);
+	b->prog = b->record < 0 ? b->record : load_program(b, map);
 	return b->prog < 0 ? b->prog : 0;
 }
 

@@ -36,7 +36,7 @@ static int add_prog(struct sys_given *g, struct sys_object *prog)
 }
 
 /* Add the map, the prototype of its elements, its elements, and the programs in it. */
-static int add_with_map(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *map)
+static int add_map_deps(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *map)
 {
 	const struct sys_slots *slots = map->map.slots;
 	bool of_maps = map->map.def.inner;
@@ -51,18 +51,18 @@ static int add_with_map(const struct gpubpf_session *s, struct sys_given *g, str
 	return err;
 }
 
-static int gather(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *prog)
+static int collect_deps(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *prog)
 {
 	int err = add_prog(g, prog);
 
 	for (uint32_t i = 0; i < g->nprogs && !err; i++)
 		for (uint32_t m = 0; m < g->progs[i]->prog.nmaps && !err; m++)
-			err = add_with_map(s, g, sys_object_find(s, g->progs[i]->prog.maps[m]));
+			err = add_map_deps(s, g, sys_object_find(s, g->progs[i]->prog.maps[m]));
 	return err;
 }
 
 /* The map's index in the list; g->nmaps: not there. */
-static uint32_t place_of(const struct sys_given *g, const struct sys_object *map, bool prototype)
+static uint32_t map_index(const struct sys_given *g, const struct sys_object *map, bool prototype)
 {
 	uint32_t i = 0;
 
@@ -74,7 +74,7 @@ static uint32_t place_of(const struct sys_given *g, const struct sys_object *map
 bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map)
 {
 	struct sys_given *g = calloc(1, sizeof(*g));
-	bool names = g && !gather(s, g, prog) && place_of(g, map, false) < g->nmaps;
+	bool names = g && !collect_deps(s, g, prog) && map_index(g, map, false) < g->nmaps;
 
 	free(g);
 	return names;
@@ -83,7 +83,7 @@ bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, co
 /* -- the object for the loader -- */
 
 /* Number the program for maps of programs: the smallest number that no other program has. */
-static int give_number(const struct gpubpf_session *s, struct sys_object *prog)
+static int assign_number(const struct gpubpf_session *s, struct sys_object *prog)
 {
 	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_CHAIN; number++) {
 		bool used = false;
@@ -111,7 +111,7 @@ int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *m
 	for (uint32_t i = 0; i < slots->ntargets && !err; i++) {
 		struct sys_object *prog = sys_object_find(s, slots->targets[i]);
 
-		err = give_number(s, prog);
+		err = assign_number(s, prog);
 		made[i] = (struct gpubpf_map_target){ .number = prog->prog.number, .named = true };
 		name_target(prog, made[i].name);
 	}
@@ -131,7 +131,8 @@ static int define_prototype(const struct sys_object *outer, struct gpubpf_map *d
 	return 0;
 }
 
-static int define(const struct gpubpf_session *s, const struct sys_given *g, uint32_t i, uint32_t btf, struct gpubpf_map *def)
+static int define_map(const struct gpubpf_session *s, const struct sys_given *g, uint32_t i, uint32_t btf,
+		      struct gpubpf_map *def)
 {
 	const struct sys_object *map = g->maps[i].map;
 	int err = g->maps[i].prototype ? define_prototype(map, def) : sys_map_define(s, map, def);
@@ -141,7 +142,7 @@ static int define(const struct gpubpf_session *s, const struct sys_given *g, uin
 	if (map->btf != btf)
 		def->btf_key = def->btf_value = 0; /* they are types of another BTF object */
 	if (def->inner)
-		def->inner = place_of(g, map, true) + 1;
+		def->inner = map_index(g, map, true) + 1;
 	else if (map->map.slots && !(err = sys_given_targets(s, map, &def->targets)))
 		def->ntargets = map->map.slots->ntargets;
 	return err;
@@ -180,7 +181,7 @@ static int copy_program(const struct sys_given *g, const struct sys_object *o, u
 		bool wide = insn->code == (BPF_LD | BPF_IMM | BPF_DW);
 
 		if (wide && (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE))
-			insn->imm = (int32_t)place_of(g, find_map(g, o->prog.maps[insn->imm]), false);
+			insn->imm = (int32_t)map_index(g, find_map(g, o->prog.maps[insn->imm]), false);
 		i += wide;
 	}
 	return 0;
@@ -192,7 +193,7 @@ static int copy_programs(const struct gpubpf_session *s, const struct sys_given 
 	int err = 0;
 
 	for (uint32_t i = 0; i < g->nprogs && !err; i++) {
-		err = give_number(s, g->progs[i]);
+		err = assign_number(s, g->progs[i]);
 		if (!err)
 			err = copy_program(g, g->progs[i], g->progs[0]->btf, &copies[i]);
 		progs[i] = (struct gpubpf_load_given_prog){ .number = g->progs[i]->prog.number, .prog = &copies[i] };
@@ -202,15 +203,15 @@ static int copy_programs(const struct gpubpf_session *s, const struct sys_given 
 	return err;
 }
 
-static int make(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_load_given *given,
-		struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+static int load_collected(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_load_given *given,
+			  struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
 	const struct sys_object *btf = g->nprogs && g->progs[0]->btf ? sys_object_find(s, g->progs[0]->btf) : NULL;
 	struct gpubpf_map *maps = calloc(g->nmaps + 1, sizeof(*maps));
 	int err = maps ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
-		err = define(s, g, i, btf ? btf->id : 0, &maps[i]);
+		err = define_map(s, g, i, btf ? btf->id : 0, &maps[i]);
 	given->from = "a loader";
 	given->maps = maps;
 	given->nmaps = g->nmaps;
@@ -230,14 +231,14 @@ int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, e
 	struct gpubpf_load_given given = { .pattern = pattern, .site = site };
 	struct gpubpf_load_given_prog *progs = calloc(GPUBPF_BPF_CHAIN, sizeof(*progs));
 	struct gpubpf_sys_prog *copies = calloc(GPUBPF_BPF_CHAIN, sizeof(*copies));
-	int err = progs && copies ? gather(s, g, prog) : -ENOMEM;
+	int err = progs && copies ? collect_deps(s, g, prog) : -ENOMEM;
 
 	if (!err)
 		err = copy_programs(s, g, copies, progs);
 	given.progs = progs;
 	given.nprogs = g->nprogs;
 	if (!err)
-		err = make(s, g, &given, loaded, diag);
+		err = load_collected(s, g, &given, loaded, diag);
 	for (uint32_t i = 0; copies && i < g->nprogs; i++)
 		free(copies[i].insns);
 	free(copies);
@@ -251,5 +252,5 @@ int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct
 	struct gpubpf_load_given given = {0};
 	int err = add_map(g, map, false);
 
-	return err ? err : make(s, g, &given, loaded, diag);
+	return err ? err : load_collected(s, g, &given, loaded, diag);
 }

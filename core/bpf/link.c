@@ -15,7 +15,7 @@ static const enum gpubpf_site sites[SYS_PLACES] = {
 };
 
 /* Why no program can be attached there; NULL: one can. */
-static const char *not_a_place(const char *function, bool returns, uint64_t offset)
+static const char *why_unsupported(const char *function, bool returns, uint64_t offset)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
 
@@ -26,7 +26,7 @@ static const char *not_a_place(const char *function, bool returns, uint64_t offs
 	return capture && returns ? "an access of memory has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
 }
 
-static int name_place(struct sys_object *o, const char *function, bool returns)
+static int set_place(struct sys_object *o, const char *function, bool returns)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
 
@@ -51,7 +51,7 @@ int sys_perf_open(struct sys_call *c)
 	offset = gpubpf_get_u64(c->r);
 	if (c->r->failed)
 		return -EPROTO;
-	why = not_a_place(function, returns, offset);
+	why = why_unsupported(function, returns, offset);
 	if (why) {
 		gpubpf_session_note(c->s, "a %sprobe of %s is refused: %s", returns ? "kret" : "k", function, why);
 		return -EOPNOTSUPP;
@@ -59,7 +59,7 @@ int sys_perf_open(struct sys_call *c)
 	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
 	if (!o)
 		return err;
-	err = name_place(o, function, returns);
+	err = set_place(o, function, returns);
 	if (err < 0)
 		gpubpf_session_note(c->s, "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
 				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
@@ -68,7 +68,8 @@ int sys_perf_open(struct sys_call *c)
 
 /* Collect a program's uses of a map. A map that can be an element of a map of maps also gets the uses of those
  * elements. */
-static uint32_t use_by(const struct gpubpf_session *s, const struct sys_object *prog, const struct sys_given_map *map)
+static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog,
+			   const struct sys_given_map *map)
 {
 	uint32_t use = 0;
 
@@ -85,15 +86,15 @@ static uint32_t use_by(const struct gpubpf_session *s, const struct sys_object *
 }
 
 /* Collect what all loaded programs do to these maps; the layout depends on it. */
-static void gather(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
+static void collect_map_use(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++)
 		for (uint32_t m = 0; s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
-			use[m] |= use_by(s, s->bpf->objects[i], &g->maps[m]);
+			use[m] |= map_use_by(s, s->bpf->objects[i], &g->maps[m]);
 }
 
 /* The map's number in the session, -1: it has not joined. */
-static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_map *map)
+static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_given_map *map)
 {
 	const struct sys_object *o = map->map;
 
@@ -103,7 +104,7 @@ static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_
 }
 
 /* A ring that joined the session before any program takes its record types from the first program that names it. */
-static void know_records(struct gpubpf_session *s, const struct sys_object *map, int object)
+static void set_record_types(struct gpubpf_session *s, const struct sys_object *map, int object)
 {
 	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
 
@@ -112,15 +113,16 @@ static void know_records(struct gpubpf_session *s, const struct sys_object *map,
 }
 
 /* Join the object to the session: maps first, then their elements. Returns the object's number, or -errno. */
-static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more, struct gpubpf_diag *diag)
+static int join_object(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more,
+		       struct gpubpf_diag *diag)
 {
 	int32_t at[GPUBPF_MAX_MAPS];
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 };
 	int object;
 
 	for (uint32_t i = 0; i < g->nmaps; i++)
-		at[i] = number_in(s, &g->maps[i]);
-	gather(s, g, use);
+		at[i] = session_map_number(s, &g->maps[i]);
+	collect_map_use(s, g, use);
 	object = gpubpf_session_join_loaded(s, more, at, use, diag);
 	if (object < 0) {
 		gpubpf_loaded_destroy(more);
@@ -133,7 +135,7 @@ static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpub
 		if (!g->maps[i].prototype && g->maps[i].map->map.slots)
 			sys_slots_joined(s, g->maps[i].map);
 		else if (!g->maps[i].prototype)
-			know_records(s, g->maps[i].map, object);
+			set_record_types(s, g->maps[i].map, object);
 	return object;
 }
 
@@ -145,13 +147,13 @@ static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum 
 	int object = g ? sys_given_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
 
 	if (object >= 0)
-		object = join(s, g, more, diag);
+		object = join_object(s, g, more, diag);
 	free(g);
 	return object;
 }
 
-static int tell_of(struct gpubpf_session *s, const char *what, const char *name, const char *is, int err,
-		   const struct gpubpf_diag *diag)
+static int note_failure(struct gpubpf_session *s, const char *what, const char *name, const char *is, int err,
+			const struct gpubpf_diag *diag)
 {
 	char text[4096];
 
@@ -178,7 +180,7 @@ static int attach_one(struct gpubpf_session *s, struct sys_object *prog, enum sy
 	if (err >= 0)
 		err = gpubpf_links_attach(s, prog->prog.object[place], prog->prog.name, pattern, &at->links[at->n]);
 	if (err < 0)
-		return tell_of(s, "program", prog->prog.name, "not attached", err, &diag);
+		return note_failure(s, "program", prog->prog.name, "not attached", err, &diag);
 	at->n++;
 	return 0;
 }
@@ -215,17 +217,17 @@ int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
 	gpubpf_diag_init(&diag);
 	err = g ? sys_given_map(s, map, g, &more, &diag) : -ENOMEM;
 	if (!err)
-		err = join(s, g, more, &diag);
+		err = join_object(s, g, more, &diag);
 	free(g);
 	if (err < 0)
-		return tell_of(s, "map", map->map.def.name, "no element", err, &diag);
+		return note_failure(s, "map", map->map.def.name, "no element", err, &diag);
 	gpubpf_arenas_give(s);
 	return 0;
 }
 
 /* -- replacing attached programs -- */
 
-static struct sys_attached *attached_of(struct sys_object *o, uint32_t prog)
+static struct sys_attached *get_attached(struct sys_object *o, uint32_t prog)
 {
 	if (o->kind == GPUBPF_BPF_LINK && o->link.prog == prog)
 		return &o->link.at;
@@ -233,7 +235,7 @@ static struct sys_attached *attached_of(struct sys_object *o, uint32_t prog)
 }
 
 /* Replace one link by the other in one step: no launch sees both, and none sees neither. */
-static int replace(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
+static int replace_link(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
 {
 	char pattern[GPUBPF_NAME_SIZE];
 	uint32_t renewed;
@@ -254,7 +256,7 @@ static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog,
 	bool is = false;
 
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
-		const struct sys_attached *at = attached_of(s->bpf->objects[i], prog->id);
+		const struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
 
 		for (uint32_t k = 0; at && k < at->n; k++)
 			is |= s->loaded->unit.progs[at->links[k]].object == object;
@@ -262,21 +264,21 @@ static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog,
 	return is;
 }
 
-static int replace_all(struct gpubpf_session *s, const struct sys_object *prog, int from, int to)
+static int replace_links(struct gpubpf_session *s, const struct sys_object *prog, int from, int to)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
-		struct sys_attached *at = attached_of(s->bpf->objects[i], prog->id);
+		struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
 
 		for (uint32_t k = 0; at && k < at->n && !err; k++)
 			if (s->loaded->unit.progs[at->links[k]].object == from)
-				err = replace(s, prog, to, &at->links[k]);
+				err = replace_link(s, prog, to, &at->links[k]);
 	}
 	return err;
 }
 
-static int renew(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place)
+static int rebuild_program(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place)
 {
 	struct gpubpf_diag diag;
 	int from = prog->prog.object[place], to;
@@ -291,9 +293,9 @@ static int renew(struct gpubpf_session *s, struct sys_object *prog, enum sys_pla
 	s->error[0] = 0;
 	to = join_program(s, prog, sites[place], "*", &diag);
 	if (to < 0)
-		return tell_of(s, "program", prog->prog.name, "what it was", to, &diag);
+		return note_failure(s, "program", prog->prog.name, "what it was", to, &diag);
 	prog->prog.object[place] = to;
-	return replace_all(s, prog, from, to);
+	return replace_links(s, prog, from, to);
 }
 
 int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
@@ -306,7 +308,7 @@ int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
 		if (o->kind != GPUBPF_BPF_PROG || !sys_given_names(s, o, map))
 			continue;
 		for (int place = 0; place < SYS_PLACES && !err; place++)
-			err = renew(s, o, (enum sys_place)place);
+			err = rebuild_program(s, o, (enum sys_place)place);
 	}
 	return err;
 }

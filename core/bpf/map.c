@@ -17,7 +17,7 @@
 #define PAGE 4096ull
 
 /* Bytes of an array's values that loaders can map; 0: they cannot. */
-static uint64_t pages_of(const struct gpubpf_map *def)
+static uint64_t mappable_bytes(const struct gpubpf_map *def)
 {
 	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
 
@@ -125,7 +125,7 @@ static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *t
 	free(value);
 }
 
-static void hand_over(struct gpubpf_session *s, struct sys_object *o, const struct gpubpf_map *to)
+static void move_elements(struct gpubpf_session *s, struct sys_object *o, const struct gpubpf_map *to)
 {
 	const struct gpubpf_map *from = sys_map_of(s, o);
 
@@ -140,7 +140,7 @@ static void hand_over(struct gpubpf_session *s, struct sys_object *o, const stru
 void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
 {
 	if (o->map.shelf)
-		hand_over(s, o, &s->loaded->unit.maps[index]);
+		move_elements(s, o, &s->loaded->unit.maps[index]);
 	o->map.joined = true;
 	o->map.index = index;
 	sys_beside_joined(s, o);
@@ -191,9 +191,9 @@ static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 
 /* The values are in the file of the map's handles, which loaders map, or in the kernel's array that the request
  * carries. */
-static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+static int open_values(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
-	uint64_t pages = pages_of(def);
+	uint64_t pages = mappable_bytes(def);
 	int err;
 
 	if (!pages)
@@ -208,7 +208,7 @@ static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpu
 
 /* If kernel programs write records too, the ring joins the session at once, because their records do not wait for GPU
  * programs. */
-static int make_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
 {
 	int err = put_on_shelf(c->s, o);
 
@@ -221,7 +221,7 @@ static int make_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_g
 	return err || given != GPUBPF_BPF_BESIDE ? err : sys_map_join(c->s, o);
 }
 
-static int make_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
 {
 	const struct gpubpf_map *def = &o->map.def;
 	int err;
@@ -231,8 +231,8 @@ static int make_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf
 		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
 	}
 	if (def->type->flags & GPUBPF_MAP_RING)
-		return make_ring(c, o, given);
-	err = given == GPUBPF_BPF_BESIDE ? sys_beside_open(c, o) : find_pages(c, o, def);
+		return create_ring(c, o, given);
+	err = given == GPUBPF_BPF_BESIDE ? sys_beside_open(c, o) : open_values(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
 	if (!err && o->fd < 0)
@@ -241,15 +241,15 @@ static int make_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf
 }
 
 /* The parts of the request that bpf(2)'s map definition does not have. */
-struct made_with {
+struct create_params {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t like, was;
 	enum gpubpf_bpf_given given;
 };
 
-static struct made_with get_made_with(struct sys_call *c)
+static struct create_params read_create_params(struct sys_call *c)
 {
-	struct made_with with = { .btf = gpubpf_get_u32(c->r) };
+	struct create_params with = { .btf = gpubpf_get_u32(c->r) };
 
 	with.btf_key = gpubpf_get_u32(c->r);
 	with.btf_value = gpubpf_get_u32(c->r);
@@ -259,7 +259,8 @@ static struct made_with get_made_with(struct sys_call *c)
 	return with;
 }
 
-static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def, const struct made_with *with)
+static int create_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def,
+		      const struct create_params *with)
 {
 	o->map.def = *def;
 	o->map.was = with->was;
@@ -268,12 +269,13 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	o->map.def.btf_value = with->btf_value;
 	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
 		return -EINVAL;
-	return make_memory(c, o, with->given);
+	return create_memory(c, o, with->given);
 }
 
 /* The definition of the elements of a map of maps: the request's template map, or the one recorded for the kernel's
  * map. */
-static const struct gpubpf_map *inner_of(const struct sys_call *c, const struct made_with *with, const char *name)
+static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
+					       const char *name)
 {
 	const struct sys_object *like = with->like ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->like) : NULL;
 	const struct gpubpf_map *inner = like ? &like->map.def : sys_inner_of(c->s, with->was);
@@ -297,7 +299,7 @@ bool sys_name_is_good(const char *name)
 }
 
 /* The checks that Linux makes. */
-static bool are_good(const struct gpubpf_sys_map *sys)
+static bool is_valid_def(const struct gpubpf_sys_map *sys)
 {
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
 	bool array = sys->type == BPF_MAP_TYPE_ARRAY || sys->type == BPF_MAP_TYPE_PERCPU_ARRAY;
@@ -310,20 +312,20 @@ int sys_map_create(struct sys_call *c)
 	const struct gpubpf_map *inner = NULL;
 	const struct gpubpf_map_type *type;
 	struct gpubpf_sys_map sys;
-	struct made_with with;
+	struct create_params with;
 	struct sys_object *o;
 	struct gpubpf_map def;
 	uint32_t flags;
 	int err = sys_map_definition(c, &sys);
 
-	with = get_made_with(c);
+	with = read_create_params(c);
 	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_BESIDE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
 		return -EPROTO;
 	type = gpubpf_map_type_find(sys.type);
-	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = inner_of(c, &with, sys.name)))
+	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
 		return -EINVAL;
 	flags = sys.flags;
-	if (!with.was && !are_good(&sys))
+	if (!with.was && !is_valid_def(&sys))
 		return -EINVAL;
 	sys.inner = inner != NULL;
 	err = sys_map_defined(&sys, &def);
@@ -340,7 +342,7 @@ int sys_map_create(struct sys_call *c)
 	o->map.flags = flags;
 	if (inner)
 		o->map.inner = *inner;
-	return sys_object_give(c, o, make_map(c, o, &def, &with));
+	return sys_object_give(c, o, create_map(c, o, &def, &with));
 }
 
 int sys_map_freeze(struct sys_call *c)
@@ -369,7 +371,7 @@ struct elem {
 };
 
 /* Check the sizes as for bpf(2), and run the command on the Linux kernel's map, which holds the values now. */
-static int run_beside(const struct sys_object *o, const struct elem *e)
+static int run_in_kernel_map(const struct sys_object *o, const struct elem *e)
 {
 	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
 
@@ -404,13 +406,13 @@ static int run_elem(struct elem *e)
 }
 
 /* If there are two maps, synchronize them at this key before and after the command. */
-static int run_either(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
+static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
 {
 	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
 	int err;
 
 	if (sys_beside_alone(o))
-		return run_beside(o, e);
+		return run_in_kernel_map(o, e);
 	if (key || !e->key_size)
 		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
 	err = run_elem(e);
@@ -426,19 +428,20 @@ bool sys_map_writes(uint32_t cmd)
 
 bool sys_map_may(const struct sys_object *map, uint32_t cmd)
 {
-	bool puts = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH || cmd == BPF_MAP_DELETE_BATCH;
+	bool changes = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH ||
+		       cmd == BPF_MAP_DELETE_BATCH;
 
 	if (sys_map_writes(cmd) && (map->map.frozen || map->map.flags & BPF_F_RDONLY))
 		return false;
-	return puts || !(map->map.flags & BPF_F_WRONLY);
+	return changes || !(map->map.flags & BPF_F_WRONLY);
 }
 
 uint64_t sys_map_pages(const struct sys_object *map)
 {
-	return map->map.pages > 0 ? pages_of(&map->map.def) : 0;
+	return map->map.pages > 0 ? mappable_bytes(&map->map.def) : 0;
 }
 
-static uint32_t word(const void *data, size_t size)
+static uint32_t read_u32(const void *data, size_t size)
 {
 	uint32_t w = 0;
 
@@ -447,7 +450,7 @@ static uint32_t word(const void *data, size_t size)
 }
 
 /* Run a command on an element that is another object. Requests and answers carry that object's id. */
-static int slot(struct sys_call *c, struct sys_object *o, const struct elem *e)
+static int run_slot_elem(struct sys_call *c, struct sys_object *o, const struct elem *e)
 {
 	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };
 	bool next = e->cmd == BPF_MAP_GET_NEXT_KEY;
@@ -455,7 +458,8 @@ static int slot(struct sys_call *c, struct sys_object *o, const struct elem *e)
 
 	if (e->key_size != o->map.def.key_size && !(next && !e->key_size))
 		return -EINVAL;
-	err = sys_slots_elem(c->s, o, e->cmd, e->key_size ? e->key : NULL, word(e->value, e->value_size), e->flags, back);
+	err = sys_slots_elem(c->s, o, e->cmd, e->key_size ? e->key : NULL, read_u32(e->value, e->value_size), e->flags,
+			     back);
 	if (!err && (next || e->cmd == BPF_MAP_LOOKUP_ELEM))
 		gpubpf_put_bytes(c->out, back, next ? o->map.def.key_size : sizeof(uint32_t));
 	return err;
@@ -477,15 +481,15 @@ int sys_map_elem(struct sys_call *c)
 	if (!sys_map_may(o, e.cmd))
 		return -EPERM;
 	if (o->map.stream)
-		return sys_stream_elem(c->s, o, e.cmd, word(e.key, e.key_size), word(e.value, e.value_size));
+		return sys_stream_elem(c->s, o, e.cmd, read_u32(e.key, e.key_size), read_u32(e.value, e.value_size));
 	if (o->map.slots)
-		return slot(c, o, &e);
+		return run_slot_elem(c, o, &e);
 	e.map = sys_map_of(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
 	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)
 		memcpy(e.back, e.value, e.size); /* the look-up tests whether the filter has this value */
-	err = e.back ? run_either(c->s, o, &e) : -ENOMEM;
+	err = e.back ? run_synchronized(c->s, o, &e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);
 	free(e.back);

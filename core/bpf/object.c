@@ -48,7 +48,7 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 }
 
 /* The kind of the map's values, for the handle's name. */
-static uint32_t values_of(const struct sys_object *o)
+static uint32_t value_kind(const struct sys_object *o)
 {
 	if (o->kind != GPUBPF_BPF_MAP || (!o->map.stream && !o->map.slots))
 		return 0;
@@ -61,7 +61,7 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value, values_of(o));
+	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value, value_kind(o));
 	o->fd = gpubpf_memfd_shared(name, size);
 	return o->fd < 0 ? o->fd : 0;
 }
@@ -72,7 +72,8 @@ int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32
 	char path[sizeof(s->dir) + 64];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value, values_of(o));
+	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value,
+		 value_kind(o));
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
@@ -82,7 +83,7 @@ int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32
 	return err;
 }
 
-static int by_number(const void *key, const void *element)
+static int compare_ids(const void *key, const void *element)
 {
 	const uint32_t id = *(const uint32_t *)key, has = (*(struct sys_object *const *)element)->id;
 
@@ -94,7 +95,7 @@ struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id)
 	struct sys_object **at = NULL;
 
 	if (s->bpf && s->bpf->n)
-		at = bsearch(&id, s->bpf->objects, s->bpf->n, sizeof(struct sys_object *), by_number);
+		at = bsearch(&id, s->bpf->objects, s->bpf->n, sizeof(struct sys_object *), compare_ids);
 	return at ? *at : NULL;
 }
 
@@ -147,7 +148,7 @@ static bool is_open(const struct sys_object *o)
 
 /* The session's map uses this memory until the session ends, since devices that appear later get it too. So the session
  * keeps it open. */
-static void keep_pages(struct gpubpf_session *s, struct sys_object *o)
+static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (o->kind != GPUBPF_BPF_MAP || !o->map.joined)
 		return;
@@ -164,9 +165,9 @@ static void keep_pages(struct gpubpf_session *s, struct sys_object *o)
 	o->map.pages = 0;
 }
 
-static void finish(struct gpubpf_session *s, struct sys_object *o)
+static void destroy_object(struct gpubpf_session *s, struct sys_object *o)
 {
-	keep_pages(s, o);
+	retain_pages(s, o);
 	switch (o->kind) {
 	case GPUBPF_BPF_MAP:
 		sys_map_finish(o);
@@ -201,7 +202,7 @@ void sys_object_drop(struct gpubpf_session *s, struct sys_object *o)
 	for (uint32_t i = 0; i < bpf->n; i++)
 		if (bpf->objects[i] == o) {
 			memmove(&bpf->objects[i], &bpf->objects[i + 1], (--bpf->n - i) * sizeof(o));
-			finish(s, o);
+			destroy_object(s, o);
 			return;
 		}
 }
@@ -217,49 +218,49 @@ int sys_object_give(struct sys_call *c, struct sys_object *o, int err)
 	return fd;
 }
 
-static void keep(struct gpubpf_session *s, uint32_t id);
+static void mark_id(struct gpubpf_session *s, uint32_t id);
 
-static void keep_buffers(struct gpubpf_session *s, const struct sys_object *map)
+static void mark_buffers(struct gpubpf_session *s, const struct sys_object *map)
 {
 	const uint32_t *buffers = map->map.stream ? map->map.stream->buffers : NULL;
 
 	for (uint32_t i = 0; buffers && i < map->map.def.max_entries; i++)
-		keep(s, buffers[i]);
+		mark_id(s, buffers[i]);
 }
 
-static void keep_slots(struct gpubpf_session *s, const struct sys_slots *slots)
+static void mark_slots(struct gpubpf_session *s, const struct sys_slots *slots)
 {
 	for (uint32_t i = 0; slots && i < slots->n; i++)
-		keep(s, slots->ids[i]);
+		mark_id(s, slots->ids[i]);
 	for (uint32_t i = 0; slots && i < slots->ntargets; i++)
-		keep(s, slots->targets[i]);
+		mark_id(s, slots->targets[i]);
 }
 
 /* Mark the object and everything that it refers to. */
-static void keep_object(struct gpubpf_session *s, struct sys_object *o)
+static void mark_object(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (o->live)
 		return;
 	o->live = true;
-	keep(s, o->btf);
+	mark_id(s, o->btf);
 	if (o->kind == GPUBPF_BPF_MAP) {
-		keep_buffers(s, o);
-		keep_slots(s, o->map.slots);
+		mark_buffers(s, o);
+		mark_slots(s, o->map.slots);
 	} else if (o->kind == GPUBPF_BPF_LINK) {
-		keep(s, o->link.prog);
+		mark_id(s, o->link.prog);
 	} else if (o->kind == GPUBPF_BPF_PERF) {
-		keep(s, o->perf.prog);
+		mark_id(s, o->perf.prog);
 	}
 	for (uint32_t i = 0; o->kind == GPUBPF_BPF_PROG && i < o->prog.nmaps; i++)
-		keep(s, o->prog.maps[i]);
+		mark_id(s, o->prog.maps[i]);
 }
 
-static void keep(struct gpubpf_session *s, uint32_t id)
+static void mark_id(struct gpubpf_session *s, uint32_t id)
 {
 	struct sys_object *o = id ? sys_object_find(s, id) : NULL;
 
 	if (o)
-		keep_object(s, o);
+		mark_object(s, o);
 }
 
 void gpubpf_bpf_sweep(struct gpubpf_session *s)
@@ -271,14 +272,14 @@ void gpubpf_bpf_sweep(struct gpubpf_session *s)
 		bpf->objects[i]->live = false;
 	for (uint32_t i = 0; bpf && i < bpf->n; i++)
 		if (is_open(bpf->objects[i]))
-			keep_object(s, bpf->objects[i]);
+			mark_object(s, bpf->objects[i]);
 	if (bpf)
-		sys_pins_sweep(s, keep);
+		sys_pins_sweep(s, mark_id);
 	for (uint32_t i = 0; bpf && i < bpf->n; i++)
 		if (bpf->objects[i]->live)
 			bpf->objects[n++] = bpf->objects[i];
 		else
-			finish(s, bpf->objects[i]);
+			destroy_object(s, bpf->objects[i]);
 	if (bpf)
 		bpf->n = n;
 }
@@ -286,7 +287,7 @@ void gpubpf_bpf_sweep(struct gpubpf_session *s)
 void gpubpf_bpf_finish(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
-		finish(s, s->bpf->objects[i]);
+		destroy_object(s, s->bpf->objects[i]);
 	for (uint32_t i = 0; s->bpf && i < s->bpf->nkept; i++)
 		close(s->bpf->kept[i]);
 	if (s->bpf) {

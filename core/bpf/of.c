@@ -39,7 +39,7 @@ static uint8_t *key_at(const struct sys_object *map, uint32_t i)
 }
 
 /* The key's index in the list; map.slots->n: not there. */
-static uint32_t find(const struct sys_object *map, const void *key)
+static uint32_t find_key(const struct sys_object *map, const void *key)
 {
 	uint32_t i = 0;
 
@@ -58,37 +58,37 @@ static uint32_t index_of(const void *key)
 
 /* -- elements in the session's map -- */
 
-static struct gpubpf_map *joined(struct gpubpf_session *s, const struct sys_object *map)
+static struct gpubpf_map *session_map(struct gpubpf_session *s, const struct sys_object *map)
 {
 	return map->map.joined ? &s->loaded->unit.maps[map->map.index] : NULL;
 }
 
 /* The session's number for an object in such a map; 0: none. */
-static uint32_t number_of(const struct sys_object *o)
+static uint32_t session_number(const struct sys_object *o)
 {
 	if (o->kind == GPUBPF_BPF_PROG)
 		return o->prog.number;
 	return o->map.joined ? o->map.index + 1 : 0;
 }
 
-static int put_there(struct gpubpf_session *s, const struct sys_object *map, const void *key, uint32_t id)
+static int put_in_session_map(struct gpubpf_session *s, const struct sys_object *map, const void *key, uint32_t id)
 {
-	const struct gpubpf_map *to = joined(s, map);
-	uint32_t number = number_of(sys_object_find(s, id));
+	const struct gpubpf_map *to = session_map(s, map);
+	uint32_t number = session_number(sys_object_find(s, id));
 
 	return to ? gpubpf_map__update_elem(to, key, to->key_size, &number, sizeof(number), BPF_ANY) : 0;
 }
 
-static int take_from_there(struct gpubpf_session *s, const struct sys_object *map, const void *key)
+static int delete_in_session_map(struct gpubpf_session *s, const struct sys_object *map, const void *key)
 {
-	const struct gpubpf_map *to = joined(s, map);
+	const struct gpubpf_map *to = session_map(s, map);
 
 	return to ? gpubpf_map__delete_elem(to, key, to->key_size, 0) : 0;
 }
 
-static void name_targets(struct gpubpf_session *s, const struct sys_object *map)
+static void set_targets(struct gpubpf_session *s, const struct sys_object *map)
 {
-	struct gpubpf_map *to = joined(s, map);
+	struct gpubpf_map *to = session_map(s, map);
 	struct gpubpf_map_target *targets;
 
 	if (!to || sys_given_targets(s, map, &targets) < 0)
@@ -100,9 +100,9 @@ static void name_targets(struct gpubpf_session *s, const struct sys_object *map)
 
 void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map)
 {
-	name_targets(s, map);
+	set_targets(s, map);
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
-		if (put_there(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
+		if (put_in_session_map(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
 			gpubpf_session_note(s, "map %s: map %s cannot be an element where programs see it: it was laid out before they "
 					    "came; attach them first", map->map.def.name,
 					    sys_object_find(s, map->map.slots->ids[i])->map.def.name);
@@ -128,11 +128,11 @@ static int add_target(struct gpubpf_session *s, struct sys_object *map, struct s
 	if (err < 0)
 		slots->ntargets--;
 	else
-		name_targets(s, map);
+		set_targets(s, map);
 	return err;
 }
 
-static int may_stand(struct gpubpf_session *s, struct sys_object *map, struct sys_object *o)
+static int check_element(struct gpubpf_session *s, struct sys_object *map, struct sys_object *o)
 {
 	const char *name = map->map.def.name;
 	struct gpubpf_map def;
@@ -148,7 +148,7 @@ static int may_stand(struct gpubpf_session *s, struct sys_object *map, struct sy
 	return map->map.joined && !o->map.joined ? sys_map_join(s, o) : 0;
 }
 
-static int insert(struct sys_object *map, const void *key, uint32_t id)
+static int insert_element(struct sys_object *map, const void *key, uint32_t id)
 {
 	struct sys_slots *slots = map->map.slots;
 	size_t size = map->map.def.key_size;
@@ -167,7 +167,7 @@ static int insert(struct sys_object *map, const void *key, uint32_t id)
 /* The checks that the Linux kernel makes. */
 static int check_update(const struct sys_object *map, const void *key, uint64_t flags)
 {
-	bool has = find(map, key) < map->map.slots->n;
+	bool has = find_key(map, key) < map->map.slots->n;
 
 	if (is_array(map) && flags != BPF_ANY)
 		return -EINVAL;
@@ -180,7 +180,8 @@ static int check_update(const struct sys_object *map, const void *key, uint64_t 
 	return flags == BPF_EXIST ? -ENOENT : map->map.slots->n < map->map.def.max_entries ? 0 : -E2BIG;
 }
 
-static int update(struct gpubpf_session *s, struct sys_object *map, const void *key, uint32_t id, uint64_t flags)
+static int update_element(struct gpubpf_session *s, struct sys_object *map, const void *key, uint32_t id,
+			  uint64_t flags)
 {
 	bool progs = !map->map.def.inner;
 	struct sys_object *o = sys_object_of(s, progs ? GPUBPF_BPF_PROG : GPUBPF_BPF_MAP, id);
@@ -194,29 +195,29 @@ static int update(struct gpubpf_session *s, struct sys_object *map, const void *
 				    "name begins with cuda__, if --attach names it, or with --gpu" : "map");
 		return -EINVAL;
 	}
-	err = may_stand(s, map, o);
+	err = check_element(s, map, o);
 	if (!err)
-		err = put_there(s, map, key, id);
-	at = find(map, key);
+		err = put_in_session_map(s, map, key, id);
+	at = find_key(map, key);
 	if (err < 0 || at == map->map.slots->n)
-		return err < 0 ? err : insert(map, key, id);
+		return err < 0 ? err : insert_element(map, key, id);
 	map->map.slots->ids[at] = id;
 	return 0;
 }
 
 /* -- deleting, looking up, iterating -- */
 
-static int erase(struct gpubpf_session *s, struct sys_object *map, const void *key)
+static int delete_element(struct gpubpf_session *s, struct sys_object *map, const void *key)
 {
 	struct sys_slots *slots = map->map.slots;
-	uint32_t at = find(map, key);
+	uint32_t at = find_key(map, key);
 	int err;
 
 	if (is_array(map) && index_of(key) >= map->map.def.max_entries)
 		return -E2BIG;
 	if (at == slots->n)
 		return -ENOENT;
-	err = take_from_there(s, map, key);
+	err = delete_in_session_map(s, map, key);
 	if (err < 0)
 		return err;
 	slots->n--;
@@ -225,9 +226,9 @@ static int erase(struct gpubpf_session *s, struct sys_object *map, const void *k
 	return 0;
 }
 
-static int look_up(const struct sys_object *map, const void *key, void *back)
+static int lookup_element(const struct sys_object *map, const void *key, void *back)
 {
-	uint32_t at = find(map, key);
+	uint32_t at = find_key(map, key);
 
 	if (at == map->map.slots->n)
 		return -ENOENT;
@@ -245,7 +246,7 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 		memcpy(back, &at, sizeof(at));
 		return at < max ? 0 : -ENOENT;
 	}
-	at = key ? find(map, key) + 1 : 0;
+	at = key ? find_key(map, key) + 1 : 0;
 	at = at > map->map.slots->n ? 0 : at; /* the key was deleted */
 	if (at == map->map.slots->n)
 		return -ENOENT;
@@ -258,11 +259,11 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 {
 	switch (cmd) {
 	case BPF_MAP_LOOKUP_ELEM:
-		return look_up(map, key, back);
+		return lookup_element(map, key, back);
 	case BPF_MAP_UPDATE_ELEM:
-		return update(s, map, key, id, flags);
+		return update_element(s, map, key, id, flags);
 	case BPF_MAP_DELETE_ELEM:
-		return erase(s, map, key);
+		return delete_element(s, map, key);
 	case BPF_MAP_GET_NEXT_KEY:
 		return next_key(map, key, back);
 	}

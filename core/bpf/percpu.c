@@ -44,7 +44,8 @@ static bool is_zero(const uint8_t *data, size_t size)
 	return !size || (!data[0] && !memcmp(data, data + 1, size - 1));
 }
 
-static int refuse(struct gpubpf_session *s, const struct gpubpf_map *map, int err, const char *what, const char *instead)
+static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, int err, const char *what,
+			const char *instead)
 {
 	size_t each = ROUND8(map->value_size);
 
@@ -55,7 +56,7 @@ static int refuse(struct gpubpf_session *s, const struct gpubpf_map *map, int er
 }
 
 /* Add the copies without room in `to` to those with room; -E2BIG: the value is no sum. */
-static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
+static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
 	size_t each = ROUND8(map->value_size), n = size < room ? size : room;
 
@@ -80,8 +81,9 @@ int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_l
 		return look(map, key, key_size, value, size, flags);
 	all = calloc(1, size + 8);
 	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
-	if (!err && fold(map, all, size, value, sys_value_size(map)) < 0)
-		err = refuse(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)", "gpubpf map dump shows all");
+	if (!err && fold_copies(map, all, size, value, sys_value_size(map)) < 0)
+		err = note_refusal(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)",
+				   "gpubpf map dump shows all");
 	free(all);
 	return err;
 }
@@ -102,8 +104,9 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
 		memcpy(all + size - value_size, value, value_size); /* the values per CPU belong to the Linux
 								     * kernel's programs */
-	else if (!err && fold(map, value, value_size, all, size) < 0)
-		err = refuse(s, map, -E2BIG, "updates by loaders are refused (E2BIG)", "leave 0 what no multiprocessor has");
+	else if (!err && fold_copies(map, value, value_size, all, size) < 0)
+		err = note_refusal(s, map, -E2BIG, "updates by loaders are refused (E2BIG)",
+				   "leave 0 what no multiprocessor has");
 	if (!err)
 		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);
 	free(all);
@@ -114,5 +117,5 @@ int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	if (!gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map))
 		return 0;
-	return refuse(s, map, -EOPNOTSUPP, "batches are refused (EOPNOTSUPP)", "ask for one key at a time");
+	return note_refusal(s, map, -EOPNOTSUPP, "batches are refused (EOPNOTSUPP)", "ask for one key at a time");
 }

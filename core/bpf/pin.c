@@ -134,7 +134,7 @@ int sys_pinned(struct sys_call *c)
 }
 
 /* The loader's map with that name. */
-static int map_named(struct gpubpf_session *s, const char *name, uint32_t *id)
+static int find_map_by_name(struct gpubpf_session *s, const char *name, uint32_t *id)
 {
 	uint32_t n = 0;
 
@@ -167,7 +167,7 @@ static int unpin(struct gpubpf_session *s, const char *path)
 	return err;
 }
 
-static const char *why_not(int err)
+static const char *pin_error_text(int err)
 {
 	switch (err) {
 	case -EPERM:
@@ -188,11 +188,11 @@ int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, c
 	if (!s->bpf)
 		return gpubpf_session_fail(s, -EOPNOTSUPP, "no loader is in the session, and none but loaders (gpubpf bpf) can open a pin; its "
 					   "maps are there until it ends");
-	err = what == GPUBPF_QUERY_PIN ? map_named(s, map, &id) : 0;
+	err = what == GPUBPF_QUERY_PIN ? find_map_by_name(s, map, &id) : 0;
 	if (err < 0)
 		return err;
 	err = what == GPUBPF_QUERY_PIN ? add_pin(s, id, words[0]) : unpin(s, words[0]);
-	return err ? gpubpf_session_fail(s, err, "%s: %s", words[0], why_not(err)) : 0;
+	return err ? gpubpf_session_fail(s, err, "%s: %s", words[0], pin_error_text(err)) : 0;
 }
 
 void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id))

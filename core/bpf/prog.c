@@ -32,7 +32,7 @@ const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, u
 }
 
 /* Is it one of bpftrace's own programs, which it runs in the Linux kernel when a script begins and ends? */
-static bool is_bpftraces(const char *name)
+static bool is_bpftrace_builtin(const char *name)
 {
 	return !strcmp(name, "BEGIN") || !strcmp(name, "END");
 }
@@ -47,13 +47,13 @@ int sys_wants(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || sys_prog_pattern(c->s, name, 0) ||
-								 (c->s->opts.all_gpu && !is_bpftraces(name))));
+								 (c->s->opts.all_gpu && !is_bpftrace_builtin(name))));
 	return 0;
 }
 
 /* -- reading the request -- */
 
-static int get_records(struct sys_call *c, struct sys_object *o, size_t each, void **records, uint32_t *n)
+static int read_records(struct sys_call *c, struct sys_object *o, size_t each, void **records, uint32_t *n)
 {
 	size_t size;
 	const void *data = gpubpf_get_bytes(c->r, &size);
@@ -92,7 +92,7 @@ static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_
 }
 
 /* Replace object ids in instructions by indexes into maps[]. */
-static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
+static int resolve_maps(const struct gpubpf_session *s, struct sys_object *o)
 {
 	struct bpf_insn *insns = o->prog.raw.insns;
 	int err = 0;
@@ -108,7 +108,7 @@ static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
 }
 
 /* Take the whole program name from the name of its first function. The BTF was checked. */
-static void name_whole(struct sys_object *o, const struct btf *btf)
+static void set_full_name(struct sys_object *o, const struct btf *btf)
 {
 	const struct btf_type *t = btf && o->prog.raw.nfuncs ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
 	const char *name = t && btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : NULL;
@@ -117,7 +117,7 @@ static void name_whole(struct sys_object *o, const struct btf *btf)
 		snprintf(o->prog.name, sizeof(o->prog.name), "%s", name);
 }
 
-static int get_program(struct sys_call *c, struct sys_object *o)
+static int read_program(struct sys_call *c, struct sys_object *o)
 {
 	struct gpubpf_sys_prog *raw = &o->prog.raw;
 	struct timespec now;
@@ -129,18 +129,18 @@ static int get_program(struct sys_call *c, struct sys_object *o)
 	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
 	err = sys_name_is_good(o->prog.name) ? 0 : -EINVAL;
 	if (!err)
-		err = get_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
+		err = read_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
 	if (!err)
-		err = get_records(c, o, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
+		err = read_records(c, o, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
 	if (!err)
-		err = get_records(c, o, sizeof(*raw->lines), (void **)&raw->lines, &raw->nlines);
+		err = read_records(c, o, sizeof(*raw->lines), (void **)&raw->lines, &raw->nlines);
 	o->btf = gpubpf_get_u32(c->r);
 	if (!err && (c->r->failed || !raw->ninsns))
 		err = -EPROTO;
 	if (!err && o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
 		err = -EBADF;
 	if (!err)
-		err = name_maps(c->s, o);
+		err = resolve_maps(c->s, o);
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	o->prog.loaded_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
 	return err;
@@ -159,7 +159,7 @@ void sys_prog_finish(struct sys_object *o)
 /* -- verifying and loading -- */
 
 /* Store what the program does to a map of the list. */
-static void take_use(struct sys_object *o, const struct sys_given_map *map, uint32_t use)
+static void store_map_use(struct sys_object *o, const struct sys_given_map *map, uint32_t use)
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
 		if (o->prog.maps[i] == map->map->id)
@@ -172,18 +172,18 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_giv
 	struct gpubpf_verify_opts opts = { .max_cost = c->s->opts.max_cost, .allow_exit_thread = true };
 	int err;
 
-	name_whole(o, loaded->objects[0].btf);
+	set_full_name(o, loaded->objects[0].btf);
 	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
 	o->prog.inner_use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.inner_use));
 	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
-		take_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
+		store_map_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
 	return err == -EINVAL ? -EACCES : err; /* the code that the Linux kernel's verifier returns */
 }
 
 /* Verify the program without a place. The loader names the place when it attaches; the session then verifies the
  * program again. */
-static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
+static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
 	struct sys_given *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *loaded;
@@ -200,7 +200,7 @@ static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *d
 
 /* Add the kernel verifier's message for an unknown helper. Loaders search the log for it and fall back to helpers that
  * exist. */
-static void add_unknown(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
+static void add_unknown_helper(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
 {
 	const struct bpf_insn *insn = diag->pc < o->prog.raw.ninsns ? &o->prog.raw.insns[diag->pc] : NULL;
 	const struct gpubpf_helper *helper = insn ? gpubpf_helper_find((uint32_t)insn->imm) : NULL;
@@ -222,18 +222,18 @@ int sys_prog_load(struct sys_call *c)
 	o = sys_object_new(c->s, GPUBPF_BPF_PROG, &err);
 	if (!o)
 		return err;
-	err = get_program(c, o);
+	err = read_program(c, o);
 	read = gpubpf_get_u32(c->r);
 	if (!err && c->r->failed)
 		err = -EPROTO;
 	if (!err)
-		err = prove(c, o, &diag);
+		err = verify_unplaced(c, o, &diag);
 	if (err < 0 && diag.code != GPUBPF_OK)
 		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
 	if (log[0] && !read)
 		gpubpf_session_note(c->s, "program %s is refused: %s: %s; %s", o->prog.name, diag.where, diag.what, diag.remedy);
 	if (log[0])
-		add_unknown(o, &diag, log, sizeof(log) - 1);
+		add_unknown_helper(o, &diag, log, sizeof(log) - 1);
 	if (log[0])
 		/* libbpf prints its own frame line after the log */
 		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n");

@@ -37,7 +37,7 @@ uint32_t sys_stream_words(const struct sys_object *map)
 
 /* -- memory of rings and buffers -- */
 
-static int open_memory(struct gpubpf_session *s, struct sys_object *o, struct sys_ring *ring, uint64_t head, uint64_t size)
+static int map_memory(struct gpubpf_session *s, struct sys_object *o, struct sys_ring *ring, uint64_t head, uint64_t size)
 {
 	int err = sys_object_hold(s, o, head + size);
 
@@ -61,7 +61,7 @@ static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_ring *ring = &map->map.stream->ring;
 	uint64_t size = map->map.def.max_entries;
-	int err = size % PAGE || size & (size - 1) ? -EINVAL : open_memory(s, map, ring, 2 * PAGE, size);
+	int err = size % PAGE || size & (size - 1) ? -EINVAL : map_memory(s, map, ring, 2 * PAGE, size);
 
 	ring->tail = ring->base;
 	ring->head = err ? NULL : (void *)((uint8_t *)ring->base + PAGE);
@@ -76,7 +76,7 @@ static int open_buffer(struct gpubpf_session *s, struct sys_object *o, uint64_t 
 
 	if (bytes <= PAGE || size > BUFFER_MAX || size % PAGE || size & (size - 1))
 		return -EINVAL;
-	err = open_memory(s, o, &o->ring, PAGE, size);
+	err = map_memory(s, o, &o->ring, PAGE, size);
 	if (err < 0)
 		return err;
 	page = o->ring.base;
@@ -105,7 +105,7 @@ int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kern
 	return err;
 }
 
-static bool is_read(const struct gpubpf_bpf *bpf, uint32_t map)
+static bool is_mapped_by_loader(const struct gpubpf_bpf *bpf, uint32_t map)
 {
 	for (uint32_t i = 0; i < bpf->nread; i++)
 		if (bpf->read[i] == map)
@@ -120,12 +120,12 @@ int sys_read(struct sys_call *c)
 
 	if (err < 0)
 		return err;
-	if (mapped && !is_read(c->s->bpf, map)) {
+	if (mapped && !is_mapped_by_loader(c->s->bpf, map)) {
 		if (c->s->bpf->nread == GPUBPF_MAX_MAPS)
 			return -ENOSPC;
 		c->s->bpf->read[c->s->bpf->nread++] = map;
 	}
-	gpubpf_put_u32(c->out, is_read(c->s->bpf, map));
+	gpubpf_put_u32(c->out, is_mapped_by_loader(c->s->bpf, map));
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int sys_output(struct sys_call *c)
 	return 0;
 }
 
-static int give_memory(struct sys_call *c, int fd, uint64_t twice)
+static int return_memory(struct sys_call *c, int fd, uint64_t twice)
 {
 	c->fd = fd < 0 ? -1 : dup(fd);
 	gpubpf_put_u64(c->out, twice);
@@ -200,7 +200,7 @@ static int give_memory(struct sys_call *c, int fd, uint64_t twice)
 }
 
 /* mprotect(2) cannot make such a mapping writable, as with the kernel's maps. */
-static int give_readable(struct sys_call *c, int fd)
+static int return_readonly(struct sys_call *c, int fd)
 {
 	char path[64];
 
@@ -211,7 +211,7 @@ static int give_readable(struct sys_call *c, int fd)
 }
 
 /* The checks that Linux makes. */
-static int give_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
+static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
 	uint64_t pages = sys_map_pages(o);
 
@@ -221,7 +221,7 @@ static int give_array(struct sys_call *c, const struct sys_object *o, uint64_t b
 		return -EPERM;
 	if (first > pages || bytes > pages - first)
 		return -EINVAL;
-	return !writes && o->map.pages == o->fd ? give_readable(c, o->map.pages) : give_memory(c, o->map.pages, 0);
+	return !writes && o->map.pages == o->fd ? return_readonly(c, o->map.pages) : return_memory(c, o->map.pages, 0);
 }
 
 int sys_memory(struct sys_call *c)
@@ -236,16 +236,16 @@ int sys_memory(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->kind == GPUBPF_BPF_MAP && o->map.pages > 0)
-		return give_array(c, o, bytes, first, writes);
+		return return_array(c, o, bytes, first, writes);
 	if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
-		return give_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
+		return return_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
 	if (o->kind != GPUBPF_BPF_BUFFER)
 		return -EINVAL;
 	if (!o->ring.base)
 		err = open_buffer(c->s, o, bytes);
 	else if (bytes != PAGE + o->ring.size)
 		err = -EINVAL;
-	return err ? err : give_memory(c, o->ring.fd, 0);
+	return err ? err : return_memory(c, o->ring.fd, 0);
 }
 
 /* -- buffers of a PERF_EVENT_ARRAY -- */
@@ -281,7 +281,7 @@ static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct
 
 /* -- records -- */
 
-static void put_bytes(struct sys_ring *ring, uint64_t *at, const void *data, size_t size)
+static void copy_into_ring(struct sys_ring *ring, uint64_t *at, const void *data, size_t size)
 {
 	size_t from = *at & (ring->size - 1), first = ring->size - from < size ? ring->size - from : size;
 
@@ -298,7 +298,8 @@ static bool has_room(const struct sys_ring *ring, uint64_t size)
 	return used <= ring->size && ring->size - used >= size;
 }
 
-static int put(struct sys_ring *ring, const void *head, size_t head_size, const void *data, size_t size, size_t whole)
+static int append_record(struct sys_ring *ring, const void *head, size_t head_size, const void *data, size_t size,
+			 size_t whole)
 {
 	static const uint8_t zeros[16];
 	uint64_t at = ring->at;
@@ -307,25 +308,25 @@ static int put(struct sys_ring *ring, const void *head, size_t head_size, const 
 		return -E2BIG;
 	if (!has_room(ring, whole))
 		return -EAGAIN;
-	put_bytes(ring, &at, head, head_size);
-	put_bytes(ring, &at, data, size);
-	put_bytes(ring, &at, zeros, whole - head_size - size);
+	copy_into_ring(ring, &at, head, head_size);
+	copy_into_ring(ring, &at, data, size);
+	copy_into_ring(ring, &at, zeros, whole - head_size - size);
 	ring->at = at;
 	__atomic_store_n(ring->head, at, __ATOMIC_RELEASE);
 	return 0;
 }
 
 /* linux: struct bpf_ringbuf_hdr */
-static int put_record(struct sys_ring *ring, const void *data, uint32_t size)
+static int append_ringbuf_record(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	const uint32_t head[2] = { size, 0 };
 
-	return put(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
+	return append_record(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
 }
 
 /* perf_event_open(2): PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, whose bytes end at the end of the record. The buffer is
  * never filled completely, because a full one looks like an empty one. */
-static int put_sample(struct sys_ring *ring, const void *data, uint32_t size)
+static int append_perf_sample(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	uint64_t whole = (sizeof(struct perf_event_header) + sizeof(uint32_t) + size + 7ull) & ~7ull;
 	struct {
@@ -335,7 +336,7 @@ static int put_sample(struct sys_ring *ring, const void *data, uint32_t size)
 
 	if (whole > SAMPLE_MAX || whole >= ring->size)
 		return -E2BIG;
-	return has_room(ring, whole + 8) ? put(ring, &head, sizeof(head), data, size, whole) : -EAGAIN;
+	return has_room(ring, whole + 8) ? append_record(ring, &head, sizeof(head), data, size, whole) : -EAGAIN;
 }
 
 static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
@@ -345,11 +346,11 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 	if (map->map.stream->bridge)
 		return sys_bridge_put(map->map.stream->bridge, data, size);
 	if (!is_perf(map))
-		return put_record(&map->map.stream->ring, data, size);
+		return append_ringbuf_record(&map->map.stream->ring, data, size);
 	buffer = buffer_of(s, map, copy);
 	if (!buffer || !buffer->ring.base || buffer->ring.off || buffer->ring.paused)
 		return -ENOENT;
-	return put_sample(&buffer->ring, data, size);
+	return append_perf_sample(&buffer->ring, data, size);
 }
 
 struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map)

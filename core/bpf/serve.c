@@ -38,7 +38,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_READ] = sys_read,
 };
 
-static int run(struct sys_call *c)
+static int dispatch(struct sys_call *c)
 {
 	uint32_t op = gpubpf_get_u32(c->r);
 	int err = op < GPUBPF_BPF_OPS && answers[op] ? answers[op](c) : -EPROTO;
@@ -62,11 +62,12 @@ static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *
 	return sent;
 }
 
-static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r, int given)
+static int handle_request(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r,
+			  int given)
 {
 	struct gpubpf_writer out = {0};
 	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1, .given = given };
-	int err = run(&c);
+	int err = dispatch(&c);
 
 	if (err != -EPROTO)
 		err = reply(peer, seq, &c, err);
@@ -88,7 +89,7 @@ static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r
 	return op == GPUBPF_BPF_OUTPUT || (looks && gpubpf_now_ns() - s->fresh_ns > STALE_NS);
 }
 
-static int park(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)
+static int park_request(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)
 {
 	size_t size = r->end - r->at;
 
@@ -104,14 +105,14 @@ static int park(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_read
 	return 0;
 }
 
-static void resume(struct gpubpf_session *s, struct gpubpf_peer *peer)
+static void resume_request(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	struct gpubpf_reader r;
 	void *data = peer->parked.data;
 
 	gpubpf_reader_init(&r, data, peer->parked.size);
 	peer->parked.data = NULL;
-	if (answer(s, peer, peer->parked.seq, &r, -1) < 0)
+	if (handle_request(s, peer, peer->parked.seq, &r, -1) < 0)
 		shutdown(peer->sock, SHUT_RDWR);
 	free(data);
 }
@@ -124,7 +125,7 @@ void gpubpf_bpf_resume(struct gpubpf_session *s)
 		if (!peer->parked.data || (!late && gpubpf_session_pulling(s)))
 			continue;
 		s->fresh_ns = gpubpf_now_ns();
-		resume(s, peer);
+		resume_request(s, peer);
 	}
 }
 
@@ -136,9 +137,9 @@ int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struc
 	if (err < 0)
 		return err;
 	if (!needs_mirrors(s, payload.r)) {
-		err = answer(s, peer, msg->seq, &payload.r, payload.fd);
+		err = handle_request(s, peer, msg->seq, &payload.r, payload.fd);
 	} else {
-		err = park(peer, msg->seq, &payload.r);
+		err = park_request(peer, msg->seq, &payload.r);
 		gpubpf_session_pull(s);
 	}
 	gpubpf_payload_close(&payload);

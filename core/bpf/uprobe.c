@@ -17,7 +17,7 @@
 #define STUB "__device_stub_"
 
 /* Rename a mangled name. The kernel's name needs its own length prefix. */
-static bool rename_mangled(const char *symbol, char *out, size_t size)
+static bool unstub_mangled(const char *symbol, char *out, size_t size)
 {
 	char *end;
 	unsigned long n = !strncmp(symbol, "_Z", 2) && isdigit((unsigned char)symbol[2]) ? strtoul(symbol + 2, &end, 10) : 0;
@@ -31,15 +31,15 @@ static bool rename_mangled(const char *symbol, char *out, size_t size)
 	return true;
 }
 
-static void kernel_of(const char *symbol, char *out, size_t size)
+static void stub_to_kernel(const char *symbol, char *out, size_t size)
 {
 	if (!strncmp(symbol, STUB, strlen(STUB)))
 		snprintf(out, size, "%s", symbol + strlen(STUB));
-	else if (!rename_mangled(symbol, out, size))
+	else if (!unstub_mangled(symbol, out, size))
 		snprintf(out, size, "%s", symbol);
 }
 
-static int name_kernel(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME_SIZE])
+static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME_SIZE])
 {
 	struct gpubpf_symbols *symbols = c->given < 0 ? NULL : gpubpf_symbols_read(c->given);
 	char whole[GPUBPF_WHOLE_NAME_SIZE] = "";
@@ -48,7 +48,7 @@ static int name_kernel(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME
 	bool named = symbol && !from;
 
 	if (named)
-		kernel_of(symbol, whole, sizeof(whole));
+		stub_to_kernel(symbol, whole, sizeof(whole));
 	if (!gpubpf_pattern_keep(whole, out))
 		named = false;
 	if (!named)
@@ -71,5 +71,5 @@ int sys_uprobe_open(struct sys_call *c)
 	if (!o)
 		return err;
 	o->perf.place = returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
-	return sys_object_give(c, o, name_kernel(c, offset, o->perf.function));
+	return sys_object_give(c, o, find_kernel_name(c, offset, o->perf.function));
 }
