@@ -12,10 +12,11 @@
 
 #define MAX_REPLICAS 1024 /* limit on a device's claim: each replica is a ring that the session reads a thousand
 			   * times a second */
-#define DEFAULT_ROOM (1ull << 30)
-#define MOST_ROOM (16ull << 30)
-#define SPARE_LEAST (16ull << 20) /* for objects that join later; this device memory is allocated even if none joins */
-#define SPARE_MOST (256ull << 20)
+#define MIN_ARENA_BYTES (1ull << 30)
+#define MAX_ARENA_BYTES (16ull << 30)
+#define MIN_SPARE_BYTES                                                                                                \
+	(16ull << 20) /* for objects that join later; this device memory is allocated even if none joins */
+#define MAX_SPARE_BYTES (256ull << 20)
 
 static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,
 			    struct gpubpf_diag *diag)
@@ -56,7 +57,7 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 
 /* Notes a device with its own memory: it has a copy of what the kernel's programs wrote before, and does not see later
  * writes. */
-static void tell_apart(struct gpubpf_session *s, const char *device)
+static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
 		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_has(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
@@ -65,22 +66,22 @@ static void tell_apart(struct gpubpf_session *s, const char *device)
 }
 
 /* The limit for maps in a device's own memory. The mirror uses host memory only for pages that were written. */
-static uint64_t room_on(uint64_t memory)
+static uint64_t max_arena_size(uint64_t memory)
 {
 	uint64_t room = memory / 8;
 
-	return room < DEFAULT_ROOM ? DEFAULT_ROOM : room > MOST_ROOM ? MOST_ROOM : room;
+	return room < MIN_ARENA_BYTES ? MIN_ARENA_BYTES : room > MAX_ARENA_BYTES ? MAX_ARENA_BYTES : room;
 }
 
-static uint64_t spare_on(uint64_t memory)
+static uint64_t spare_size(uint64_t memory)
 {
 	uint64_t spare = memory / 64;
 
-	return spare < SPARE_LEAST ? SPARE_LEAST : spare > SPARE_MOST ? SPARE_MOST : spare;
+	return spare < MIN_SPARE_BYTES ? MIN_SPARE_BYTES : spare > MAX_SPARE_BYTES ? MAX_SPARE_BYTES : spare;
 }
 
 /* The number of processes whose allocations an arena can list. */
-static uint32_t tables_of(bool shared)
+static uint32_t allocation_table_count(bool shared)
 {
 	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
 }
@@ -106,8 +107,8 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 	struct gpubpf_layout_opts opts = {
 		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
 		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
-		.allocation_tables = s->allocations ? tables_of(shared) : 0,
-		.max_size = room_on(memory), .spare = spare_on(memory), .places = places, .elsewhere = !shared,
+		.allocation_tables = s->allocations ? allocation_table_count(shared) : 0,
+		.max_size = max_arena_size(memory), .spare = spare_size(memory), .places = places, .elsewhere = !shared,
 	};
 	int err;
 
@@ -144,7 +145,7 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
 		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,
-		.allocation_tables = allocations ? tables_of(a->shared) : 0, .places = places,
+		.allocation_tables = allocations ? allocation_table_count(a->shared) : 0, .places = places,
 	};
 	int err = choose_places(s, a, unit, layout->nmaps, map_use, places, diag);
 
@@ -180,7 +181,7 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 
 /* Store the first values of summed maps on a device. They come from the tool's own arena, and must not be counted
  * twice. */
-static int keep_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
+static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 {
 	static const char zeros[GPUBPF_ARENA_ALIGN];
 
@@ -199,7 +200,7 @@ static int keep_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 }
 
 /* Store the pages for which the memfd has memory. */
-static int keep_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
+static int save_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
 {
 	uint64_t end = l->ctl + l->size;
 	off_t at = lseek(a->fd, l->ctl, SEEK_DATA);
@@ -208,16 +209,16 @@ static int keep_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layo
 	while (!err && at >= 0 && (uint64_t)at < end) {
 		uint64_t next = ((uint64_t)at / GPUBPF_ARENA_ALIGN + 1) * GPUBPF_ARENA_ALIGN;
 
-		err = keep_page(a, at, (next < end ? next : end) - at);
+		err = save_page(a, at, (next < end ? next : end) - at);
 		at = lseek(a->fd, next, SEEK_DATA);
 	}
 	return err;
 }
 
-static void keep_begun(struct gpubpf_session *s, struct gpubpf_session_arena *a, uint32_t first)
+static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_arena *a, uint32_t first)
 {
 	for (uint32_t m = first; m < a->layout.nmaps; m++)
-		if (gpubpf_map_sums(s, m) && keep_map(a, &a->layout.maps[m]) < 0)
+		if (gpubpf_map_sums(s, m) && save_map(a, &a->layout.maps[m]) < 0)
 			gpubpf_session_note(s, "map %s: what it held at first is counted for each device: no memory to "
 					    "remember it", s->loaded->unit.maps[m].name);
 }
@@ -230,14 +231,14 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 	a->layout = *layout;
 	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
 	if (!a->shared)
-		keep_begun(s, a, first);
+		save_initial_values(s, a, first);
 	else if (gpubpf_linux_map_pages(s, a, first) < 0)
 		gpubpf_session_note(s, "arrays that loaders map, or the Linux kernel has, are apart from those of devices: %s",
 				    strerror(errno));
 }
 
 /* Does only the host change the map's values? Then they are equal on all devices. */
-static bool is_hosts(const struct gpubpf_session *s, uint32_t map)
+static bool is_host_only(const struct gpubpf_session *s, uint32_t map)
 {
 	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
 }
@@ -246,7 +247,7 @@ static bool is_hosts(const struct gpubpf_session *s, uint32_t map)
 static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
 {
 	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
-		if (s->map_set[m] && (own || is_hosts(s, m)) && seed_map(s, arena, m) < 0)
+		if (s->map_set[m] && (own || is_host_only(s, m)) && seed_map(s, arena, m) < 0)
 			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
 					    s->loaded->unit.maps[m].name, device);
 }
@@ -260,7 +261,7 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 			continue;
 		if (!a->shared) {
 			seed_maps(s, i, a->given, true, "all devices");
-			keep_begun(s, a, a->given);
+			save_initial_values(s, a, a->given);
 		} else {
 			gpubpf_linux_share_all(s, a->given);
 		}
@@ -290,9 +291,9 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 	if (index < 0)
 		return index;
 	s->arenas[index].used = true;
-	tell_apart(s, dev->caps.name);
+	warn_not_shared(s, dev->caps.name);
 	seed_maps(s, index, 0, !s->arenas[0].used, dev->caps.name);
-	keep_begun(s, &s->arenas[index], 0);
+	save_initial_values(s, &s->arenas[index], 0);
 	return index;
 }
 
@@ -545,7 +546,7 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 
 /* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
  * in all arenas. A map that was laid out before the session knew that it could be an element may fail. */
-static bool takes_map(const struct gpubpf_map *map, uint32_t number)
+static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
 	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
@@ -563,7 +564,7 @@ bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
 
 	for (uint32_t i = 0; i < map->ntargets; i++)
 		may |= map->targets[i].number == number;
-	return map->inner ? takes_map(map, number) : may;
+	return map->inner ? accepts_map(map, number) : may;
 }
 
 static int check_element(const struct gpubpf_map *map, const void *value)

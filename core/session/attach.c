@@ -56,7 +56,7 @@ void gpubpf_links_close(struct gpubpf_session *s)
 	free(s->links);
 }
 
-static uint32_t put_entry(struct gpubpf_kernel_table *t, uint32_t n, uint32_t link, const char *pattern)
+static uint32_t write_plan_entry(struct gpubpf_kernel_table *t, uint32_t n, uint32_t link, const char *pattern)
 {
 	t->entry[n].link = link;
 	snprintf(t->entry[n].pattern, sizeof(t->entry[n].pattern), "%s", pattern);
@@ -65,7 +65,7 @@ static uint32_t put_entry(struct gpubpf_kernel_table *t, uint32_t n, uint32_t li
 
 /* The pattern of kernels to request. Only a kernel's code shows whether it has the functions or lines of other
  * patterns, so agents request all kernels for those. */
-static const char *kernels_of(const struct gpubpf_prog *prog)
+static const char *kernel_pattern(const struct gpubpf_prog *prog)
 {
 	return gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL ? prog->pattern : "*";
 }
@@ -82,10 +82,10 @@ void gpubpf_links_publish(struct gpubpf_session *s)
 	__atomic_store_n(&t->plan, s->plan - 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (s->opts.inspect)
-		n = put_entry(t, n, 0, "*");
+		n = write_plan_entry(t, n, 0, "*");
 	for (uint32_t i = 0; i < unit->nprogs && !s->opts.inspect; i++)
 		if (s->links[i].attached)
-			n = put_entry(t, n, i, kernels_of(&unit->progs[i]));
+			n = write_plan_entry(t, n, i, kernel_pattern(&unit->progs[i]));
 	__atomic_store_n(&t->nplan, n, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->plan, s->plan, __ATOMIC_RELEASE);
 }

@@ -25,7 +25,7 @@ static uint8_t *value_at(const struct batch *b, uint32_t i)
 	return b->values + (size_t)i * gpubpf_map__user_value_size(b->map);
 }
 
-static bool keyed(const struct gpubpf_map *map)
+static bool has_keys(const struct gpubpf_map *map)
 {
 	return map->type->flags & GPUBPF_MAP_KEYED;
 }
@@ -50,7 +50,7 @@ static int next_key(struct batch *b, bool all, void *key)
 }
 
 /* Copy as many values as fit from an array, if its values are contiguous and belong to one arena. */
-static void fill_run(struct batch *b, uint32_t most)
+static void fill_run(struct batch *b, uint32_t max)
 {
 	const struct gpubpf_session *s = b->map->session;
 	uint32_t index = gpubpf_map_index(b->map), first = (uint32_t)b->position;
@@ -60,7 +60,7 @@ static void fill_run(struct batch *b, uint32_t most)
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
 	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_sums(s, index)))
 		return;
-	b->n = gpubpf_map_read_run(&view, first, most, b->values);
+	b->n = gpubpf_map_read_run(&view, first, max, b->values);
 	for (uint32_t i = 0, n = b->n; i < n; i++)
 		memcpy(keys + i * sizeof(first), &(uint32_t){ first + i }, sizeof(first));
 	b->position += b->n;
@@ -83,20 +83,20 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 }
 
 /* Fill the batch; skip elements that are deleted meanwhile. */
-static int fill(struct batch *b, uint32_t most, bool take)
+static int fill(struct batch *b, uint32_t max, bool deletes)
 {
 	size_t size = gpubpf_map__user_value_size(b->map);
 	int err = 0;
 
-	if (!take)
-		fill_run(b, most);
-	while (b->n < most && !err) {
+	if (!deletes)
+		fill_run(b, max);
+	while (b->n < max && !err) {
 		uint8_t *key = key_at(b, b->n), *value = value_at(b, b->n);
 
-		err = next_key(b, !take, key);
+		err = next_key(b, !deletes, key);
 		if (err)
 			break;
-		err = take ? gpubpf_map__lookup_and_delete_elem(b->map, key, b->map->key_size, value, size, 0) :
+		err = deletes ? gpubpf_map__lookup_and_delete_elem(b->map, key, b->map->key_size, value, size, 0) :
 			     gpubpf_map__lookup_elem(b->map, key, b->map->key_size, value, size, 0);
 		b->n += !err;
 		if (err == -ENOENT)
@@ -105,20 +105,20 @@ static int fill(struct batch *b, uint32_t most, bool take)
 	return err;
 }
 
-static int look(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys, void *values,
-		uint32_t *count, bool take)
+static int run_lookup(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys,
+		      void *values, uint32_t *count, bool deletes)
 {
 	struct batch b = { .map = map, .position = in_batch ? *in_batch : 0, .keys = keys, .values = values };
-	uint32_t most = *count;
+	uint32_t max = *count;
 	int err;
 
 	*count = 0;
-	if (!keyed(map) || (take && map->type->flags & GPUBPF_MAP_U32KEY))
+	if (!has_keys(map) || (deletes && map->type->flags & GPUBPF_MAP_U32KEY))
 		return -EINVAL;
 	b.scratch = malloc(gpubpf_map_scratch(map));
 	if (!b.scratch)
 		return -ENOMEM;
-	err = fill(&b, most, take);
+	err = fill(&b, max, deletes);
 	free(b.scratch);
 	*count = b.n;
 	*out_batch = b.position;
@@ -128,23 +128,23 @@ static int look(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t
 int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys,
 			     void *values, uint32_t *count)
 {
-	return look(map, in_batch, out_batch, keys, values, count, false);
+	return run_lookup(map, in_batch, out_batch, keys, values, count, false);
 }
 
 int gpubpf_map__lookup_and_delete_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch,
 					void *keys, void *values, uint32_t *count)
 {
-	return look(map, in_batch, out_batch, keys, values, count, true);
+	return run_lookup(map, in_batch, out_batch, keys, values, count, true);
 }
 
 int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, const void *values, uint32_t *count,
 			     uint64_t flags)
 {
 	const struct batch b = { .map = map, .keys = (uint8_t *)keys, .values = (uint8_t *)values };
-	uint32_t most = *count;
-	int err = keyed(map) ? 0 : -EINVAL;
+	uint32_t max = *count;
+	int err = has_keys(map) ? 0 : -EINVAL;
 
-	for (*count = 0; *count < most && !err; *count += !err)
+	for (*count = 0; *count < max && !err; *count += !err)
 		err = gpubpf_map__update_elem(map, key_at(&b, *count), map->key_size, value_at(&b, *count),
 					      gpubpf_map__user_value_size(map), flags);
 	return err;
@@ -153,10 +153,10 @@ int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, con
 int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void *keys, uint32_t *count)
 {
 	const struct batch b = { .map = map, .keys = (uint8_t *)keys };
-	uint32_t most = *count;
-	int err = keyed(map) ? 0 : -EINVAL;
+	uint32_t max = *count;
+	int err = has_keys(map) ? 0 : -EINVAL;
 
-	for (*count = 0; *count < most && !err; *count += !err)
+	for (*count = 0; *count < max && !err; *count += !err)
 		err = gpubpf_map__delete_elem(map, key_at(&b, *count), map->key_size, 0);
 	return err;
 }
@@ -167,7 +167,7 @@ int gpubpf_map__add(const struct gpubpf_map *map, const void *key, size_t key_sz
 	uint32_t index = gpubpf_map_index(map);
 	struct gpubpf_map_view view = gpubpf_arena_view(s, 0, index);
 
-	if (key_sz != map->key_size || !keyed(map) || offset > map->value_size || size > sizeof(n))
+	if (key_sz != map->key_size || !has_keys(map) || offset > map->value_size || size > sizeof(n))
 		return -EINVAL;
 	if (s->narenas > 1 && !gpubpf_map_sums(s, index))
 		return -EOPNOTSUPP;

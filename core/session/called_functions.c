@@ -108,7 +108,7 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 }
 
 /* Append a name to the text, and return its address; text NULL: only count the bytes. */
-static const char *keep(char *text, size_t *bytes, const char *name)
+static const char *append_name(char *text, size_t *bytes, const char *name)
 {
 	char *at = text ? strcpy(text + *bytes, name) : NULL;
 
@@ -118,7 +118,7 @@ static const char *keep(char *text, size_t *bytes, const char *name)
 
 /* Kinds of places that exist in the function but cannot be probed. Kinds with names are excluded, because programs may
  * name other places. */
-static uint32_t not_had(const struct gpubpf_kernel_info *info)
+static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
 {
 	uint32_t kinds = 0;
 
@@ -132,7 +132,7 @@ static uint32_t not_had(const struct gpubpf_kernel_info *info)
 static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function, struct gpubpf_place *list,
 			   uint32_t n, char *text, size_t *bytes)
 {
-	const char *in = keep(text, bytes, function);
+	const char *in = append_name(text, bytes, function);
 
 	for (uint32_t i = 0; i < info->nplaces && n < GPUBPF_MAX_PLACES; i++) {
 		if (!(kinds >> info->places[i].kind & 1) || info->places[i].operands & GPUBPF_GIVES_NOTHING)
@@ -142,7 +142,7 @@ static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds
 			list[n].function = in;
 			list[n].name = text + *bytes;
 		}
-		keep(text, bytes, info->places[i].name);
+		append_name(text, bytes, info->places[i].name);
 		n++;
 	}
 	return n;
@@ -157,9 +157,9 @@ struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, 
 	char *text = NULL;
 	size_t bytes = 0;
 
-	kinds &= ~not_had(kernel);
+	kinds &= ~unavailable_kinds(kernel);
 	for (uint32_t i = 0; i < n; i++)
-		kinds &= calls[i] ? ~not_had(&infos[i]) : UINT32_MAX;
+		kinds &= calls[i] ? ~unavailable_kinds(&infos[i]) : UINT32_MAX;
 	for (int fill = 0; fill < 2; fill++) {
 		if (fill && !(list = malloc(total * sizeof(*list) + bytes)))
 			return NULL;

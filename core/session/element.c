@@ -27,7 +27,7 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
 }
 
 /* Do programs use a copy of the map that only devices can change? */
-static bool elsewhere(const struct gpubpf_session *s, const struct gpubpf_map *map)
+static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	bool used = false;
 
@@ -38,7 +38,7 @@ static bool elsewhere(const struct gpubpf_session *s, const struct gpubpf_map *m
 
 /* Can the tool do that to the map? For maps of maps, maps of programs and stack traces it can do more than programs
  * can. */
-static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
+static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 {
 	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_of_names(map) &&
 	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
@@ -47,7 +47,7 @@ static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
 
 /* The map with the most similar name, or NULL. A name such as .bss matches the name that libbpf prefixes with the
  * object's name. */
-static const struct gpubpf_map *near_map(const struct gpubpf_session *s, const char *name)
+static const struct gpubpf_map *find_similar_map(const struct gpubpf_session *s, const char *name)
 {
 	size_t least = strlen(name) / 3 + 2, len = strlen(name);
 	const struct gpubpf_map *near = NULL;
@@ -67,7 +67,7 @@ static const struct gpubpf_map *near_map(const struct gpubpf_session *s, const c
 
 int gpubpf_element_no_map(struct gpubpf_session *s, const char *name)
 {
-	const struct gpubpf_map *near = near_map(s, name);
+	const struct gpubpf_map *near = find_similar_map(s, name);
 
 	return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session%s%s%s; gpubpf map show lists its maps", name,
 				   near ? ", did you mean " : "", near ? near->name : "", near ? "?" : "");
@@ -80,17 +80,17 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 	*map = gpubpf_session__find_map_by_name(s, name);
 	if (!*map)
 		return gpubpf_element_no_map(s, name);
-	if (!can(*map, verb->op))
+	if (!supports_op(*map, verb->op))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
-	if (verb->changes && elsewhere(s, *map))
+	if (verb->changes && is_device_only(s, *map))
 		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only its programs "
 					   "%s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
 					   "lookup and dump show it" : "peek and dump show it");
 	return 0;
 }
 
-static int told(struct gpubpf_session *s, const struct gpubpf_map *map, const char *verb, int err)
+static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, const char *verb, int err)
 {
 	const struct {
 		int err;
@@ -106,7 +106,7 @@ static int told(struct gpubpf_session *s, const struct gpubpf_map *map, const ch
 	return err ? gpubpf_session_fail(s, err, "map %s: %s: %s", map->name, verb, strerror(-err)) : 0;
 }
 
-static struct gpubpf_typed_names names_of(struct gpubpf_session *s, uint32_t flags)
+static struct gpubpf_typed_names get_typed_names(struct gpubpf_session *s, uint32_t flags)
 {
 	const struct gpubpf_report_opts opts = {
 		.json = flags & GPUBPF_QUERY_JSON, .demangle = flags & GPUBPF_QUERY_DEMANGLE,
@@ -119,7 +119,7 @@ static struct gpubpf_typed_names names_of(struct gpubpf_session *s, uint32_t fla
 void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map, const char *label, uint32_t type,
 			 const void *data, size_t size, uint32_t flags, FILE *out)
 {
-	struct gpubpf_typed_names names = names_of(s, flags);
+	struct gpubpf_typed_names names = get_typed_names(s, flags);
 	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps));
 	size_t room = 64 + 8 * size;
 	char *text = malloc(room);
@@ -134,7 +134,7 @@ void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map,
 struct json_object *gpubpf_element_json(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type,
 					const void *data, size_t size, uint32_t flags)
 {
-	struct gpubpf_typed_names names = names_of(s, flags);
+	struct gpubpf_typed_names names = get_typed_names(s, flags);
 
 	return gpubpf_typed_json(gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps)), type, &names, data, size);
 }
@@ -260,7 +260,7 @@ int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags
 		return gpubpf_session_fail(s, -ENOMEM, "map %s: no memory for a value", name);
 	err = read_value(s, map, what, words, nwords, value);
 	if (!err)
-		err = told(s, map, verbs[what].name, run(s, map, what, value));
+		err = report_error(s, map, verbs[what].name, run(s, map, what, value));
 	if (!err && what != GPUBPF_QUERY_PUSH)
 		write_value(s, map, value, flags, out);
 	free(value);

@@ -32,7 +32,7 @@ struct request {
 static const struct {
 	const char *name;
 	uint64_t flags;
-} updates[] = { { "any", BPF_ANY }, { "noexist", BPF_NOEXIST }, { "exist", BPF_EXIST } };
+} update_flags[] = { { "any", BPF_ANY }, { "noexist", BPF_NOEXIST }, { "exist", BPF_EXIST } };
 
 static int refuse(struct request *q, const char *why)
 {
@@ -41,9 +41,9 @@ static int refuse(struct request *q, const char *why)
 
 static bool is_update(const char *word, uint64_t *flags)
 {
-	for (size_t i = 0; i < sizeof(updates) / sizeof(updates[0]); i++)
-		if (!strcmp(word, updates[i].name)) {
-			*flags = updates[i].flags;
+	for (size_t i = 0; i < sizeof(update_flags) / sizeof(update_flags[0]); i++)
+		if (!strcmp(word, update_flags[i].name)) {
+			*flags = update_flags[i].flags;
 			return true;
 		}
 	return false;
@@ -240,7 +240,7 @@ static int read_words(struct request *q, char *const *words, uint32_t n)
 
 /* -- answers -- */
 
-static int told(struct request *q, int err)
+static int report_error(struct request *q, int err)
 {
 	bool index = q->map->type->flags & GPUBPF_MAP_U32KEY;
 	const struct {
@@ -347,7 +347,7 @@ static void show(struct request *q, const struct gpubpf_entry *e)
 		entry_text(q, e);
 }
 
-static int show_same(void *arg, const struct gpubpf_entry *e)
+static int show_if_same_key(void *arg, const struct gpubpf_entry *e)
 {
 	struct request *q = arg;
 
@@ -384,8 +384,8 @@ static int look_up(struct request *q)
 	int err;
 
 	if (q->map->type->flags & GPUBPF_MAP_COPIES) {
-		err = gpubpf_entries_walk(q->s, index, show_same, q);
-		return told(q, err ? err : q->found ? 0 : -ENOENT);
+		err = gpubpf_entries_walk(q->s, index, show_if_same_key, q);
+		return report_error(q, err ? err : q->found ? 0 : -ENOENT);
 	}
 	q->value = calloc(1, q->value_size + 8);
 	if (!q->value)
@@ -396,7 +396,7 @@ static int look_up(struct request *q)
 		return show_variable(q);
 	if (!err)
 		show(q, &e);
-	return told(q, err);
+	return report_error(q, err);
 }
 
 static int look_up_all(struct request *q)
@@ -415,7 +415,7 @@ static int look_up_all(struct request *q)
 	return err;
 }
 
-static int next(struct request *q)
+static int next_key(struct request *q)
 {
 	uint8_t *key = calloc(1, q->map->key_size + 8);
 	struct json_object *o;
@@ -436,22 +436,23 @@ static int next(struct request *q)
 	return err;
 }
 
-static int update(struct request *q)
+static int update_element(struct request *q)
 {
-	return told(q, gpubpf_map__update_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, q->update));
+	return report_error(
+		q, gpubpf_map__update_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, q->update));
 }
 
-static int delete(struct request *q)
+static int delete_element(struct request *q)
 {
-	return told(q, gpubpf_map__delete_elem(q->map, q->key, q->map->key_size, 0));
+	return report_error(q, gpubpf_map__delete_elem(q->map, q->key, q->map->key_size, 0));
 }
 
 int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
 		       uint32_t nwords, FILE *out)
 {
 	static int (*const run[])(struct request *q) = {
-		[GPUBPF_QUERY_LOOKUP] = look_up_all, [GPUBPF_QUERY_UPDATE] = update,
-		[GPUBPF_QUERY_DELETE] = delete, [GPUBPF_QUERY_NEXT] = next,
+		[GPUBPF_QUERY_LOOKUP] = look_up_all, [GPUBPF_QUERY_UPDATE] = update_element,
+		[GPUBPF_QUERY_DELETE] = delete_element, [GPUBPF_QUERY_NEXT] = next_key,
 	};
 	struct request q = { .s = s, .what = what, .flags = flags, .out = out, .verb = gpubpf_element_verb(what)->name };
 	int err = gpubpf_element_find(s, what, name, &q.map);

@@ -49,7 +49,7 @@ const char *gpubpf_entry_named(const struct gpubpf_map *map, const void *value)
 	return number && number <= unit->nmaps ? unit->maps[number - 1].name : "";
 }
 
-static int hand_out(struct walk *w, const struct gpubpf_map_view *view, size_t size, int arena)
+static int emit_entry(struct walk *w, const struct gpubpf_map_view *view, size_t size, int arena)
 {
 	struct gpubpf_entry entry = {
 		.key = w->key, .value = w->value, .value_size = size, .stride = size, .copies = 1, .arena = arena,
@@ -74,7 +74,7 @@ static int walk_arena(struct walk *w, uint32_t arena, int tag)
 		if (!err && cpus && gpubpf_linux_cpus_lookup(w->s, w->map, w->key, w->value + size) < 0)
 			memset(w->value + size, 0, cpus);
 		if (!err)
-			err = hand_out(w, &view, size + cpus, tag);
+			err = emit_entry(w, &view, size + cpus, tag);
 	}
 	return err == -ENOENT ? 0 : err;
 }
@@ -88,7 +88,7 @@ static int walk_sum(struct walk *w)
 
 	for (; !err && left; left--) {
 		if (!gpubpf_map__lookup_elem(map, w->key, map->key_size, w->value, map->value_size, 0))
-			err = hand_out(w, &view, map->value_size, -1);
+			err = emit_entry(w, &view, map->value_size, -1);
 		if (!err)
 			err = gpubpf_map__get_next_key(map, w->key, w->next, map->key_size);
 		if (!err)
@@ -249,22 +249,22 @@ void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubp
 	gpubpf_hists_find(gpubpf_map_btf(s, map), none ? 0 : m->btf_value, m->value_size, hists);
 }
 
-static const char *kernel_of(void *s, uint64_t id)
+static const char *kernel_name(void *s, uint64_t id)
 {
 	return gpubpf_kernel_named(s, id);
 }
 
-static const char *plain_kernel_of(void *s, uint64_t id)
+static const char *demangled_kernel_name(void *s, uint64_t id)
 {
 	return gpubpf_kernel_shown(s, id, true);
 }
 
-static const struct gpubpf_typed_param *params_of(void *s, uint64_t id, uint32_t *n)
+static const struct gpubpf_typed_param *kernel_params(void *s, uint64_t id, uint32_t *n)
 {
 	return gpubpf_signature_params(gpubpf_kernel_signature(s, id), n);
 }
 
-static const char *line_of(struct gpubpf_session *s, const struct gpubpf_stack *stack)
+static const char *stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stack)
 {
 	if (!stack)
 		return NULL;
@@ -272,19 +272,24 @@ static const char *line_of(struct gpubpf_session *s, const struct gpubpf_stack *
 	return s->stack_text;
 }
 
-static const char *stack_of(void *s, uint64_t id)
+static const char *stack_text_by_id(void *s, uint64_t id)
 {
-	return line_of(s, gpubpf_stack_by_id(s, id));
+	return stack_line(s, gpubpf_stack_by_id(s, id));
 }
 
-static const char *stack_numbered(void *s, uint64_t number)
+static const char *stack_text_by_number(void *s, uint64_t number)
 {
-	return line_of(s, gpubpf_stack_numbered(((struct gpubpf_session *)s)->stacks, number));
+	return stack_line(s, gpubpf_stack_numbered(((struct gpubpf_session *)s)->stacks, number));
 }
 
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
 {
 	return (struct gpubpf_typed_names){
-		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings, params_of, stack_of, stack_numbered,
+		opts->demangle && !opts->json ? demangled_kernel_name : kernel_name,
+		s,
+		opts->json_strings,
+		kernel_params,
+		stack_text_by_id,
+		stack_text_by_number,
 	};
 }

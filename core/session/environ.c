@@ -15,10 +15,10 @@ struct variable {
 	const char *name;
 	const char *value;     /* ours */
 	bool list;             /* joined with the existing value */
-	bool in_front;         /* ours is first */
+	bool prepend;         /* ours is first */
 };
 
-static const char *value_of(char *const *base, const char *name)
+static const char *find_value(char *const *base, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -28,7 +28,7 @@ static const char *value_of(char *const *base, const char *name)
 	return NULL;
 }
 
-static bool is_ours(const char *entry, const struct variable *vars, size_t nvars)
+static bool is_overridden(const char *entry, const struct variable *vars, size_t nvars)
 {
 	for (size_t i = 0; i < nvars; i++) {
 		size_t n = strlen(vars[i].name);
@@ -42,15 +42,15 @@ static bool is_ours(const char *entry, const struct variable *vars, size_t nvars
 /* Join a list. The loader calls the last OpenCL layer of the list first. So ours is first in the list: it is nearest to
  * the driver and sees the calls that other layers produce. In LD_PRELOAD ours is last, because a sanitizer must be
  * first. */
-static int format(const struct variable *v, const char *old, char *buf, size_t size)
+static int format_variable(const struct variable *v, const char *old, char *buf, size_t size)
 {
 	if (!v->list || !old || !old[0])
 		return snprintf(buf, size, "%s=%s", v->name, v->value);
-	return snprintf(buf, size, "%s=%s:%s", v->name, v->in_front ? v->value : old,
-			v->in_front ? old : v->value);
+	return snprintf(buf, size, "%s=%s:%s", v->name, v->prepend ? v->value : old,
+			v->prepend ? old : v->value);
 }
 
-static char **build(char *const *base, const struct variable *vars, size_t nvars)
+static char **build_environ(char *const *base, const struct variable *vars, size_t nvars)
 {
 	size_t n = 0, bytes = 0, at = 0;
 	char **env, *text;
@@ -58,23 +58,23 @@ static char **build(char *const *base, const struct variable *vars, size_t nvars
 	for (char *const *e = base; *e; e++)
 		n++;
 	for (size_t i = 0; i < nvars; i++)
-		bytes += format(&vars[i], value_of(base, vars[i].name), NULL, 0) + 1;
+		bytes += format_variable(&vars[i], find_value(base, vars[i].name), NULL, 0) + 1;
 	env = malloc((n + nvars + 1) * sizeof(*env) + bytes);
 	if (!env)
 		return NULL;
 	text = (char *)(env + n + nvars + 1);
 	for (char *const *e = base; *e; e++)
-		if (!is_ours(*e, vars, nvars))
+		if (!is_overridden(*e, vars, nvars))
 			env[at++] = *e;
 	for (size_t i = 0; i < nvars; i++) {
 		env[at++] = text;
-		text += format(&vars[i], value_of(base, vars[i].name), text, bytes) + 1;
+		text += format_variable(&vars[i], find_value(base, vars[i].name), text, bytes) + 1;
 	}
 	env[at] = NULL;
 	return env;
 }
 
-static int readable(char *why, size_t size, const char *what, const char *path)
+static int check_readable(char *why, size_t size, const char *what, const char *path)
 {
 	if (!access(path, R_OK))
 		return 0;
@@ -103,9 +103,9 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 		gpubpf_agent_find(agent, sizeof(agent));
 	gpubpf_bpf_preload_find(bpf, sizeof(bpf));
 	snprintf(preload, sizeof(preload), "%s%s%s", agent, library ? ":" : "", library ? bpf : "");
-	err = readable(why, size, "agent", agent);
+	err = check_readable(why, size, "agent", agent);
 	if (!err && library)
-		err = readable(why, size, "preload for loaders", bpf);
+		err = check_readable(why, size, "preload for loaders", bpf);
 	if (err < 0)
 		return err;
 	gpubpf_bpf_pins(o->session, pins);
@@ -113,7 +113,7 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 		vars[n++] = (struct variable){ "GPUBPF_PIN", pins, false, false };
 	if (o->backend)
 		vars[n++] = (struct variable){ "GPUBPF_BACKEND", o->backend, false, false };
-	*env = build(base, vars, n);
+	*env = build_environ(base, vars, n);
 	return *env ? 0 : -ENOMEM;
 }
 

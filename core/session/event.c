@@ -5,10 +5,10 @@
 #include <bpf/btf.h>
 #include <string.h>
 
-#define ROW 16
+#define ROW_BYTES 16
 
 /* The struct that a global variable points to, as in `const struct event *unused`; 0: none. */
-static uint32_t mentioned(const struct btf *btf, const struct btf_type *var)
+static uint32_t pointed_struct(const struct btf *btf, const struct btf_type *var)
 {
 	const struct btf_type *t;
 	uint32_t type;
@@ -23,13 +23,13 @@ static uint32_t mentioned(const struct btf *btf, const struct btf_type *var)
 }
 
 /* The only one of these structs with that size. */
-static uint32_t mentioned_of_size(const struct btf *btf, uint32_t size)
+static uint32_t pointed_struct_of_size(const struct btf *btf, uint32_t size)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0, found = 0;
 
 	for (uint32_t i = 1; i < n; i++) {
 		const struct btf_type *t = btf__type_by_id(btf, i);
-		uint32_t type = t && btf_is_var(t) ? mentioned(btf, t) : 0;
+		uint32_t type = t && btf_is_var(t) ? pointed_struct(btf, t) : 0;
 
 		if (!type || type == found || gpubpf_typed_size(btf, type) != (int64_t)size)
 			continue;
@@ -47,7 +47,7 @@ uint32_t gpubpf_event_type(const struct gpubpf_session *s, uint32_t map, uint32_
 
 	if (value && btf && gpubpf_typed_size(btf, value) == (int64_t)size)
 		return value;
-	return mentioned_of_size(btf, size);
+	return pointed_struct_of_size(btf, size);
 }
 
 static void show_row(const uint8_t *data, uint32_t n, uint32_t width, FILE *out)
@@ -65,13 +65,13 @@ static void show_row(const uint8_t *data, uint32_t n, uint32_t width, FILE *out)
 
 void gpubpf_event_bytes(const void *data, uint32_t size, FILE *out)
 {
-	if (size <= ROW) {
+	if (size <= ROW_BYTES) {
 		show_row(data, size, size, out);
 		return;
 	}
 	fprintf(out, "%u bytes\n", size);
-	for (uint32_t at = 0; at < size; at += ROW) {
+	for (uint32_t at = 0; at < size; at += ROW_BYTES) {
 		fprintf(out, "    %04x: ", at);
-		show_row((const uint8_t *)data + at, size - at < ROW ? size - at : ROW, ROW, out);
+		show_row((const uint8_t *)data + at, size - at < ROW_BYTES ? size - at : ROW_BYTES, ROW_BYTES, out);
 	}
 }

@@ -17,7 +17,7 @@ struct joining {
 	int32_t at[GPUBPF_MAX_MAPS];               /* the session's number for each map of `more` */
 	struct gpubpf_unit unit;                   /* the session's unit with the joining object */
 	uint32_t use[GPUBPF_MAX_MAPS];
-	uint32_t named[GPUBPF_MAX_MAPS];            /* the same, before it is spread to like maps */
+	uint32_t use_before_spread[GPUBPF_MAX_MAPS]; /* the same, before it is spread to like maps */
 	bool prints, allocations;
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
@@ -44,7 +44,7 @@ static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_
 
 /* The session already has this object, and its data is in use. Refuse initial values for it, unless it was loaded by
  * the same path. */
-static int is_that(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
+static int check_same_object(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_loaded_object *object = &s->loaded->objects[number];
 
@@ -80,7 +80,7 @@ static int has_room(const struct joining *j, uint32_t maps, struct gpubpf_diag *
 	return -ENOSPC;
 }
 
-static void name_maps(struct gpubpf_prog *prog, const int32_t *at)
+static void renumber_maps(struct gpubpf_prog *prog, const int32_t *at)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
 		if (prog->insns[pc].kind == GPUBPF_INSN_IMM64 &&
@@ -119,12 +119,12 @@ static int append(struct joining *j, uint32_t nmaps)
 		*prog = more->progs[i];
 		prog->object = object;
 		prog->session = j->s;
-		name_maps(prog, j->at);
+		renumber_maps(prog, j->at);
 	}
 	return 0;
 }
 
-static void gather(struct joining *j, const uint32_t *use)
+static void collect_use(struct joining *j, const uint32_t *use)
 {
 	for (uint32_t i = 0; use && i < j->more->unit.nmaps; i++)
 		j->use[j->at[i]] |= use[i];
@@ -137,11 +137,11 @@ static void gather(struct joining *j, const uint32_t *use)
 	j->allocations |= gpubpf_maps_ask_allocations(&j->unit);
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		j->use[m] |= j->s->map_use[m];
-	memcpy(j->named, j->use, sizeof(j->named));
+	memcpy(j->use_before_spread, j->use, sizeof(j->use_before_spread));
 	gpubpf_layout_spread(&j->unit, j->use);
 }
 
-static bool serves(const struct joining *j, uint32_t map, uint32_t use)
+static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 {
 	bool served = true;
 
@@ -151,18 +151,18 @@ static bool serves(const struct joining *j, uint32_t map, uint32_t use)
 }
 
 /* Keep the layout of maps that are summed, or laid out otherwise; they cannot be elements of maps of maps that join. */
-static void leave_alike(struct joining *j)
+static void limit_use_to_layout(struct joining *j)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
-		if (gpubpf_map_sums(j->s, m) || !serves(j, m, j->use[m]))
-			j->use[m] = j->named[m];
+		if (gpubpf_map_sums(j->s, m) || !layout_serves(j, m, j->use[m]))
+			j->use[m] = j->use_before_spread[m];
 }
 
 /* Refuse an object whose programs do more to a map than its layout supports. */
-static int agree(const struct joining *j, struct gpubpf_diag *diag)
+static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
-		if (!serves(j, m, j->use[m]))
+		if (!layout_serves(j, m, j->use[m]))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
 					       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
 					       "programs that were attached before only add to it; load this one before they "
@@ -182,7 +182,7 @@ static int lay_out(struct joining *j, struct gpubpf_diag *diag)
 	return err;
 }
 
-static void tell_notes(struct gpubpf_session *s, const struct gpubpf_loaded *of, uint32_t first)
+static void add_notes(struct gpubpf_session *s, const struct gpubpf_loaded *of, uint32_t first)
 {
 	for (uint32_t i = first; i < of->nnotes; i++)
 		gpubpf_session_note(s, "%s", of->notes[i]);
@@ -234,9 +234,9 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 	if (!err)
 		err = gpubpf_session_verify(j->s, &j->unit, j->s->loaded->unit.nprogs, diag);
 	if (!err) {
-		gather(j, use);
-		leave_alike(j);
-		err = agree(j, diag);
+		collect_use(j, use);
+		limit_use_to_layout(j);
+		err = check_layouts(j, diag);
 	}
 	if (!err)
 		err = lay_out(j, diag);
@@ -244,8 +244,8 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 		undo(j);
 		return err;
 	}
-	tell_notes(j->s, j->more, 0);
-	tell_notes(j->s, j->s->loaded, notes);
+	add_notes(j->s, j->more, 0);
+	add_notes(j->s, j->s->loaded, notes);
 	for (uint32_t i = 0; i < j->more->objects[0].nhost; i++)
 		gpubpf_session_note(j->s, "program %s is not attached: of an object that joins, none is loaded into the Linux "
 				    "kernel", j->more->objects[0].host[i]);
@@ -296,7 +296,7 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 		int same = find_same(s, &j->more->objects[0]);
 
 		memset(j->at, -1, sizeof(j->at));
-		err = same >= 0 ? is_that(s, same, path, &diag) : join(j, NULL, &diag);
+		err = same >= 0 ? check_same_object(s, same, path, &diag) : join(j, NULL, &diag);
 		gpubpf_loaded_destroy(j->more);
 	}
 	free(j);

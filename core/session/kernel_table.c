@@ -132,13 +132,13 @@ const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_sessi
 	return id < s->nkernel_ids ? s->kernel_ids[id]->signature : NULL;
 }
 
-static const char *route_of(const struct gpubpf_session *s, uint64_t id)
+static const char *twin_route(const struct gpubpf_session *s, uint64_t id)
 {
 	return id < s->nkernel_ids && s->kernel_ids[id]->route ? s->kernel_ids[id]->route : "";
 }
 
 /* The agent reports whether the runtime accepted the assembler's code. */
-static const char *compiler_of(const struct gpubpf_session *s, uint64_t id, uint32_t by)
+static const char *compiler_name(const struct gpubpf_session *s, uint64_t id, uint32_t by)
 {
 	if (by == GPUBPF_BY_RUNTIME)
 		return "driver";
@@ -190,7 +190,7 @@ void gpubpf_kernel_ids_free(struct gpubpf_session *s)
 }
 
 /* The number of rows that agents have taken. Later rows are free, and their pages untouched. */
-static uint32_t rows(const struct gpubpf_session *s)
+static uint32_t count_rows(const struct gpubpf_session *s)
 {
 	uint32_t n = s->table ? __atomic_load_n(&s->table->nkernels, __ATOMIC_ACQUIRE) : 0;
 
@@ -198,7 +198,7 @@ static uint32_t rows(const struct gpubpf_session *s)
 }
 
 /* Replace control characters, so that a peer cannot send escape sequences to the user's terminal. */
-static void plain(char *text)
+static void mask_controls(char *text)
 {
 	for (char *c = text; *c; c++)
 		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
@@ -213,9 +213,9 @@ static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpub
 	row->name[sizeof(row->name) - 1] = 0;
 	row->reason[sizeof(row->reason) - 1] = 0;
 	row->backend[sizeof(row->backend) - 1] = 0;
-	plain(row->name);
-	plain(row->reason);
-	plain(row->backend);
+	mask_controls(row->name);
+	mask_controls(row->reason);
+	mask_controls(row->backend);
 	if (row->dim > 3)
 		row->dim = 3;
 	return true;
@@ -227,7 +227,7 @@ static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_k
 	return read_any_row(s, i, row) && row->begun;
 }
 
-static enum gpubpf_kernel_outcome outcome_of(uint32_t state)
+static enum gpubpf_kernel_outcome to_outcome(uint32_t state)
 {
 	switch (state) {
 	case GPUBPF_KERNEL_WAITING:
@@ -258,13 +258,14 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 		.sz = sizeof(*st), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
 		.id = gpubpf_kernel_id(s, name),
 	};
-	st->route = route_of(s, st->id);
+	st->route = twin_route(s, st->id);
 	st->compiled_by = "";
 	return st->name && st->reason && st->backend ? st : NULL;
 }
 
 /* The statistics of the kernel and the runtime. They are in a tree, because names come from peers. */
-static struct gpubpf_kernel_stats *stats_of(struct gpubpf_session *s, void **tree, const char *name, const char *backend)
+static struct gpubpf_kernel_stats *find_or_add_stats(struct gpubpf_session *s, void **tree, const char *name,
+						     const char *backend)
 {
 	const struct gpubpf_kernel_stats wanted = { .name = name, .backend = backend };
 	struct gpubpf_kernel_stats **found = tfind(&wanted, tree, compare_stats), *st;
@@ -277,10 +278,10 @@ static struct gpubpf_kernel_stats *stats_of(struct gpubpf_session *s, void **tre
 
 /* Add a row to the kernel's statistics. The kernel may have other outcomes in other processes or on other devices of
  * the runtime. Counts add up; a refusal is reported even if the kernel was probed somewhere. */
-static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_kernel_row *row)
+static int add_row(struct gpubpf_session *s, void **tree, const struct gpubpf_kernel_row *row)
 {
-	struct gpubpf_kernel_stats *st = stats_of(s, tree, row->name, row->backend);
-	enum gpubpf_kernel_outcome outcome = outcome_of(row->state);
+	struct gpubpf_kernel_stats *st = find_or_add_stats(s, tree, row->name, row->backend);
+	enum gpubpf_kernel_outcome outcome = to_outcome(row->state);
 
 	if (!st)
 		return -ENOMEM;
@@ -298,7 +299,7 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 		st->twin_registers = row->regs_after;
 	}
 	if (row->compiled_by)
-		st->compiled_by = compiler_of(s, st->id, row->compiled_by);
+		st->compiled_by = compiler_name(s, st->id, row->compiled_by);
 	st->dim = row->dim;
 	memcpy(st->threads, row->grid, sizeof(st->threads));
 	for (int i = 0; i < 3; i++) /* the last block may be smaller */
@@ -307,14 +308,14 @@ static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_k
 	return st->reason ? 0 : -ENOMEM;
 }
 
-static void keep_stats(void *stats)
+static void free_nothing(void *stats)
 {
 	(void)stats; /* the tree does not own them */
 }
 
 int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
-	uint32_t n = rows(s); /* agents add rows meanwhile */
+	uint32_t n = count_rows(s); /* agents add rows meanwhile */
 	struct gpubpf_kernel_row row;
 	void *tree = NULL;
 	int err;
@@ -325,8 +326,8 @@ int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 	err = s->stats && s->missed ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (read_row(s, i, &row))
-			err = take_row(s, &tree, &row);
-	tdestroy(tree, keep_stats);
+			err = add_row(s, &tree, &row);
+	tdestroy(tree, free_nothing);
 	return err;
 }
 
@@ -347,7 +348,7 @@ uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t p
 	struct gpubpf_kernel_row row;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < rows(s); i++)
+	for (uint32_t i = 0; i < count_rows(s); i++)
 		if (read_row(s, i, &row) && row.process == process && row.device == device &&
 		    !strcmp(row.backend, backend))
 			n += row.probed > row.copied ? row.probed - row.copied : 0;
@@ -359,7 +360,7 @@ void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns
 	struct gpubpf_kernel_row row;
 
 	*wait_ns = *load_ns = 0;
-	for (uint32_t i = 0; i < rows(s); i++)
+	for (uint32_t i = 0; i < count_rows(s); i++)
 		if (read_any_row(s, i, &row)) {
 			*wait_ns += row.wait_ns;
 			*load_ns += row.load_ns;
@@ -371,7 +372,7 @@ uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s)
 	struct gpubpf_kernel_row row;
 	uint64_t sum = 0, n = 0;
 
-	for (uint32_t i = 0; i < rows(s); i++) {
+	for (uint32_t i = 0; i < count_rows(s); i++) {
 		if (!read_row(s, i, &row))
 			continue;
 		sum += row.hook_ns;

@@ -13,8 +13,8 @@
 #include "core/bpf/bpf.h"
 
 #define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
-#define SHORT_NS 1000000ull            /* a pass that takes less is made for every read */
-#define MIRRORS_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
+#define SHORT_PASS_NS 1000000ull            /* a pass that takes less is made for every read */
+#define MIRROR_PERIOD_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
 
 struct gpubpf_linux_maps {
 	uint32_t n;
@@ -52,7 +52,7 @@ const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
 }
 
 /* Why it cannot be synchronized; NULL: it can. */
-static const char *not_carried(const struct gpubpf_session *s, uint32_t index, bool takes)
+static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool takes)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 
@@ -61,7 +61,7 @@ static const char *not_carried(const struct gpubpf_session *s, uint32_t index, b
 	return gpubpf_linux_maps_never(map);
 }
 
-static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
 	struct gpubpf_linux_carried *c;
 	int err;
@@ -83,8 +83,8 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool take
 
 const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
-	const char *why = not_carried(s, map, takes);
-	int err = why ? 0 : add_carried(s, map, fd, takes);
+	const char *why = why_not_synced(s, map, takes);
+	int err = why ? 0 : add_synced_map(s, map, fd, takes);
 
 	if (err < 0)
 		why = err == -E2BIG ? "values that are added to are larger than 1,024 words" : strerror(-err);
@@ -105,7 +105,7 @@ void gpubpf_linux_maps_close(struct gpubpf_session *s)
 
 /* -- passes -- */
 
-static void tell_homeless(struct gpubpf_linux_carried *c)
+static void note_full(struct gpubpf_linux_carried *c)
 {
 	bool kernel = gpubpf_merge_homeless(c->merge, 1), own = gpubpf_merge_homeless(c->merge, 0);
 
@@ -122,11 +122,11 @@ int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
 	int err = c->merge ? gpubpf_merge_pass(c->merge) : 0;
 
 	if (c->merge)
-		tell_homeless(c);
+		note_full(c);
 	return err;
 }
 
-static void tell_failed(struct gpubpf_linux_carried *c, int err)
+static void note_failed_sync(struct gpubpf_linux_carried *c, int err)
 {
 	if (err < 0)
 		gpubpf_session_note(c->s, "map %s: what one side wrote did not reach the other: %s",
@@ -146,7 +146,7 @@ static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 
 /* Warn about GPU programs that compare the clock with a time that the kernel's programs wrote: the time is one pass
  * old. */
-static void tell_late(struct gpubpf_linux_carried *c)
+static void warn_stale_clock(struct gpubpf_linux_carried *c)
 {
 	uint32_t use = c->s->map_use[c->map];
 
@@ -159,14 +159,14 @@ static void tell_late(struct gpubpf_linux_carried *c)
 				    gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
 }
 
-static void pass(struct gpubpf_linux_carried *c)
+static void run_pass(struct gpubpf_linux_carried *c)
 {
 	uint64_t began = gpubpf_now_ns();
 
 	if (c->rests)
 		return;
-	tell_late(c);
-	tell_failed(c, c->kind->pass(c));
+	warn_stale_clock(c);
+	note_failed_sync(c, c->kind->pass(c));
 	c->ended_ns = gpubpf_now_ns();
 	c->took_ns = c->ended_ns - began;
 }
@@ -178,7 +178,7 @@ void gpubpf_linux_maps_pass(struct gpubpf_session *s)
 	if (!s->linux_maps)
 		return;
 	for (uint32_t i = 0; i < s->linux_maps->n; i++)
-		pass(&s->linux_maps->all[i]);
+		run_pass(&s->linux_maps->all[i]);
 	ended = gpubpf_now_ns();
 	s->linux_maps->next_ns = ended + PASS_SHARE * (ended - began);
 	if (s->linux_maps->next_ns < began + GPUBPF_LINUX_PASS_NS)
@@ -205,13 +205,13 @@ bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
 
 	if (!gpubpf_linux_maps_carry(s) || now < s->linux_maps->mirrors_ns)
 		return false;
-	s->linux_maps->mirrors_ns = now + MIRRORS_NS;
+	s->linux_maps->mirrors_ns = now + MIRROR_PERIOD_NS;
 	return true;
 }
 
 /* -- for readers -- */
 
-static struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_t map)
+static struct gpubpf_linux_carried *find_synced(const struct gpubpf_session *s, uint32_t map)
 {
 	struct gpubpf_linux_maps *maps = s->linux_maps;
 
@@ -223,14 +223,14 @@ static struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_
 
 bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find(s, map);
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	return c && !c->rests;
 }
 
 void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests)
 {
-	struct gpubpf_linux_carried *c = find(s, map);
+	struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	if (c)
 		c->rests = rests;
@@ -238,24 +238,24 @@ void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests)
 
 static bool is_due(const struct gpubpf_linux_carried *c)
 {
-	return c->took_ns < SHORT_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
+	return c->took_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
 }
 
 void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key)
 {
-	struct gpubpf_linux_carried *c = find(s, map);
+	struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	if (!c || c->rests)
 		return;
 	if (key && c->kind->settle)
-		tell_failed(c, c->kind->settle(c, key));
+		note_failed_sync(c, c->kind->settle(c, key));
 	else if (is_due(c))
-		pass(c);
+		run_pass(c);
 }
 
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
 {
-	const struct gpubpf_linux_carried *c = find(s, map);
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	if (!c || !c->takes || c->split)
 		return -EOPNOTSUPP;
@@ -264,50 +264,50 @@ int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool t
 
 void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map)
 {
-	struct gpubpf_linux_carried *c = find(s, map);
+	struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	if (c && c->kind == &gpubpf_linux_queue)
 		c->takes = true;
 }
 
-static const struct gpubpf_linux_carried *with_cpus(const struct gpubpf_session *s, uint32_t map)
+static const struct gpubpf_linux_carried *find_percpu(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find(s, map);
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	return c && c->kind == &gpubpf_linux_percpu ? c : NULL;
 }
 
 size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = with_cpus(s, map);
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_user_size(c->kernel) : 0;
 }
 
 int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values)
 {
-	const struct gpubpf_linux_carried *c = with_cpus(s, map);
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_lookup(c->kernel, key, values) : 0;
 }
 
 int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values)
 {
-	const struct gpubpf_linux_carried *c = with_cpus(s, map);
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_update(c->kernel, key, values, BPF_ANY) : 0;
 }
 
 int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key)
 {
-	const struct gpubpf_linux_carried *c = with_cpus(s, map);
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_delete(c->kernel, key) : 0;
 }
 
 bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
 {
-	struct gpubpf_linux_carried *c = find(s, map);
+	struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	if (!c || c->rests)
 		return false;
@@ -333,7 +333,7 @@ uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all)
 
 bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find(s, map);
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	return !c || c->waiting != &c->own || gpubpf_linux_records_room(c->waiting);
 }
@@ -354,7 +354,7 @@ void gpubpf_linux_rings_flush(struct gpubpf_session *s)
 
 uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find(s, map);
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
 
 	return c ? c->lost : 0;
 }

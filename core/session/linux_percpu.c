@@ -51,7 +51,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 }
 
 /* Store the digest, and free the values. */
-static int put_digest(uint8_t *values, size_t size, int err, void *value)
+static int store_digest(uint8_t *values, size_t size, int err, void *value)
 {
 	uint64_t d = err ? 0 : digest(values, size);
 
@@ -69,7 +69,7 @@ static int arenas_one(void *side, const void *key, void *value, bool *last)
 	int err = values ? gpubpf_map_lookup(&view, key, values) : -ENOMEM;
 
 	*last = true;
-	return put_digest(values, size, err, value);
+	return store_digest(values, size, err, value);
 }
 
 static int arenas_insert(void *side, const void *key, const void *value)
@@ -110,7 +110,7 @@ static int kernel_one(void *side, const void *key, void *value, bool *last)
 	int err = values ? gpubpf_linux_map_lookup(c->kernel, key, values) : -ENOMEM;
 
 	*last = true;
-	return put_digest(values, size, err, value);
+	return store_digest(values, size, err, value);
 }
 
 static int kernel_insert(void *side, const void *key, const void *value)
@@ -143,7 +143,7 @@ static int open_percpu(struct gpubpf_linux_carried *c)
 	return c->merge ? 0 : -ENOMEM;
 }
 
-static int settle_percpu(struct gpubpf_linux_carried *c, const void *key)
+static int sync_percpu_key(struct gpubpf_linux_carried *c, const void *key)
 {
 	if (!c->merge || c->s->narenas > 1)
 		return gpubpf_linux_merge(c);
@@ -157,4 +157,4 @@ static void close_percpu(struct gpubpf_linux_carried *c)
 	free(c->zeros);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_percpu = { open_percpu, gpubpf_linux_merge, settle_percpu, close_percpu };
+const struct gpubpf_linux_kind gpubpf_linux_percpu = { open_percpu, gpubpf_linux_merge, sync_percpu_key, close_percpu };

@@ -21,7 +21,7 @@ static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object
 		gpubpf_load_note(s->loaded, "program %s is not attached: %s", object->host[i], why);
 }
 
-static void take_map(struct gpubpf_linux *kernel, struct gpubpf_map *map)
+static void share_array(struct gpubpf_linux *kernel, struct gpubpf_map *map)
 {
 	int fd = gpubpf_linux_map(kernel, map->name);
 
@@ -43,7 +43,7 @@ static void load_object(struct gpubpf_session *s, uint32_t index)
 	}
 	for (uint32_t i = 0; i < unit->nmaps; i++)
 		if (unit->maps[i].object == (int)index)
-			take_map(s->linux_progs[index], &unit->maps[i]);
+			share_array(s->linux_progs[index], &unit->maps[i]);
 }
 
 void gpubpf_linux_progs_carry(struct gpubpf_session *s)

@@ -19,7 +19,7 @@ static uint8_t *value_at(const struct gpubpf_linux_carried *c, uint32_t i)
 	return c->hand + (size_t)i * gpubpf_linux_carried_map(c)->value_size;
 }
 
-static int take(struct gpubpf_linux_carried *c, void *value)
+static int pop_value(struct gpubpf_linux_carried *c, void *value)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
@@ -34,7 +34,7 @@ static int put(struct gpubpf_linux_carried *c, const void *value)
 }
 
 /* Reverse the order, since a stack's newest value comes out first. */
-static void turn(struct gpubpf_linux_carried *c, uint32_t first, uint8_t *scratch)
+static void reverse_values(struct gpubpf_linux_carried *c, uint32_t first, uint8_t *scratch)
 {
 	size_t size = gpubpf_linux_carried_map(c)->value_size;
 
@@ -45,22 +45,22 @@ static void turn(struct gpubpf_linux_carried *c, uint32_t first, uint8_t *scratc
 	}
 }
 
-static int take_all(struct gpubpf_linux_carried *c)
+static int pop_all(struct gpubpf_linux_carried *c)
 {
 	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
 	uint32_t first = c->in_hand;
 	int err = 0;
 
 	while (!err && c->in_hand < map->max_entries) {
-		err = take(c, value_at(c, c->in_hand));
+		err = pop_value(c, value_at(c, c->in_hand));
 		c->in_hand += !err;
 	}
 	if (is_stack(map))
-		turn(c, first, value_at(c, map->max_entries));
+		reverse_values(c, first, value_at(c, map->max_entries));
 	return err == -ENOENT || err == -EBUSY ? 0 : err;
 }
 
-static int put_all(struct gpubpf_linux_carried *c)
+static int push_all(struct gpubpf_linux_carried *c)
 {
 	uint32_t done = 0;
 	int err = 0;
@@ -75,7 +75,7 @@ static int put_all(struct gpubpf_linux_carried *c)
 }
 
 /* Only a device's programs push to a queue in the device's own memory, or pop from it. */
-static void tell_apart(struct gpubpf_linux_carried *c)
+static void warn_not_shared(struct gpubpf_linux_carried *c)
 {
 	for (uint32_t i = 1; i < c->s->narenas; i++)
 		if (c->s->arenas[i].used)
@@ -97,9 +97,9 @@ static int pass_queue(struct gpubpf_linux_carried *c)
 		gpubpf_session_note(c->s, GPUBPF_LINUX_APART, gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_BOTH_TAKE);
 		return 0;
 	}
-	err = take_all(c);
-	put = put_all(c);
-	tell_apart(c);
+	err = pop_all(c);
+	put = push_all(c);
+	warn_not_shared(c);
 	if (c->in_hand)
 		gpubpf_session_note(c->s, "map %s: it is full where programs take values out: what the other side puts in waits",
 				    gpubpf_linux_carried_map(c)->name);

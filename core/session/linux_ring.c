@@ -52,7 +52,7 @@ static int32_t time_in(const struct gpubpf_linux_carried *c, uint32_t type)
 }
 
 /* Look up the type of records of that size. Perf events have up to 7 bytes of padding after the record. */
-static void know(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
+static void cache_record_type(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
 {
 	uint32_t type = gpubpf_event_type(c->s, c->map, size), own = size;
 
@@ -68,7 +68,7 @@ static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32
 	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
 	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_carried_map(c)->object)
-		know(c, *size, padded);
+		cache_record_type(c, *size, padded);
 	*size = c->known.own;
 	if (c->known.time < 0)
 		return now;
@@ -80,7 +80,7 @@ static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32
 
 /* -- waiting records: a heap, the earliest first -- */
 
-static bool before(const struct gpubpf_linux_record *a, const struct gpubpf_linux_record *b)
+static bool is_before(const struct gpubpf_linux_record *a, const struct gpubpf_linux_record *b)
 {
 	return a->time != b->time ? a->time < b->time : a->number < b->number;
 }
@@ -98,7 +98,7 @@ static int push(struct gpubpf_linux_heap *h, struct gpubpf_linux_record *r)
 		h->record = grown;
 		h->room = room;
 	}
-	for (h->n++; at && before(r, h->record[(at - 1) / 2]); at = (at - 1) / 2)
+	for (h->n++; at && is_before(r, h->record[(at - 1) / 2]); at = (at - 1) / 2)
 		h->record[at] = h->record[(at - 1) / 2];
 	h->record[at] = r;
 	h->bytes += sizeof(*r) + r->size;
@@ -111,9 +111,9 @@ static struct gpubpf_linux_record *pop(struct gpubpf_linux_heap *h)
 	uint64_t at = 0, next;
 
 	for (; (next = 2 * at + 1) < h->n; at = next) {
-		if (next + 1 < h->n && before(h->record[next + 1], h->record[next]))
+		if (next + 1 < h->n && is_before(h->record[next + 1], h->record[next]))
 			next++;
-		if (!before(h->record[next], last))
+		if (!is_before(h->record[next], last))
 			break;
 		h->record[at] = h->record[next];
 	}

@@ -9,7 +9,7 @@
 
 /* -- the session's side -- */
 
-static bool sums(const struct gpubpf_linux_carried *c)
+static bool is_summed(const struct gpubpf_linux_carried *c)
 {
 	return gpubpf_map_sums(c->s, c->map);
 }
@@ -57,7 +57,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 
 	c->found = found;
 	c->arg = arg;
-	if (!err && sums(c) && c->s->narenas > 1)
+	if (!err && is_summed(c) && c->s->narenas > 1)
 		err = each_summed(c, key, value);
 	else
 		for (uint32_t i = 0; i < c->s->narenas && !err; i++)
@@ -197,7 +197,10 @@ static int open_sides(struct gpubpf_linux_carried *c)
 	};
 	struct gpubpf_linux_map_opts kernel = { .fd = c->fd, .key_size = map->key_size, .value_size = map->value_size };
 	struct gpubpf_merge_opts opts = {
-		.key_size = map->key_size, .value_size = map->value_size, .sums = sums(c), .forgets = map->type->flags & GPUBPF_MAP_LRU,
+		.key_size = map->key_size,
+		.value_size = map->value_size,
+		.sums = is_summed(c),
+		.forgets = map->type->flags & GPUBPF_MAP_LRU,
 	};
 
 	c->word = kernel.word = word_size(c->s, c->map);
@@ -208,9 +211,9 @@ static int open_sides(struct gpubpf_linux_carried *c)
 	return c->merge ? gpubpf_linux_map_open(&kernel, &c->kernel) : -ENOMEM;
 }
 
-static int settle_sides(struct gpubpf_linux_carried *c, const void *key)
+static int sync_sides_key(struct gpubpf_linux_carried *c, const void *key)
 {
-	return sums(c) || c->s->narenas == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
+	return is_summed(c) || c->s->narenas == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
 }
 
 static void close_sides(struct gpubpf_linux_carried *c)
@@ -219,4 +222,4 @@ static void close_sides(struct gpubpf_linux_carried *c)
 	gpubpf_linux_map_close(c->kernel);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_sides = { open_sides, gpubpf_linux_merge, settle_sides, close_sides };
+const struct gpubpf_linux_kind gpubpf_linux_sides = { open_sides, gpubpf_linux_merge, sync_sides_key, close_sides };

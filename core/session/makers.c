@@ -17,11 +17,11 @@
 #include "session.h"
 #include "twin_store.h"
 
-#define FEW_THREADS 4          /* up to this number: one thread per processor */
+#define BASE_THREADS 4         /* up to this number: one thread per processor */
 #define MAX_THREADS 8          /* beyond it: one thread per two processors */
 #define MAX_CACHED 8192
 #define CACHE_ROWS 256
-#define STACK_LEAST (1u << 20)
+#define MIN_STACK_BYTES (1u << 20)
 #define ASSEMBLER_MS 10000     /* time limit for one twin; then the runtime gets the text, and the launch still waits
 			        * for it */
 
@@ -181,8 +181,8 @@ static void cache_use(const struct gpubpf_worker_set *set, uint64_t *hits, uint6
 			gpubpf_worker_cache_use(set->worker[k], hits, misses);
 }
 
-static void make_counted(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
-			 const struct gpubpf_twin_req *req, const struct gpubpf_image *image, struct gpubpf_twin *twin)
+static void build_counted(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+			  const struct gpubpf_twin_req *req, const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
 	uint64_t hits[2] = {0}, misses[2] = {0};
 
@@ -192,8 +192,8 @@ static void make_counted(const struct gpubpf_session *s, struct gpubpf_worker_se
 	twin->from_disk = hits[1] > hits[0] && misses[1] == misses[0];
 }
 
-static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
-		     const struct gpubpf_image *image, struct gpubpf_twin *twin)
+static void build_twin(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+		       const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
 	int err = open_workers(all, maker, &req->caps);
 
@@ -203,24 +203,24 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
 		gpubpf_twin_refuse(twin, "the session has ended");
 	else
-		make_counted(all->s, &maker->set, req, image, twin);
+		build_counted(all->s, &maker->set, req, image, twin);
 }
 
 /* A twin that is stored on disk needs no worker. */
-static void fetch_or_make(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
-			  const struct gpubpf_image *image)
+static void fetch_or_build(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+			   const struct gpubpf_image *image)
 {
 	uint8_t key[32];
-	bool keeps = gpubpf_twin_store_key(all->s, req, key);
+	bool storable = gpubpf_twin_store_key(all->s, req, key);
 
-	if (keeps && gpubpf_twin_store_get(all->s, key, req, req->twin))
+	if (storable && gpubpf_twin_store_get(all->s, key, req, req->twin))
 		return;
-	make_one(all, maker, req, image, req->twin);
-	if (keeps)
+	build_twin(all, maker, req, image, req->twin);
+	if (storable)
 		gpubpf_twin_store_put(all->s, key, req->twin);
 }
 
-static struct gpubpf_twin *look_up(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
+static struct gpubpf_twin *lookup_twin(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
 {
 	struct gpubpf_twin *twin;
 	uint8_t family[32];
@@ -238,7 +238,7 @@ static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 {
 	uint8_t key[32];
 
-	req->twin = req->has_digest && gpubpf_image_stands_alone(req) ? look_up(all, req, key) : NULL;
+	req->twin = req->has_digest && gpubpf_image_stands_alone(req) ? lookup_twin(all, req, key) : NULL;
 	req->cached = req->twin;
 	return req->twin;
 }
@@ -263,7 +263,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 		req->cached = true;
 	} else if (claim || !req->ahead) {
 		req->twin->ahead = req->ahead;
-		fetch_or_make(all, maker, req, &image);
+		fetch_or_build(all, maker, req, &image);
 	}
 	pthread_mutex_lock(&all->lock);
 	if (claim)
@@ -272,7 +272,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 }
 
 /* Answer a request from the cache, or build its twin and cache it. */
-static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+static void serve_request(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
 {
 	char why[200];
 
@@ -294,7 +294,7 @@ static void list_kernels(struct gpubpf_makers *all, struct maker *maker, struct 
 		req->names = gpubpf_twin_kernels(all->s, &maker->set, req, &req->copy->image);
 }
 
-static void tell_loop(struct gpubpf_makers *all)
+static void wake_loop(struct gpubpf_makers *all)
 {
 	uint64_t one = 1;
 
@@ -347,13 +347,13 @@ static void *run_maker(void *arg)
 		if (req->lists)
 			list_kernels(all, maker, req);
 		else
-			serve(all, maker, req);
+			serve_request(all, maker, req);
 		pthread_mutex_lock(&all->lock);
 		maker->now = NULL;
 		all->nahead -= req->ahead;
 		req->next = all->done;
 		all->done = req;
-		tell_loop(all);
+		wake_loop(all);
 	}
 	pthread_mutex_unlock(&all->lock);
 	return NULL;
@@ -370,8 +370,8 @@ static void start_maker(struct gpubpf_makers *all)
 	gpubpf_assert_held(&all->lock);
 	maker->all = all;
 	pthread_attr_init(&attr);
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST) /* ulimit -s may set less */
-		pthread_attr_setstacksize(&attr, STACK_LEAST);
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* ulimit -s may set less */
+		pthread_attr_setstacksize(&attr, MIN_STACK_BYTES);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
 	if (!pthread_create(&maker->thread, &attr, run_maker, maker))
@@ -380,13 +380,13 @@ static void start_maker(struct gpubpf_makers *all)
 	pthread_attr_destroy(&attr);
 }
 
-static uint32_t most_threads(long cpus)
+static uint32_t choose_thread_count(long cpus)
 {
 	long many = cpus / 2 < MAX_THREADS ? cpus / 2 : MAX_THREADS;
 
 	if (cpus < 1)
 		return 1;
-	return cpus < FEW_THREADS ? cpus : many < FEW_THREADS ? FEW_THREADS : many;
+	return cpus < BASE_THREADS ? cpus : many < BASE_THREADS ? BASE_THREADS : many;
 }
 
 int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)
@@ -398,7 +398,7 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 	all->s = s;
 	all->asked.tail = &all->asked.first;
 	all->ahead.tail = &all->ahead.first;
-	all->max_threads = most_threads(sysconf(_SC_NPROCESSORS_ONLN));
+	all->max_threads = choose_thread_count(sysconf(_SC_NPROCESSORS_ONLN));
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->work, NULL);
 	pthread_cond_init(&all->made, NULL);
@@ -502,7 +502,7 @@ bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, con
 
 /* -- in the event loop -- */
 
-static void put_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
+static void write_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 {
 	gpubpf_put_u32(w, twin->kind);
 	gpubpf_put_str(w, twin->options);
@@ -521,7 +521,7 @@ static void put_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 	gpubpf_put_u64(w, twin->lower_ns + twin->build_ns);
 }
 
-static void put_refusal(struct gpubpf_writer *w, const char *reason)
+static void write_refusal(struct gpubpf_writer *w, const char *reason)
 {
 	gpubpf_writer_finish(w);
 	*w = (struct gpubpf_writer){0};
@@ -533,13 +533,13 @@ static void put_refusal(struct gpubpf_writer *w, const char *reason)
 }
 
 /* Does the image serve all requests with its identity, and is there room for it? */
-static bool may_keep(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	return gpubpf_image_stands_alone(req) && req->copy->image.size <= GPUBPF_KEPT_BYTES - s->kept_bytes;
 }
 
 /* Store the peer's key for the image. */
-static void remember(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
+static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_known_image *grown;
 
@@ -552,34 +552,34 @@ static void remember(struct gpubpf_session *s, struct gpubpf_peer *peer, const s
 	grown += peer->nknown++;
 	grown->identity = req->identity;
 	memcpy(grown->digest, req->digest, sizeof(grown->digest));
-	grown->copy = may_keep(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
+	grown->copy = can_retain(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
 	s->kept_bytes += grown->copy ? req->copy->image.size : 0;
 }
 
 /* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
  * many. */
-static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
+static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_twin *twin = req->twin;
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
-	bool given = twin && twin->image;
+	bool has_image = twin && twin->image;
 	const struct gpubpf_known_image *known;
 	struct gpubpf_writer w = {0};
 	int fd = -1;
 
 	if (!peer)
 		return;
-	remember(s, peer, req);
+	remember_image(s, peer, req);
 	peer->nrequests--;
-	if (given)
+	if (has_image)
 		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
 	if (twin)
-		put_twin(&w, twin);
-	if (!twin || (given && fd < 0))
-		put_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
-			    "out of memory");
+		write_twin(&w, twin);
+	if (!twin || (has_image && fd < 0))
+		write_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
+			      "out of memory");
 	else if (w.size >= GPUBPF_MSG_MAX)
-		put_refusal(&w, "the program asks for too many kernels at once");
+		write_refusal(&w, "the program asks for too many kernels at once");
 	known = gpubpf_peer_known(peer, req->identity);
 	gpubpf_put_u8(&w, req->identity && known && known->copy);
 	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
@@ -587,8 +587,8 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 		close(fd);
 }
 
-static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, const struct gpubpf_twin_kernel *k,
-			 const char *reason)
+static void store_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, const struct gpubpf_twin_kernel *k,
+			  const char *reason)
 {
 	struct gpubpf_verdict *grown;
 
@@ -625,7 +625,7 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 }
 
 /* Were there no insertions for its kernels, and no reason against them? */
-static bool had_nothing(const struct gpubpf_twin *twin)
+static bool is_without_insertions(const struct gpubpf_twin *twin)
 {
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (twin->kernels[i].reason[0])
@@ -634,7 +634,7 @@ static bool had_nothing(const struct gpubpf_twin *twin)
 }
 
 /* Count costs. The first request for a twin that was built ahead gets that twin's build time. */
-static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+static void account_costs(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin *twin = req->twin;
 	bool ahead = twin && req->cached && __atomic_exchange_n(&twin->ahead, 0, __ATOMIC_RELAXED);
@@ -644,7 +644,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		return;
 	s->cost.ahead += ahead && twin->image;
 	if (!twin->image)
-		s->cost.refused += !had_nothing(twin);
+		s->cost.refused += !is_without_insertions(twin);
 	else if (cached || twin->from_disk)
 		s->cost.cached++;
 	else
@@ -661,7 +661,8 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route, twin->assembler);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_program(&s->loaded->unit))
-			take_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+			store_verdict(s, twin, &twin->kernels[i],
+				      twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }
 
 int gpubpf_makers_collect(struct gpubpf_session *s)
@@ -677,8 +678,8 @@ int gpubpf_makers_collect(struct gpubpf_session *s)
 		next = done->next;
 		if (!done->ahead) {
 			s->pending--;
-			account(s, done);
-			answer(s, done);
+			account_costs(s, done);
+			send_answer(s, done);
 		}
 		gpubpf_ahead_of(s, &s->makers->images, done);
 		gpubpf_twin_req_free(done);

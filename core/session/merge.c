@@ -7,13 +7,13 @@
 
 #define FIRST_BUCKETS 64u
 
-/* A key: its state after the last pass (had, was) and its state in this pass (has, now). */
+/* A key: its state after the last pass (had, old_value()) and in this pass (has, new_value()). */
 struct element {
 	struct element *next;
 	uint64_t hash;
 	bool had[2], has[2];
 	bool last;                     /* of side 0: a write replaces the value that is read */
-	uint8_t bytes[];               /* the key, then was[2], then now[2] */
+	uint8_t bytes[];               /* the key, then two old values, then two new values */
 };
 
 struct gpubpf_merge {
@@ -21,7 +21,7 @@ struct gpubpf_merge {
 	struct gpubpf_merge_side sides[2];
 	struct element **buckets;
 	uint64_t nbuckets, n;
-	uint64_t homeless[2], carried;
+	uint64_t rejected[2], carried;
 	int reading;                   /* the side that is being read */
 	uint8_t *scratch, *scratch1, *zeros; /* a value each */
 };
@@ -65,7 +65,7 @@ void gpubpf_merge_free(struct gpubpf_merge *m)
 
 uint64_t gpubpf_merge_homeless(const struct gpubpf_merge *m, int side)
 {
-	return m->homeless[side];
+	return m->rejected[side];
 }
 
 uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m)
@@ -75,14 +75,14 @@ uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m)
 
 /* -- the table of keys -- */
 
-static uint8_t *was(const struct gpubpf_merge *m, struct element *e, int side)
+static uint8_t *old_value(const struct gpubpf_merge *m, struct element *e, int side)
 {
 	return e->bytes + m->o.key_size + (size_t)side * m->o.value_size;
 }
 
-static uint8_t *now(const struct gpubpf_merge *m, struct element *e, int side)
+static uint8_t *new_value(const struct gpubpf_merge *m, struct element *e, int side)
 {
-	return was(m, e, 2 + side);
+	return old_value(m, e, 2 + side);
 }
 
 /* FNV-1a, with the high bits folded into the low ones */
@@ -95,7 +95,7 @@ static uint64_t hash_of(const void *key, size_t size)
 	return h ^ h >> 32;
 }
 
-static void grow(struct gpubpf_merge *m)
+static void grow_table(struct gpubpf_merge *m)
 {
 	uint64_t more = m->nbuckets * 2;
 	struct element **buckets = calloc(more, sizeof(*buckets));
@@ -128,7 +128,7 @@ static struct element *element_of(struct gpubpf_merge *m, const void *key)
 	if (!e)
 		return NULL;
 	if (m->n++ >= m->nbuckets)
-		grow(m);
+		grow_table(m);
 	e->hash = hash;
 	memcpy(e->bytes, key, m->o.key_size);
 	e->next = m->buckets[hash % m->nbuckets];
@@ -146,7 +146,7 @@ static int on_found(void *arg, const void *key, const void *value, bool last)
 	e->has[m->reading] = true;
 	if (!m->reading)
 		e->last = last;
-	memcpy(now(m, e, m->reading), value, m->o.value_size);
+	memcpy(new_value(m, e, m->reading), value, m->o.value_size);
 	return 0;
 }
 
@@ -161,21 +161,21 @@ static int read_side(struct gpubpf_merge *m, int side)
 
 /* -- keys on one side -- */
 
-static void keep(struct gpubpf_merge *m, struct element *e, int side, const void *value)
+static void record_value(struct gpubpf_merge *m, struct element *e, int side, const void *value)
 {
 	e->had[side] = true;
-	memcpy(was(m, e, side), value, m->o.value_size);
+	memcpy(old_value(m, e, side), value, m->o.value_size);
 }
 
-static void put(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
+static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
 {
 	int err = m->sides[to].insert(m->sides[to].side, e->bytes, value);
 
 	m->carried += !err;
 	if (!err)
-		keep(m, e, to, m->o.apart ? m->zeros : value);
+		record_value(m, e, to, m->o.apart ? m->zeros : value);
 	else if (err != -EEXIST) /* if another writer inserted it, the next pass sees a new key on both sides */
-		m->homeless[to]++;
+		m->rejected[to]++;
 }
 
 static uint64_t word_at(const struct gpubpf_merge *m, const uint8_t *value, uint32_t at)
@@ -191,41 +191,41 @@ static void set_word(const struct gpubpf_merge *m, uint8_t *value, uint32_t at, 
 	memcpy(value + at, &w, m->o.word);
 }
 
-static bool changed(const struct gpubpf_merge *m, struct element *e, int side)
+static bool is_changed(const struct gpubpf_merge *m, struct element *e, int side)
 {
-	return !e->had[side] || memcmp(was(m, e, side), now(m, e, side), m->o.value_size);
+	return !e->had[side] || memcmp(old_value(m, e, side), new_value(m, e, side), m->o.value_size);
 }
 
 /* For sums: what `side` has added since the two were last equal, and the negative of the value at that time. */
-static void since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
+static void diff_since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
-		uint64_t before = e->had[side] ? word_at(m, was(m, e, side), at) : 0;
+		uint64_t before = e->had[side] ? word_at(m, old_value(m, e, side), at) : 0;
 
-		set_word(m, more, at, word_at(m, now(m, e, side), at) - before);
+		set_word(m, more, at, word_at(m, new_value(m, e, side), at) - before);
 		set_word(m, less, at, -before);
 	}
 }
 
 /* The other side has deleted the key, and this side has changed it since. The change stays; for sums, only the amount
  * added since then stays. */
-static void outlive(struct gpubpf_merge *m, struct element *e, int side)
+static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
-	uint8_t *stays = now(m, e, side);
+	uint8_t *stays = new_value(m, e, side);
 
 	e->had[other] = false;
 	if (m->o.sums && e->had[side]) {
-		since(m, e, side, m->scratch, m->scratch1);
+		diff_since(m, e, side, m->scratch, m->scratch1);
 		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
 			return; /* it was deleted here too */
 		stays = m->scratch;
 	}
-	keep(m, e, side, stays);
-	put(m, e, other, stays);
+	record_value(m, e, side, stays);
+	insert_key(m, e, other, stays);
 }
 
-static void follow(struct gpubpf_merge *m, struct element *e, int side)
+static void delete_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int err = m->sides[side].erase(m->sides[side].side, e->bytes);
 
@@ -235,22 +235,22 @@ static void follow(struct gpubpf_merge *m, struct element *e, int side)
 	e->had[0] = e->had[1] = e->has[side] = false;
 }
 
-static void one_has(struct gpubpf_merge *m, struct element *e, int side)
+static void merge_one_sided(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
 
 	if (m->o.forgets) {
 		e->had[other] = false;
-		if (!changed(m, e, side))
+		if (!is_changed(m, e, side))
 			return;
 	}
 	if (!e->had[other]) {
-		keep(m, e, side, now(m, e, side));
-		put(m, e, other, was(m, e, side));
-	} else if (changed(m, e, side)) {
-		outlive(m, e, side);
+		record_value(m, e, side, new_value(m, e, side));
+		insert_key(m, e, other, old_value(m, e, side));
+	} else if (is_changed(m, e, side)) {
+		restore_key(m, e, side);
 	} else {
-		follow(m, e, side);
+		delete_key(m, e, side);
 	}
 }
 
@@ -261,7 +261,7 @@ static bool is_zero(const uint8_t *value, uint32_t size)
 	return !value[0] && !memcmp(value, value + 1, size - 1);
 }
 
-static int add(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *more)
+static int add_words(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *more)
 {
 	int err = is_zero(more, m->o.value_size) ? 0 : m->sides[to].add(m->sides[to].side, e->bytes, more);
 
@@ -269,40 +269,41 @@ static int add(struct gpubpf_merge *m, struct element *e, int to, const uint8_t 
 	return err;
 }
 
-/* Each side gets the last common value plus what both sides have added since. was(0) is the common value. */
-static void both_sum(struct gpubpf_merge *m, struct element *e)
+/* Each side gets the last common value plus what both sides have added since. old_value(0) is the common value. */
+static void merge_sums(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];
-	uint8_t *common = was(m, e, 0);
+	uint8_t *common = old_value(m, e, 0);
 
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
 		uint64_t base = known ? word_at(m, common, at) : 0;
 
-		set_word(m, m->scratch, at, word_at(m, now(m, e, 0), at) - base);
-		set_word(m, m->scratch1, at, word_at(m, now(m, e, 1), at) - base);
+		set_word(m, m->scratch, at, word_at(m, new_value(m, e, 0), at) - base);
+		set_word(m, m->scratch1, at, word_at(m, new_value(m, e, 1), at) - base);
 	}
-	if (add(m, e, 1, m->scratch) < 0)
+	if (add_words(m, e, 1, m->scratch) < 0)
 		return; /* it was deleted meanwhile: the next pass sees that */
-	keep(m, e, 0, now(m, e, 0));
-	if (!add(m, e, 0, m->scratch1))
+	record_value(m, e, 0, new_value(m, e, 0));
+	if (!add_words(m, e, 0, m->scratch1))
 		for (uint32_t at = 0; at < m->o.value_size; at += m->o.word)
 			set_word(m, common, at, word_at(m, common, at) + word_at(m, m->scratch1, at));
-	keep(m, e, 1, common);
+	record_value(m, e, 1, common);
 }
 
 /* Copy each changed word to the other side. */
-static bool choose_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
+static bool merge_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
 {
 	bool any[2] = { false, false };
 
 	for (int side = 0; side < 2; side++)
-		memcpy(to[side], now(m, e, side), m->o.value_size);
+		memcpy(to[side], new_value(m, e, side), m->o.value_size);
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
-		const uint8_t *a = now(m, e, 0) + at, *b = now(m, e, 1) + at;
+		const uint8_t *a = new_value(m, e, 0) + at, *b = new_value(m, e, 1) + at;
 		bool of[2];
 
 		for (int side = 0; side < 2; side++)
-			of[side] = !e->had[side] || memcmp(now(m, e, side) + at, was(m, e, side) + at, m->o.word);
+			of[side] = !e->had[side] ||
+				   memcmp(new_value(m, e, side) + at, old_value(m, e, side) + at, m->o.word);
 		if (!memcmp(a, b, m->o.word) || (!of[0] && !of[1]))
 			continue;
 		memcpy(of[0] ? to[1] + at : to[0] + at, of[0] ? a : b, m->o.word);
@@ -311,48 +312,48 @@ static bool choose_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[
 	return any[0] || any[1];
 }
 
-static int exchange(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
+static int exchange_value(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
 {
 	int err = 0;
 
-	if (memcmp(value, now(m, e, to), m->o.value_size)) {
-		err = m->sides[to].exchange(m->sides[to].side, e->bytes, now(m, e, to), value);
+	if (memcmp(value, new_value(m, e, to), m->o.value_size)) {
+		err = m->sides[to].exchange(m->sides[to].side, e->bytes, new_value(m, e, to), value);
 		m->carried += !err;
 	}
 	return err;
 }
 
-static void both_last(struct gpubpf_merge *m, struct element *e)
+static void merge_values(struct gpubpf_merge *m, struct element *e)
 {
 	uint8_t *to[2] = { m->scratch, m->scratch1 };
 
-	if (choose_words(m, e, to) && (exchange(m, e, 1, to[1]) < 0 || exchange(m, e, 0, to[0]) < 0))
+	if (merge_words(m, e, to) && (exchange_value(m, e, 1, to[1]) < 0 || exchange_value(m, e, 0, to[0]) < 0))
 		return; /* the key was deleted: the next pass decides again */
 	/* A word that was written meanwhile differs from the recorded one, so the next pass carries it. */
-	keep(m, e, 0, e->last ? to[0] : now(m, e, 0));
-	keep(m, e, 1, to[1]);
+	record_value(m, e, 0, e->last ? to[0] : new_value(m, e, 0));
+	record_value(m, e, 1, to[1]);
 }
 
-static void both_apart(struct gpubpf_merge *m, struct element *e)
+static void record_both(struct gpubpf_merge *m, struct element *e)
 {
-	keep(m, e, 0, now(m, e, 0));
-	keep(m, e, 1, now(m, e, 1));
+	record_value(m, e, 0, new_value(m, e, 0));
+	record_value(m, e, 1, new_value(m, e, 1));
 }
 
-static void settle(struct gpubpf_merge *m, struct element *e)
+static void merge_element(struct gpubpf_merge *m, struct element *e)
 {
 	if (e->has[0] && e->has[1] && m->o.apart)
-		both_apart(m, e);
+		record_both(m, e);
 	else if (e->has[0] && e->has[1] && m->o.sums)
-		both_sum(m, e);
+		merge_sums(m, e);
 	else if (e->has[0] && e->has[1])
-		both_last(m, e);
+		merge_values(m, e);
 	else
-		one_has(m, e, e->has[1]);
+		merge_one_sided(m, e, e->has[1]);
 }
 
 /* Remove the element if its key is on neither side. Returns the next element's link. */
-static struct element **settled(struct gpubpf_merge *m, struct element **at)
+static struct element **drop_if_gone(struct gpubpf_merge *m, struct element **at)
 {
 	struct element *e = *at;
 
@@ -367,7 +368,7 @@ static struct element **settled(struct gpubpf_merge *m, struct element **at)
 static int read_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	bool last = true;
-	int err = m->sides[side].one(m->sides[side].side, e->bytes, now(m, e, side), &last);
+	int err = m->sides[side].one(m->sides[side].side, e->bytes, new_value(m, e, side), &last);
 
 	e->has[side] = !err;
 	if (!side)
@@ -385,10 +386,10 @@ int gpubpf_merge_key(struct gpubpf_merge *m, const void *key)
 	if (err < 0)
 		return err;
 	if (e->has[0] || e->has[1])
-		settle(m, e);
+		merge_element(m, e);
 	for (at = &m->buckets[e->hash % m->nbuckets]; *at != e; at = &(*at)->next)
 		;
-	settled(m, at);
+	drop_if_gone(m, at);
 	return 0;
 }
 
@@ -398,12 +399,12 @@ int gpubpf_merge_pass(struct gpubpf_merge *m)
 
 	if (!err)
 		err = read_side(m, 0);
-	m->homeless[0] = m->homeless[1] = m->carried = 0;
+	m->rejected[0] = m->rejected[1] = m->carried = 0;
 	for (uint64_t b = 0; !err && b < m->nbuckets; b++)
 		for (struct element **at = &m->buckets[b], *e; (e = *at);) {
 			if (e->has[0] || e->has[1])
-				settle(m, e);
-			at = settled(m, at);
+				merge_element(m, e);
+			at = drop_if_gone(m, at);
 		}
 	return err;
 }

@@ -18,7 +18,7 @@ static const char *const texts[GPUBPF_MISSES] = {
 #include "core/wire/misses.def"
 };
 
-static const bool is_chosen[GPUBPF_MISSES] = {
+static const bool is_user_choice[GPUBPF_MISSES] = {
 #define GPUBPF_MISS(id, name, chosen, text) [GPUBPF_MISS_##id] = chosen,
 #include "core/wire/misses.def"
 };
@@ -55,12 +55,12 @@ static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 }
 
 /* Is no program attached to the kernel? Then its outcome says enough. */
-static bool is_plain(const struct gpubpf_missed *missed, const struct gpubpf_kernel_stats *stats)
+static bool is_unattached_only(const struct gpubpf_missed *missed, const struct gpubpf_kernel_stats *stats)
 {
 	return stats->missed == missed->by[GPUBPF_MISS_UNATTACHED] + missed->by[GPUBPF_MISS_NO_PLACE] && !stats->probed;
 }
 
-static void put_reason(FILE *out, const struct gpubpf_session *s, uint32_t miss, uint64_t n, bool alone)
+static void append_reason(FILE *out, const struct gpubpf_session *s, uint32_t miss, uint64_t n, bool alone)
 {
 	if (ftell(out) > 0)
 		fprintf(out, "; ");
@@ -80,9 +80,9 @@ const char *gpubpf_missed_why(struct gpubpf_session *s, const struct gpubpf_kern
 	if (missed->why || !out)
 		return missed->why ? missed->why : known;
 	fprintf(out, "%s", known);
-	for (uint32_t i = 0; i < GPUBPF_MISSES && !is_plain(missed, stats); i++)
+	for (uint32_t i = 0; i < GPUBPF_MISSES && !is_unattached_only(missed, stats); i++)
 		if (missed->by[i] && !is_explained(stats, i))
-			put_reason(out, s, i, missed->by[i], missed->by[i] == stats->missed);
+			append_reason(out, s, i, missed->by[i], missed->by[i] == stats->missed);
 	fclose(out);
 	missed->why = strdup(text);
 	return missed->why ? missed->why : known;
@@ -93,6 +93,6 @@ uint64_t gpubpf_missed_lost(const struct gpubpf_session *s, const struct gpubpf_
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < GPUBPF_MISSES; i++)
-		n += is_chosen[i] ? 0 : s->missed[stats - s->stats].by[i];
+		n += is_user_choice[i] ? 0 : s->missed[stats - s->stats].by[i];
 	return n;
 }

@@ -16,7 +16,8 @@ uint64_t gpubpf_named_set(const struct gpubpf_unit *unit, const struct gpubpf_pl
 	return set;
 }
 
-static const struct gpubpf_kernel_info *next_in(const struct gpubpf_named_in *in, const struct gpubpf_kernel_info *at)
+static const struct gpubpf_kernel_info *next_function(const struct gpubpf_named_in *in,
+						      const struct gpubpf_kernel_info *at)
 {
 	uint32_t i = at == in->kernel ? 0 : (uint32_t)(at - in->infos) + 1;
 
@@ -34,7 +35,7 @@ uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_n
 		progs += unit->progs[i].site == kind;
 	if (progs > GPUBPF_MAX_NAMED)
 		return GPUBPF_MAX_SETS + 1;
-	for (const struct gpubpf_kernel_info *at = in->kernel; at; at = next_in(in, at))
+	for (const struct gpubpf_kernel_info *at = in->kernel; at; at = next_function(in, at))
 		for (uint32_t k = 0; k < at->nplaces; k++) {
 			uint64_t set = at->places[k].kind == kind ? gpubpf_named_set(unit, &at->places[k]) : 0;
 			uint32_t i = 0;
@@ -68,7 +69,7 @@ int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_name
 {
 	int err = 0;
 
-	for (const struct gpubpf_kernel_info *at = in->kernel; at; at = next_in(in, at))
+	for (const struct gpubpf_kernel_info *at = in->kernel; at; at = next_function(in, at))
 		for (uint32_t k = 0; !err && k < at->nplaces; k++)
 			if (at->places[k].kind == kind && gpubpf_named_set(unit, &at->places[k]) == set)
 				err = gpubpf_insert_at(to, site, at, k);

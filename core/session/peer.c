@@ -205,7 +205,7 @@ const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *pee
 	return NULL;
 }
 
-static void recall(const struct gpubpf_peer *peer, struct gpubpf_twin_req *req)
+static void recall_image(const struct gpubpf_peer *peer, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_known_image *known = req->identity ? gpubpf_peer_known(peer, req->identity) : NULL;
 
@@ -250,7 +250,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	}
 	req->image_fd = gpubpf_msg_take_fd(msg, 0);
 	req->headers_fd = gpubpf_msg_take_fd(msg, 1);
-	recall(peer, req);
+	recall_image(peer, req);
 	peer->nrequests++;
 	s->pending++;
 	gpubpf_makers_submit(s->makers, req);

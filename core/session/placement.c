@@ -11,7 +11,7 @@
 
 #include "core/placement.h"
 
-#define NOT_ASKED (-1)
+#define NO_REQUEST (-1)
 
 /* the capabilities for which the session's own arena is laid out, before any device appears */
 #define ANY_HOST_DEVICE \
@@ -53,7 +53,7 @@ static bool is_glob(const char *name)
 }
 
 /* The last option that matches the map. `glob`: it was a pattern, which may have meant other maps. */
-static int asked_for(const struct gpubpf_session *s, const struct gpubpf_map *map, bool *glob)
+static int find_request(const struct gpubpf_session *s, const struct gpubpf_map *map, bool *glob)
 {
 	for (uint32_t i = s->nplaces; i-- > 0;) {
 		*glob = is_glob(s->places[i].map);
@@ -65,7 +65,7 @@ static int asked_for(const struct gpubpf_session *s, const struct gpubpf_map *ma
 }
 
 /* List the kinds of memory that the device has, for a message. */
-static void list_had(uint64_t caps, char *buf, size_t size)
+static void list_available(uint64_t caps, char *buf, size_t size)
 {
 	size_t at = 0;
 
@@ -74,26 +74,26 @@ static void list_had(uint64_t caps, char *buf, size_t size)
 			at += snprintf(buf + at, size - at, "%s%s", at ? ", " : "", gpubpf_placement_name(i));
 }
 
-/* The requested memory, NOT_ASKED if a pattern's request cannot be met, or -EOPNOTSUPP and the reason in *diag. */
-static int granted(const struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t use, uint64_t caps, const char *device,
-		   struct gpubpf_diag *diag)
+/* The requested memory, NO_REQUEST if a pattern's request cannot be met, or -EOPNOTSUPP and the reason in *diag. */
+static int check_request(const struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t use, uint64_t caps,
+			 const char *device, struct gpubpf_diag *diag)
 {
 	bool glob;
-	int where = asked_for(s, map, &glob);
+	int where = find_request(s, map, &glob);
 	const char *bars = where > GPUBPF_PLACE_DEVICE ? gpubpf_placement_bars(map, use) : NULL;
 	const char *lacks = where > GPUBPF_PLACE_DEVICE ? gpubpf_placement_lacks(where, caps) : NULL;
-	char had[80] = "";
+	char available[80] = "";
 
 	if (bars && glob)
-		return NOT_ASKED;
+		return NO_REQUEST;
 	if (bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map %s cannot lie in %s memory: %s; leave its place to the "
 				"session", map->name, gpubpf_placement_name(where), bars);
-	list_had(caps, had, sizeof(had));
+	list_available(caps, available, sizeof(available));
 	if (lacks && !bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map %s cannot lie in %s memory of %s, which lacks the "
 				"capability %s; it has: %s (--place %s=WHERE)", map->name, gpubpf_placement_name(where), device, lacks,
-				had, map->name);
+				available, map->name);
 	if (bars || lacks)
 		return -EOPNOTSUPP;
 	return where;
@@ -109,10 +109,10 @@ int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf
 		places[i] = 0;
 		if (map->prototype)
 			continue;
-		where = granted(s, map, map_use[i], caps, device, diag);
+		where = check_request(s, map, map_use[i], caps, device, diag);
 		if (where == -EOPNOTSUPP)
 			return where;
-		if (where == NOT_ASKED)
+		if (where == NO_REQUEST)
 			where = gpubpf_placement_choose(map, map_use[i], caps);
 		places[i] = GPUBPF_LAYOUT_PLACED_IN(where) | (gpubpf_placement_live(where, caps) ? GPUBPF_LAYOUT_LIVE : 0);
 	}

@@ -50,7 +50,7 @@ static int write_links(struct gpubpf_session *s, uint32_t flags, FILE *out)
 	return 0;
 }
 
-static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE *out)
+static int write_result(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE *out)
 {
 	uint32_t what = peer->query.what, flags = peer->query.flags;
 
@@ -75,7 +75,7 @@ static const char *remark(const struct gpubpf_session *s, const struct gpubpf_pe
 }
 
 /* Answer the query. `done`: 0, or the -errno of a failed operation, with the reason in s->error. */
-static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
+static void send_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
 	struct gpubpf_writer w = {0};
 	char *text = NULL, before[sizeof(s->error)];
@@ -86,7 +86,7 @@ static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 	memcpy(before, s->error, sizeof(before));
 	peer->query.open = false;
 	if (out) {
-		err = done < 0 ? done : write_asked(s, peer, out);
+		err = done < 0 ? done : write_result(s, peer, out);
 		fclose(out);
 	}
 	if (!err)
@@ -110,7 +110,7 @@ void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	peer->query.words = NULL;
 }
 
-static bool any_mirrors(const struct gpubpf_session *s)
+static bool has_mirrors(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++)
 		if (!s->arenas[i].shared)
@@ -191,7 +191,7 @@ static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	return r->failed ? -EPROTO : 0;
 }
 
-static bool at_once(uint32_t what)
+static bool needs_no_mirrors(uint32_t what)
 {
 	static const bool yes[GPUBPF_NQUERIES] = {
 		[GPUBPF_QUERY_LINKS] = true, [GPUBPF_QUERY_ATTACH] = true, [GPUBPF_QUERY_DETACH] = true,
@@ -203,7 +203,7 @@ static bool at_once(uint32_t what)
 }
 
 /* Run a query that needs no mirrors, at once. */
-static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+static int run_control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	int err = 0;
 	uint32_t id;
@@ -219,12 +219,12 @@ static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 	}
 	if (err == -EPROTO)
 		return err;
-	answer(s, peer, err);
+	send_answer(s, peer, err);
 	return 0;
 }
 
 /* Read a query that reads maps after their mirrors have been copied. */
-static int get_question(struct gpubpf_peer *peer, struct gpubpf_reader *r)
+static int read_query(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	if (r->failed || peer->query.what < GPUBPF_QUERY_REPORT || peer->query.what >= GPUBPF_NQUERIES)
 		return -EPROTO;
@@ -239,16 +239,16 @@ void gpubpf_query_held(struct gpubpf_session *s)
 	while (peer && !peer->query.holds)
 		peer = peer->next;
 	if (peer && (err = gpubpf_hold_check(s)) != -EAGAIN)
-		answer(s, peer, err);
+		send_answer(s, peer, err);
 }
 
-static void hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
+static void begin_hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	int err = gpubpf_hold_begin(s);
 
 	peer->query.holds = !err;
 	if (err < 0)
-		answer(s, peer, err);
+		send_answer(s, peer, err);
 	else
 		gpubpf_query_held(s);
 }
@@ -258,18 +258,18 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 {
 	peer->query.what = gpubpf_get_u32(r);
 	peer->query.flags = gpubpf_get_u32(r);
-	if (!r->failed && !peer->query.open && at_once(peer->query.what))
-		return control(s, peer, seq, r);
-	if (peer->query.open || get_question(peer, r) < 0)
+	if (!r->failed && !peer->query.open && needs_no_mirrors(peer->query.what))
+		return run_control(s, peer, seq, r);
+	if (peer->query.open || read_query(peer, r) < 0)
 		return -EPROTO;
 	peer->query.open = true;
 	peer->query.asked = false;
 	peer->query.seq = seq;
 	peer->query.deadline_ns = gpubpf_now_ns() + MIRROR_WAIT_NS;
 	if (peer->query.what == GPUBPF_QUERY_DUMP && peer->query.flags & GPUBPF_QUERY_CONSISTENT)
-		hold(s, peer);
-	else if (!any_mirrors(s))
-		answer(s, peer, 0);
+		begin_hold(s, peer);
+	else if (!has_mirrors(s))
+		send_answer(s, peer, 0);
 	return 0;
 }
 
@@ -285,7 +285,7 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
-		answer(s, peer, 0);
+		send_answer(s, peer, 0);
 }
 
 /* -- the client side -- */
@@ -329,7 +329,7 @@ static int copy_answer(int fd, FILE *out)
 	return fflush(out) ? -errno : 0;
 }
 
-static const char *reason(int err)
+static const char *error_text(int err)
 {
 	return err == -EPIPE || err == -ECONNRESET ? "the session ended before it answered" : strerror(-err);
 }
@@ -347,7 +347,7 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 		gpubpf_msg_close(&msg);
 		err = -EPROTO;
 	}
-	snprintf(why, why_size, "%s", err ? reason(err) : "");
+	snprintf(why, why_size, "%s", err ? error_text(err) : "");
 	if (!err) {
 		err = (int32_t)gpubpf_get_u32(&msg.payload);
 		gpubpf_get_str(&msg.payload, why, why_size);
@@ -380,7 +380,7 @@ int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpu
 	gpubpf_writer_finish(more);
 	err = gpubpf_msg_send(sock, 0, GPUBPF_MSG_QUERY, 1, &w, NULL, 0);
 	gpubpf_writer_finish(&w);
-	snprintf(why, why_size, "%s", reason(err));
+	snprintf(why, why_size, "%s", error_text(err));
 	if (!err)
 		err = receive_answer(sock, out, why, why_size);
 	close(sock);

@@ -17,7 +17,7 @@ struct reading {
 };
 
 /* Store a record for the report, up to the limit; NULL: it was not stored. */
-static struct gpubpf_kept_record *keep(struct gpubpf_session *s, const struct gpubpf_kept_record *record)
+static struct gpubpf_kept_record *store_record(struct gpubpf_session *s, const struct gpubpf_kept_record *record)
 {
 	struct gpubpf_kept_record *grown;
 
@@ -35,7 +35,7 @@ static struct gpubpf_kept_record *keep(struct gpubpf_session *s, const struct gp
 }
 
 /* Are the records needed, or only their number? */
-static bool wanted(const struct gpubpf_session *s)
+static bool needs_records(const struct gpubpf_session *s)
 {
 	return s->opts.event || s->nkept < s->opts.max_events;
 }
@@ -46,7 +46,8 @@ bool gpubpf_map_hidden(const struct gpubpf_map *map)
 }
 
 /* Describe a record's origin; arena -1 is the Linux kernel. */
-static struct gpubpf_kept_record record_of(const struct gpubpf_session *s, int map, int arena, uint32_t copy, uint64_t time_ns)
+static struct gpubpf_kept_record describe_record(const struct gpubpf_session *s, int map, int arena, uint32_t copy,
+						 uint64_t time_ns)
 {
 	struct gpubpf_kept_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };
 
@@ -58,14 +59,15 @@ static struct gpubpf_kept_record record_of(const struct gpubpf_session *s, int m
 	return record;
 }
 
-static void give(struct gpubpf_session *s, const struct gpubpf_kept_record *record, const void *data, uint32_t size)
+static void deliver_record(struct gpubpf_session *s, const struct gpubpf_kept_record *record, const void *data,
+			   uint32_t size)
 {
 	struct gpubpf_event event = {
 		.map = &s->loaded->unit.maps[record->map], .data = data, .size = size, .copy = record->copy,
 		.process = record->process, .device = record->device, .backend = record->backend, .time_ns = record->time_ns,
 	};
 	bool hidden = gpubpf_map_hidden(event.map);
-	struct gpubpf_kept_record *kept = hidden ? NULL : keep(s, record);
+	struct gpubpf_kept_record *kept = hidden ? NULL : store_record(s, record);
 
 	s->map_records[record->map] += !hidden;
 	if (kept && (kept->data = malloc(size ? size : 1))) {
@@ -78,9 +80,9 @@ static void give(struct gpubpf_session *s, const struct gpubpf_kept_record *reco
 
 void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_record *r)
 {
-	struct gpubpf_kept_record record = record_of(s, (int)r->map, r->arena, r->copy, r->time);
+	struct gpubpf_kept_record record = describe_record(s, (int)r->map, r->arena, r->copy, r->time);
 
-	give(s, &record, r->data, r->size);
+	deliver_record(s, &record, r->data, r->size);
 }
 
 static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
@@ -89,12 +91,12 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	struct gpubpf_kept_record record;
 
 	if (gpubpf_linux_rings_take(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
-		return rd->loader ? !gpubpf_linux_rings_room(rd->s, (uint32_t)rd->map) : !wanted(rd->s);
-	record = record_of(rd->s, rd->map, (int)rd->arena, copy, 0);
-	give(rd->s, &record, data, size);
+		return rd->loader ? !gpubpf_linux_rings_room(rd->s, (uint32_t)rd->map) : !needs_records(rd->s);
+	record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0);
+	deliver_record(rd->s, &record, data, size);
 	if (rd->loader)
 		return !gpubpf_bpf_record(rd->s, rd->loader, copy, data, size);
-	return !wanted(rd->s);
+	return !needs_records(rd->s);
 }
 
 static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
@@ -102,7 +104,7 @@ static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
 	return prog < s->loaded->unit.nprogs ? s->loaded->unit.progs[prog].name : "";
 }
 
-static void tell_print(const struct reading *rd, const struct gpubpf_print *p)
+static void deliver_print(const struct reading *rd, const struct gpubpf_print *p)
 {
 	struct gpubpf_print_record record = {
 		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_named(rd->s, p->kernel),
@@ -120,7 +122,7 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
 	struct gpubpf_session_arena *a = &rd->s->arenas[rd->arena];
-	struct gpubpf_kept_record record = record_of(rd->s, rd->map, (int)rd->arena, copy, 0), *kept;
+	struct gpubpf_kept_record record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0), *kept;
 	struct gpubpf_print print;
 
 	if (gpubpf_print_decode(a->base, &rd->s->loaded->unit, &a->layout, data, size, &print) < 0)
@@ -128,11 +130,11 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	for (char *c = print.text; *c; c++)
 		if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\n')
 			*c = '?';
-	kept = keep(rd->s, &record);
+	kept = store_record(rd->s, &record);
 	if (kept && (kept->print = malloc(sizeof(print))))
 		*kept->print = print;
 	if (rd->s->opts.print)
-		tell_print(rd, &print);
+		deliver_print(rd, &print);
 	return 0;
 }
 
@@ -170,9 +172,9 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		rd.loader = gpubpf_bpf_stream(s, m);
 		if (rd.loader && (!gpubpf_bpf_has_room(s, rd.loader) || !gpubpf_linux_rings_room(s, m)))
 			continue;
-		if (rd.loader || wanted(s))
+		if (rd.loader || needs_records(s))
 			n += read_ring(&rd, &view, on_record);
-		if (!rd.loader && !wanted(s))
+		if (!rd.loader && !needs_records(s))
 			n += count_ring(&rd, &view);
 	}
 	if (s->arenas[arena].layout.print_ring) {

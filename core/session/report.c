@@ -103,7 +103,7 @@ static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s,
 	return NULL;
 }
 
-static const char *reason_to_wait(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+static const char *why_waiting(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
 {
 	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
 		return "";
@@ -123,7 +123,7 @@ const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_k
 		return stats->reason;
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";
-	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : reason_to_wait(s, stats));
+	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : why_waiting(s, stats));
 }
 
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)

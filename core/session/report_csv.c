@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 16384
+#define TEXT_SIZE 16384
 
 struct rows {
 	struct gpubpf_session *s;
@@ -15,7 +15,7 @@ struct rows {
 	const struct btf *btf;
 	struct gpubpf_typed_names names;
 	FILE *out;
-	char key[ROOM], value[ROOM];
+	char key[TEXT_SIZE], value[TEXT_SIZE];
 };
 
 static const struct gpubpf_map *map_of(const struct rows *r)
@@ -39,14 +39,15 @@ static void put_field(FILE *out, const char *text, char end)
 	fputc(end, out);
 }
 
-static void to_text(const struct rows *r, uint32_t type, const void *data, size_t size, char *text)
+static void format_value(const struct rows *r, uint32_t type, const void *data, size_t size, char *text)
 {
 	bool is_signed;
 
 	if (gpubpf_btf_int(r->btf, type, size, &is_signed) && !gpubpf_btf_meaning(r->btf, type))
-		snprintf(text, ROOM, is_signed ? "%lld" : "%llu", (long long)gpubpf_int_read(data, size, is_signed));
-	else if (gpubpf_typed_text(r->btf, type, &r->names, data, size, text, ROOM) < 0)
-		snprintf(text, ROOM, "(%zu bytes)", size);
+		snprintf(text, TEXT_SIZE, is_signed ? "%lld" : "%llu",
+			 (long long)gpubpf_int_read(data, size, is_signed));
+	else if (gpubpf_typed_text(r->btf, type, &r->names, data, size, text, TEXT_SIZE) < 0)
+		snprintf(text, TEXT_SIZE, "(%zu bytes)", size);
 }
 
 /* copy -1: the entry has a single value */
@@ -72,7 +73,7 @@ static void put_variables(struct rows *r, const struct gpubpf_entry *entry)
 
 	for (uint32_t i = 0; gpubpf_variable_at(r->btf, map_of(r), i, &var); i++) {
 		snprintf(r->key, sizeof(r->key), "%s", var.name);
-		to_text(r, var.type, (const uint8_t *)entry->value + var.offset, var.size, r->value);
+		format_value(r, var.type, (const uint8_t *)entry->value + var.offset, var.size, r->value);
 		put_row(r, entry, -1);
 	}
 }
@@ -87,7 +88,7 @@ static void put_key(struct rows *r, const struct gpubpf_entry *entry)
 		memcpy(&index, entry->key, sizeof(index));
 		snprintf(r->key, sizeof(r->key), "%u", index);
 	} else if (map->key_size) {
-		to_text(r, map->btf_key, entry->key, map->key_size, r->key);
+		format_value(r, map->btf_key, entry->key, map->key_size, r->key);
 	}
 }
 
@@ -123,7 +124,7 @@ static int put_entry(void *arg, const struct gpubpf_entry *entry)
 		else if (map->type->flags & GPUBPF_MAP_STACKS)
 			put_stack(r, gpubpf_stack_of(map, entry->key));
 		else
-			to_text(r, map->btf_value, one.value, map->value_size, r->value);
+			format_value(r, map->btf_value, one.value, map->value_size, r->value);
 		put_row(r, &one, map->type->flags & GPUBPF_MAP_COPIES ? (int64_t)i : -1);
 	}
 	return 0;

@@ -37,7 +37,7 @@ static void add_str(struct json_object *o, const char *name, const char *v)
 	json_object_object_add(o, name, json_object_new_string(v));
 }
 
-static struct json_object *three(const uint64_t v[3])
+static struct json_object *json_triple(const uint64_t v[3])
 {
 	struct json_object *a = json_object_new_array_ext(3);
 
@@ -47,7 +47,7 @@ static struct json_object *three(const uint64_t v[3])
 }
 
 /* The number of leading bytes that are safe on every terminal. */
-static size_t plain(const char *text)
+static size_t count_safe(const char *text)
 {
 	size_t n = 0;
 
@@ -78,7 +78,7 @@ static void write_json(struct json_object *root, int flags, FILE *out)
 	size_t left = strlen(text), n;
 
 	for (; left; text += n, left -= n) {
-		n = plain(text);
+		n = count_safe(text);
 		if (n)
 			fwrite(text, 1, n, out);
 		else
@@ -106,7 +106,7 @@ static void add_hist(const struct listing *l, const struct gpubpf_hist_shape *sh
 	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, l->slot, l->names.wide_as_text));
 }
 
-static struct json_object *typed(const struct listing *l, uint32_t type, const void *data, size_t size)
+static struct json_object *typed_json(const struct listing *l, uint32_t type, const void *data, size_t size)
 {
 	return gpubpf_typed_json(l->btf, type, &l->names, data, size);
 }
@@ -120,7 +120,7 @@ static struct json_object *list_key(const struct listing *l, const struct gpubpf
 		memcpy(&index, entry->key, sizeof(index));
 		return json_object_new_uint64(index);
 	}
-	return typed(l, map->btf_key, entry->key, map->key_size);
+	return typed_json(l, map->btf_key, entry->key, map->key_size);
 }
 
 /* List the non-zero values per multiprocessor or thread, and their sum if they are integers. */
@@ -147,7 +147,7 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 		}
 		v = json_object_new_object();
 		add_u64(v, "copy", i);
-		json_object_object_add(v, "value", typed(l, map->btf_value, one.value, one.value_size));
+		json_object_object_add(v, "value", typed_json(l, map->btf_value, one.value, one.value_size));
 		json_object_array_add(values, v);
 	}
 	if (ints)
@@ -178,7 +178,7 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	else if (map->type->flags & GPUBPF_MAP_STACKS)
 		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_of(map, entry->key)));
 	else
-		json_object_object_add(o, "value", typed(l, map->btf_value, entry->value, map->value_size));
+		json_object_object_add(o, "value", typed_json(l, map->btf_value, entry->value, map->value_size));
 	if (l->hists.n == 1) {
 		memset(l->slot, 0, sizeof(l->slot));
 		gpubpf_hist_add_copies(&l->hists.shape[0], entry, l->slot);
@@ -203,8 +203,8 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 		struct json_object *o = json_object_new_object();
 
 		add_str(o, "key", var.name);
-		json_object_object_add(o, "value", typed(l, var.type, (const char *)entry->value + var.offset,
-							 var.size));
+		json_object_object_add(o, "value", typed_json(l, var.type, (const char *)entry->value + var.offset,
+							      var.size));
 		json_object_array_add(l->entries, o);
 	}
 	return 0;
@@ -310,9 +310,9 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 		add_str(o, "outcome", gpubpf_report_outcome(st));
 		add_str(o, "reason", gpubpf_report_reason(s, st));
 		add_u64(o, "dim", st->dim);
-		json_object_object_add(o, "grid", three(st->grid));
-		json_object_object_add(o, "threads", three(st->threads));
-		json_object_object_add(o, "block", three(st->block));
+		json_object_object_add(o, "grid", json_triple(st->grid));
+		json_object_object_add(o, "threads", json_triple(st->threads));
+		json_object_object_add(o, "block", json_triple(st->block));
 		add_u64(o, "wait_ns", st->wait_ns);
 		add_u64(o, "twin_load_ns", st->twin_load_ns);
 		add_u64(o, "registers", st->registers);
@@ -333,8 +333,8 @@ static struct json_object *list_print(const struct gpubpf_session *s, const stru
 	add_str(o, "prog", k->print->prog < unit->nprogs ? unit->progs[k->print->prog].name : "");
 	add_str(o, "kernel", gpubpf_kernel_named(s, k->print->kernel));
 	add_u64(o, "launch", k->print->launch);
-	json_object_object_add(o, "block", three(k->print->block));
-	json_object_object_add(o, "thread", three(k->print->thread));
+	json_object_object_add(o, "block", json_triple(k->print->block));
+	json_object_object_add(o, "thread", json_triple(k->print->thread));
 	return o;
 }
 
@@ -385,8 +385,8 @@ struct json_object *gpubpf_report_print(const struct gpubpf_print_record *p)
 	add_str(o, "prog", p->prog);
 	add_str(o, "kernel", p->kernel);
 	add_u64(o, "launch", p->launch);
-	json_object_object_add(o, "block", three(p->block));
-	json_object_object_add(o, "thread", three(p->thread));
+	json_object_object_add(o, "block", json_triple(p->block));
+	json_object_object_add(o, "thread", json_triple(p->thread));
 	add_owner(o, p->process, p->device, p->backend);
 	return o;
 }

@@ -13,10 +13,10 @@
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
 #define MAX_COPIES 16          /* of a value that is no integer */
-#define KEY_ROOM 4608          /* a kernel's name may have 4,095 bytes */
-#define VALUE_ROOM 16384
+#define KEY_SIZE 4608          /* a kernel's name may have 4,095 bytes */
+#define VALUE_SIZE 16384
 
-static _Thread_local char value_text[VALUE_ROOM]; /* holds one value at a time; static, since stacks may be small
+static _Thread_local char value_text[VALUE_SIZE]; /* holds one value at a time; static, since stacks may be small
 						   * (ulimit -s) */
 
 struct shown {
@@ -42,7 +42,7 @@ static const struct gpubpf_map *map_of(const struct shown *sh)
 	return &sh->s->loaded->unit.maps[sh->map];
 }
 
-static void text_of(const struct shown *sh, uint32_t type, const void *data, size_t size, char *buf, size_t room)
+static void format_value(const struct shown *sh, uint32_t type, const void *data, size_t size, char *buf, size_t room)
 {
 	if (gpubpf_typed_text(sh->btf, type, &sh->names, data, size, buf, room) < 0)
 		snprintf(buf, room, "(%zu bytes)", size);
@@ -67,13 +67,13 @@ static void key_text(const struct shown *sh, const struct gpubpf_entry *entry, c
 		memcpy(&index, entry->key, sizeof(index));
 		snprintf(buf, room, "%u", index);
 	} else {
-		text_of(sh, map->btf_key, entry->key, map->key_size, buf, room);
+		format_value(sh, map->btf_key, entry->key, map->key_size, buf, room);
 	}
 }
 
 static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 {
-	char text[KEY_ROOM];
+	char text[KEY_SIZE];
 
 	key_text(sh, entry, text, sizeof(text));
 	if (map_of(sh)->key_size)
@@ -118,7 +118,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		put_int(sh, gpubpf_int_read(entry->value, map->value_size, sh->is_signed));
 		return 0;
 	}
-	text_of(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
+	format_value(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
 	gpubpf_table_text(&sh->table, gpubpf_map_of_names(map) ? gpubpf_entry_named(map, entry->value) : value_text);
 	return 0;
 }
@@ -185,7 +185,7 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 		}
 		put_key(sh, &one);
 		gpubpf_table_cell(&sh->table, "%u", i);
-		text_of(sh, map->btf_value, one.value, one.value_size, value_text, sizeof(value_text));
+		format_value(sh, map->btf_value, one.value, one.value_size, value_text, sizeof(value_text));
 		gpubpf_table_cell(&sh->table, "%s", value_text);
 	}
 }
@@ -207,7 +207,7 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 
 /* -- values that are rows of a table -- */
 
-static int keep_row(void *arg, const struct gpubpf_entry *entry)
+static int add_row(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 
@@ -218,13 +218,13 @@ static int keep_row(void *arg, const struct gpubpf_entry *entry)
 static void put_cells(struct shown *sh, const struct gpubpf_row *row, const struct gpubpf_row_column *column)
 {
 	const uint8_t *data = gpubpf_row_data(&sh->rows, row, column);
-	char text[KEY_ROOM];
+	char text[KEY_SIZE];
 
 	if (column->amounts) {
 		gpubpf_rows_amounts(&sh->rows, row, column, &sh->table);
 		return;
 	}
-	text_of(sh, column->type, data, column->size, text, sizeof(text));
+	format_value(sh, column->type, data, column->size, text, sizeof(text));
 	gpubpf_table_cell(&sh->table, "%s", text);
 }
 
@@ -254,8 +254,8 @@ static int add_slot(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-static void draw(struct shown *sh, const char *title, const char *path, const struct gpubpf_hist_shape *shape,
-		 const struct gpubpf_entry *entry)
+static void draw_hist(struct shown *sh, const char *title, const char *path, const struct gpubpf_hist_shape *shape,
+		      const struct gpubpf_entry *entry)
 {
 	memset(sh->slot, 0, GPUBPF_HIST_SLOTS * sizeof(*sh->slot));
 	gpubpf_hist_add_copies(shape, entry, sh->slot);
@@ -267,7 +267,7 @@ static void draw(struct shown *sh, const char *title, const char *path, const st
 static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
-	char key[KEY_ROOM], title[KEY_ROOM + 4];
+	char key[KEY_SIZE], title[KEY_SIZE + 4];
 
 	if (gpubpf_entry_zero(entry))
 		return 0;
@@ -278,7 +278,7 @@ static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 	key_text(sh, entry, key, sizeof(key));
 	snprintf(title, sizeof(title), "[%s]", key);
 	for (uint32_t i = 0; i < sh->hists.n; i++)
-		draw(sh, title, sh->hists.path[i], &sh->hists.shape[i], entry);
+		draw_hist(sh, title, sh->hists.path[i], &sh->hists.shape[i], entry);
 	return 0;
 }
 
@@ -290,7 +290,8 @@ static int show_variables(void *arg, const struct gpubpf_entry *entry)
 	struct gpubpf_variable var;
 
 	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map_of(sh), i, &var); i++) {
-		text_of(sh, var.type, (const uint8_t *)entry->value + var.offset, var.size, value_text, sizeof(value_text));
+		format_value(sh, var.type, (const uint8_t *)entry->value + var.offset, var.size, value_text,
+			     sizeof(value_text));
 		gpubpf_table_cell(&sh->table, "%s", var.name);
 		gpubpf_table_cell(&sh->table, "%s", value_text);
 		sh->entries++;
@@ -309,14 +310,14 @@ static int draw_variables(void *arg, const struct gpubpf_entry *entry)
 
 		gpubpf_hists_find(sh->btf, var.type, var.size, &sh->hists);
 		for (uint32_t h = 0; h < sh->hists.n; h++)
-			draw(sh, var.name, sh->hists.path[h], &sh->hists.shape[h], &one);
+			draw_hist(sh, var.name, sh->hists.path[h], &sh->hists.shape[h], &one);
 	}
 	return 0;
 }
 
 /* -- one map -- */
 
-static void headings(struct shown *sh)
+static void add_headings(struct shown *sh)
 {
 	const struct gpubpf_map *map = map_of(sh);
 	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
@@ -351,14 +352,14 @@ static bool has_variables(const struct shown *sh)
 }
 
 /* The function that adds table rows or histogram counts for an entry; NULL: none. */
-static gpubpf_entry_fn how_to_show(const struct shown *sh)
+static gpubpf_entry_fn select_entry_fn(const struct shown *sh)
 {
 	if (has_variables(sh))
 		return show_variables;
 	if (sh->is_hist)
 		return add_slot;
 	if (sh->is_rows)
-		return keep_row;
+		return add_row;
 	if (sh->hists.only)
 		return NULL;
 	return (map_of(sh)->type->flags & GPUBPF_MAP_COPIES) ? show_copies : show_entry;
@@ -379,7 +380,7 @@ static void show_title(const struct shown *sh)
 	fprintf(sh->out, ")\n");
 }
 
-static const char *size_of(uint64_t bytes, char buf[32])
+static const char *format_size(uint64_t bytes, char buf[32])
 {
 	static const char *const unit[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
 	double n = bytes;
@@ -398,8 +399,8 @@ static void show_places(const struct shown *sh)
 	char text[32];
 
 	for (uint32_t at = 0; gpubpf_map_memory_next(sh->s, sh->map, &at, &p);)
-		fprintf(sh->out, "  %s in %s memory of %s%s\n", size_of(p.bytes, text), gpubpf_placement_name(p.where), p.device,
-			p.live ? ", seen by host and kernels at once" : "");
+		fprintf(sh->out, "  %s in %s memory of %s%s\n", format_size(p.bytes, text),
+			gpubpf_placement_name(p.where), p.device, p.live ? ", seen by host and kernels at once" : "");
 }
 
 /* The same for all maps together. */
@@ -409,10 +410,11 @@ static void show_memory(struct gpubpf_session *s, FILE *out)
 	char text[32];
 
 	for (uint32_t at = 0; gpubpf_memory_used_next(s, &at, &used);) {
-		fprintf(out, "memory of %s: %s", used.device, size_of(used.arena, text));
+		fprintf(out, "memory of %s: %s", used.device, format_size(used.arena, text));
 		for (uint32_t i = 0; i < GPUBPF_PLACEMENTS; i++)
 			if (used.bytes[i])
-				fprintf(out, ", %s of maps in %s memory", size_of(used.bytes[i], text), gpubpf_placement_name(i));
+				fprintf(out, ", %s of maps in %s memory", format_size(used.bytes[i], text),
+					gpubpf_placement_name(i));
 		fprintf(out, "\n");
 	}
 }
@@ -465,7 +467,7 @@ static int show_stack(void *arg, const struct gpubpf_entry *entry)
 
 static int show_entries(struct shown *sh)
 {
-	gpubpf_entry_fn rows = map_of(sh)->type->flags & GPUBPF_MAP_STACKS ? show_stack : how_to_show(sh);
+	gpubpf_entry_fn rows = map_of(sh)->type->flags & GPUBPF_MAP_STACKS ? show_stack : select_entry_fn(sh);
 	int err = rows ? gpubpf_entries_walk(sh->s, sh->map, rows, sh) : 0;
 
 	if (sh->is_rows && !err)
@@ -506,7 +508,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	sh.is_hist = gpubpf_hist_map(s, index, &sh.shape);
 	gpubpf_map_hists(s, index, &sh.hists);
 	show_title(&sh);
-	headings(&sh);
+	add_headings(&sh);
 	if (opts->no_entries)
 		show_places(&sh);
 	else
@@ -621,7 +623,7 @@ static void show_event(struct gpubpf_session *s, const struct gpubpf_kept_record
 		gpubpf_event_bytes(k->data, k->data ? k->size : 0, out);
 		return;
 	}
-	text_of(&sh, type, k->data, k->size, value_text, sizeof(value_text));
+	format_value(&sh, type, k->data, k->size, value_text, sizeof(value_text));
 	fprintf(out, "%s\n", value_text);
 }
 

@@ -203,7 +203,7 @@ static int copy_image(const struct gpubpf_twin_req *req, struct gpubpf_image_cop
 	return !err && (!copy->image.options || !copy->image.cwd) ? -ENOMEM : err;
 }
 
-static void digest(const void *data, size_t size, uint8_t out[32])
+static void compute_digest(const void *data, size_t size, uint8_t out[32])
 {
 	struct sha256_ctx ctx;
 
@@ -226,7 +226,7 @@ int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size)
 	err = copy_image(req, req->copy, why, why_size);
 	if (err < 0)
 		return err;
-	digest(req->copy->data, req->copy->image.size, req->copy->digest);
+	compute_digest(req->copy->data, req->copy->image.size, req->copy->digest);
 	memcpy(req->digest, req->copy->digest, sizeof(req->digest));
 	if (req->copy->image.size)
 		req->copy->image.digest = req->copy->digest;

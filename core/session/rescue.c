@@ -33,7 +33,7 @@ struct gpubpf_rescue {
 };
 
 /* Duplicate both descriptors to high numbers first, so that dup2 to the helper's numbers overwrites neither. */
-static int spawn(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
+static int spawn_helper(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
 {
 	char *argv[] = { (char *)path, (char *)backend, NULL }, **env = gpubpf_worker_environ();
 	posix_spawn_file_actions_t actions;
@@ -56,7 +56,7 @@ static int spawn(const char *path, const char *backend, int memory, int mirror, 
 	return -err;
 }
 
-static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
+static int start_rescue(struct gpubpf_session *s, struct gpubpf_rescue *r)
 {
 	char path[512] = "";
 	int err;
@@ -67,7 +67,7 @@ static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else
 		gpubpf_worker_find("gpubpf-rescue", path, sizeof(path));
-	err = spawn(path, r->backend, r->memory, s->arenas[r->arena].fd, &r->pid);
+	err = spawn_helper(path, r->backend, r->memory, s->arenas[r->arena].fd, &r->pid);
 	if (err < 0)
 		return err;
 	r->pidfd = syscall(SYS_pidfd_open, r->pid, 0);
@@ -78,7 +78,7 @@ static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
 }
 
 /* Remove the first rescue from the queue, and note its result. */
-static void end(struct gpubpf_session *s, int err)
+static void end_rescue(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_rescue *r = s->rescues;
 	int status = 0;
@@ -106,15 +106,15 @@ static void start_first(struct gpubpf_session *s)
 {
 	int err;
 
-	while (s->rescues && (err = start(s, s->rescues)) < 0)
-		end(s, err);
+	while (s->rescues && (err = start_rescue(s, s->rescues)) < 0)
+		end_rescue(s, err);
 }
 
 void gpubpf_rescue_ended(struct gpubpf_session *s)
 {
 	if (!s->rescues)
 		return;
-	end(s, 0);
+	end_rescue(s, 0);
 	start_first(s);
 }
 

@@ -58,7 +58,7 @@ static bool add_members(struct gpubpf_rows *rows, uint32_t type, uint32_t within
 }
 
 /* The struct type without typedefs, unless its name starts with gpubpf_, since those have their own format; 0: none. */
-static uint32_t plain_struct(const struct btf *btf, uint32_t type)
+static uint32_t user_struct(const struct btf *btf, uint32_t type)
 {
 	uint32_t real = gpubpf_btf_strip(btf, type);
 	const struct btf_type *t = real ? btf__type_by_id(btf, real) : NULL;
@@ -69,7 +69,7 @@ static uint32_t plain_struct(const struct btf *btf, uint32_t type)
 
 static bool add_key(struct gpubpf_rows *rows, const struct gpubpf_map *map)
 {
-	uint32_t type = plain_struct(rows->btf, map->btf_key);
+	uint32_t type = user_struct(rows->btf, map->btf_key);
 	bool kernel = gpubpf_typed_is(rows->btf, map->btf_key, "gpubpf_kernel") ||
 		      gpubpf_typed_is(rows->btf, map->btf_key, "gpubpf_kernel_index");
 	bool added = type ? add_members(rows, type, map->key_size) :
@@ -106,7 +106,7 @@ static int find_order(const struct gpubpf_rows *rows)
 	return -1;
 }
 
-static uint32_t cells(const struct gpubpf_rows *rows)
+static uint32_t count_cells(const struct gpubpf_rows *rows)
 {
 	uint32_t n = 1; /* the column of the process and device */
 
@@ -120,7 +120,7 @@ bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const str
 	*rows = (struct gpubpf_rows){ .btf = btf, .key_size = map->key_size, .value_size = map->value_size };
 	if (!btf || !map->btf_key || !map->btf_value || !(map->type->flags & GPUBPF_MAP_KEYED) ||
 	    map->type->flags & GPUBPF_MAP_COPIES || map->global_data || !add_key(rows, map) || !add_value(rows, map) ||
-	    cells(rows) > GPUBPF_TABLE_COLUMNS)
+	    count_cells(rows) > GPUBPF_TABLE_COLUMNS)
 		return false;
 	rows->order = find_order(rows);
 	return true;
@@ -145,7 +145,7 @@ const uint8_t *gpubpf_row_data(const struct gpubpf_rows *rows, const struct gpub
 }
 
 /* The row's value in the column to sort by. */
-static uint64_t weight(const struct gpubpf_rows *rows, const struct gpubpf_row *row)
+static uint64_t sort_value(const struct gpubpf_rows *rows, const struct gpubpf_row *row)
 {
 	const struct gpubpf_row_column *c = &rows->column[rows->order];
 	const uint8_t *data = gpubpf_row_data(rows, row, c);
@@ -177,9 +177,9 @@ int gpubpf_rows_add(struct gpubpf_rows *rows, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-static int heavier(const void *a, const void *b, void *rows)
+static int compare_rows(const void *a, const void *b, void *rows)
 {
-	uint64_t x = weight(rows, a), y = weight(rows, b);
+	uint64_t x = sort_value(rows, a), y = sort_value(rows, b);
 
 	return x > y ? -1 : x < y;
 }
@@ -190,8 +190,8 @@ void gpubpf_rows_sort(struct gpubpf_rows *rows)
 	if (rows->order < 0)
 		return;
 	for (uint32_t i = 0; i < rows->n; i++)
-		rows->sum += weight(rows, &rows->row[i]);
-	qsort_r(rows->row, rows->n, sizeof(*rows->row), heavier, rows);
+		rows->sum += sort_value(rows, &rows->row[i]);
+	qsort_r(rows->row, rows->n, sizeof(*rows->row), compare_rows, rows);
 }
 
 void gpubpf_rows_finish(struct gpubpf_rows *rows)
@@ -218,7 +218,7 @@ void gpubpf_rows_headings(const struct gpubpf_rows *rows, const char *second, st
 	}
 }
 
-static void put(const struct gpubpf_row_column *column, uint64_t v, struct gpubpf_table *t)
+static void put_amount(const struct gpubpf_row_column *column, uint64_t v, struct gpubpf_table *t)
 {
 	char text[24];
 
@@ -237,10 +237,10 @@ void gpubpf_rows_amounts(const struct gpubpf_rows *rows, const struct gpubpf_row
 
 	gpubpf_hist_add(&column->shape, data, slot);
 	gpubpf_table_cell(t, "%llu", (unsigned long long)count);
-	put(column, sum, t);
-	put(column, count ? sum / count : 0, t);
-	put(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 50), t);
-	put(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 99), t);
+	put_amount(column, sum, t);
+	put_amount(column, count ? sum / count : 0, t);
+	put_amount(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 50), t);
+	put_amount(column, gpubpf_amounts_percentile(&column->shape, slot, sum, 99), t);
 	if (column == &rows->column[rows->order] && rows->sum)
 		gpubpf_table_cell(t, "%.1f %%", 100.0 * sum / rows->sum);
 	else

@@ -42,7 +42,7 @@ static int check_dir(const char *dir)
 
 /* In a user namespace, an owner without a mapping, such as the system's, shows as 65534 (user_namespaces(7)). If 65534
  * is mapped, it is another user. */
-static bool overflow_is_nobody(void)
+static bool is_overflow_unmapped(void)
 {
 	unsigned long long inside, outside, count;
 	FILE *map = fopen("/proc/self/uid_map", "re");
@@ -57,7 +57,7 @@ static bool overflow_is_nobody(void)
 
 /* A user who can write to a parent folder can replace the folder below. So each parent must be ours or the system's,
  * and not writable by others unless it is sticky, as /tmp is. */
-static int check_above(const char *dir)
+static int check_parents(const char *dir)
 {
 	char path[PATH_MAX], *slash;
 	struct stat st;
@@ -68,7 +68,7 @@ static int check_above(const char *dir)
 		slash[slash == path] = 0;
 		if (stat(path, &st) < 0)
 			return -errno;
-		if (st.st_uid != geteuid() && st.st_uid != 0 && (st.st_uid != OVERFLOW_UID || !overflow_is_nobody()))
+		if (st.st_uid != geteuid() && st.st_uid != 0 && (st.st_uid != OVERFLOW_UID || !is_overflow_unmapped()))
 			return -EPERM;
 		if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
 			return -EPERM;
@@ -96,7 +96,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	if (err < 0)
 		return gpubpf_session_fail(s, err, "%s: must be a folder of your own with mode 0700: %s; "
 					   "remove it or set XDG_RUNTIME_DIR", s->dir, strerror(-err));
-	err = check_above(s->dir);
+	err = check_parents(s->dir);
 	if (err < 0)
 		return gpubpf_session_fail(s, err, "%s: others may write a folder above it, and put their own in its "
 					   "place: %s; close it (chmod go-w) or set XDG_RUNTIME_DIR", s->dir,
@@ -112,7 +112,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 }
 
 /* Does no process listen there? Its tool was killed, or does not listen yet. */
-static bool silent(const char *path)
+static bool is_dead_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -128,7 +128,7 @@ static bool silent(const char *path)
 	return dead;
 }
 
-static bool newer(const struct timespec *a, const struct timespec *b)
+static bool is_newer(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
@@ -160,7 +160,7 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 		snprintf(path, sizeof(path), "%s/%s", chosen, entry->d_name);
 		if (!is_socket_name(entry->d_name) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
-		if (silent(path)) {
+		if (is_dead_socket(path)) {
 			if (kill(atoi(entry->d_name), 0) < 0 && errno == ESRCH) {
 				unlink(path);
 				gpubpf_pins_remove(path);
@@ -170,7 +170,7 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 		if (strlen(path) >= size)
 			continue;
 		n++;
-		if (!newer(&st.st_mtim, &newest))
+		if (!is_newer(&st.st_mtim, &newest))
 			continue;
 		newest = st.st_mtim;
 		strcpy(buf, path);

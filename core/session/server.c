@@ -20,13 +20,13 @@
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
-#define PACKETS_A_TURN 64          /* from one peer, so that no peer starves the others */
+#define MAX_PACKETS_PER_TURN 64          /* from one peer, so that no peer starves the others */
 #define FRESH_WAIT_NS 1000000000ull /* for mirrors that a thread of this process reads */
 #define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which can be lost when a process's socket is full */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
 
-static int watch(struct gpubpf_session *s, int fd, uint64_t tag)
+static int watch_fd(struct gpubpf_session *s, int fd, uint64_t tag)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
 
@@ -35,7 +35,7 @@ static int watch(struct gpubpf_session *s, int fd, uint64_t tag)
 
 int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd)
 {
-	return watch(s, pidfd, TAG_RESCUE);
+	return watch_fd(s, pidfd, TAG_RESCUE);
 }
 
 static int listen_at(struct gpubpf_session *s)
@@ -68,11 +68,11 @@ int gpubpf_server_open(struct gpubpf_session *s)
 	if (!err && s->loaders)
 		err = gpubpf_pins_open(s);
 	if (!err)
-		err = watch(s, s->listener, TAG_LISTENER);
+		err = watch_fd(s, s->listener, TAG_LISTENER);
 	if (!err)
-		err = watch(s, s->wake, TAG_WAKE);
+		err = watch_fd(s, s->wake, TAG_WAKE);
 	if (!err)
-		err = watch(s, s->timer, TAG_TIMER);
+		err = watch_fd(s, s->timer, TAG_TIMER);
 	if (err < 0)
 		gpubpf_session_fail(s, err, "%s: cannot open the session's socket: %s", s->path,
 				    strerror(-err));
@@ -141,7 +141,7 @@ static int add_peer(struct gpubpf_session *s, int sock)
 	peer->id = s->next_peer++;
 	peer->sock = sock;
 	peer->pid = cred.pid;
-	if (watch(s, sock, peer->id) < 0) {
+	if (watch_fd(s, sock, peer->id) < 0) {
 		free(peer);
 		return -ENOMEM;
 	}
@@ -153,7 +153,7 @@ static int add_peer(struct gpubpf_session *s, int sock)
 
 /* Accept and close one connection when the process has no descriptors left; a spare descriptor makes room for it. A
  * connection that stays in the queue would wake the loop again and again. */
-static int turn_away(struct gpubpf_session *s)
+static int reject_peer(struct gpubpf_session *s)
 {
 	int sock;
 
@@ -173,9 +173,9 @@ static int accept_peers(struct gpubpf_session *s)
 {
 	int sock, n = 0;
 
-	for (; n < PACKETS_A_TURN; n++) {
+	for (; n < MAX_PACKETS_PER_TURN; n++) {
 		sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (sock < 0 && (errno != EMFILE || turn_away(s) < 0))
+		if (sock < 0 && (errno != EMFILE || reject_peer(s) < 0))
 			break;
 		if (sock >= 0 && add_peer(s, sock) < 0)
 			close(sock);
@@ -194,7 +194,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, id);
 	int n = 0, err = 0;
 
-	while (peer && n < PACKETS_A_TURN) {
+	while (peer && n < MAX_PACKETS_PER_TURN) {
 		struct gpubpf_packet msg;
 
 		err = gpubpf_msg_recv(peer->sock, MSG_DONTWAIT, s->buffer, &msg);
@@ -332,7 +332,7 @@ void gpubpf_session_fresh(struct gpubpf_session *s)
 		gpubpf_server_poll(s, 10);
 }
 
-static void drain(int fd)
+static void drain_fd(int fd)
 {
 	uint64_t count;
 
@@ -346,10 +346,10 @@ static int serve_event(struct gpubpf_session *s, uint64_t tag)
 	case TAG_LISTENER:
 		return accept_peers(s);
 	case TAG_WAKE:
-		drain(s->wake);
+		drain_fd(s->wake);
 		return gpubpf_makers_collect(s);
 	case TAG_TIMER:
-		drain(s->timer);
+		drain_fd(s->timer);
 		gpubpf_bpf_sweep(s);
 		serve_timer(s);
 		return 0;

@@ -293,7 +293,7 @@ static bool has_loaded(const struct gpubpf_session *s, const char *object)
 }
 
 /* A new value for the same data replaces the old one. */
-static void put_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
+static void store_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
 {
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		if (!strcmp(s->values[i].object, value->object) && !strcmp(s->values[i].map, value->map)) {
@@ -321,7 +321,7 @@ int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *obje
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", map);
 	}
 	memcpy(own.data, data, size);
-	put_value(s, &own);
+	store_value(s, &own);
 	return 0;
 }
 
@@ -353,7 +353,7 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 }
 
 /* Report the verifier's warnings together with the loader's notes. */
-static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog *prog)
+static void add_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < prog->facts->nwarnings; i++)
 		if (!prog->facts->warnings[i].harmless)
@@ -386,7 +386,7 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
 					  unit->progs[i].section);
 		else
-			keep_warnings(s->loaded, &unit->progs[i]);
+			add_warnings(s->loaded, &unit->progs[i]);
 	}
 	s->cost.verify_ns += gpubpf_now_ns() - start;
 	return err;
@@ -395,14 +395,14 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 /* Does a map of the unit receive the application's allocations? */
 bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit)
 {
-	bool asked = false;
+	bool wants_allocations = false;
 
 	for (uint32_t m = 0; m < unit->nmaps; m++)
-		asked |= unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS;
-	return asked;
+		wants_allocations |= unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS;
+	return wants_allocations;
 }
 
-static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
+static int collect_map_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 {
 	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
 	s->map_records = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_records));
@@ -445,7 +445,7 @@ static uint32_t host_replicas(void)
 }
 
 /* Verify the loaded unit, and lay out its maps. */
-static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
+static int adopt_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);
 
@@ -454,7 +454,7 @@ static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	if (!err)
 		err = gpubpf_links_open(s);
 	if (!err)
-		err = gather_use(s, &s->loaded->unit);
+		err = collect_map_use(s, &s->loaded->unit);
 	if (!err)
 		err = gpubpf_placements_named(s, &s->loaded->unit, diag);
 	if (!err)
@@ -469,7 +469,7 @@ int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, 
 	int err;
 
 	s->loaded = loaded;
-	err = take_loaded(s, diag);
+	err = adopt_loaded(s, diag);
 	if (!err)
 		s->state = GPUBPF_SESSION_LOADED;
 	return err;
@@ -602,7 +602,7 @@ uint32_t gpubpf_session__devices(const struct gpubpf_session *s)
 }
 
 /* Split the wait into the parts that agents counted and the rest, so that all add up. Agents are not trusted. */
-static void take_waits(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
+static void split_wait_ns(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
 {
 	uint64_t *const part[GPUBPF_WAIT_PARTS] = {
 		&c->wait_ask_ns, &c->wait_answer_ns, &c->wait_load_ns, &c->wait_others_ns,
@@ -625,7 +625,7 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 	all.hook_ns = gpubpf_kernel_table_hook_ns(s);
 	if (s->table) {
 		all.drained_bytes = __atomic_load_n(&s->table->drained_bytes, __ATOMIC_RELAXED);
-		take_waits(s, &all);
+		split_wait_ns(s, &all);
 		all.drain_ns = __atomic_load_n(&s->table->drain_ns, __ATOMIC_RELAXED);
 	}
 	return gpubpf_sized_give(stats, sizeof(all), &all);

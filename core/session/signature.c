@@ -14,7 +14,7 @@ struct gpubpf_signature {
 	struct gpubpf_typed_param param[]; /* the texts follow */
 };
 
-static enum gpubpf_typed_how how(const struct gpubpf_param *p)
+static enum gpubpf_typed_how param_format(const struct gpubpf_param *p)
 {
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
@@ -33,7 +33,7 @@ static enum gpubpf_typed_how how(const struct gpubpf_param *p)
 	return GPUBPF_TYPED_ADDRESS;
 }
 
-static const char *keep(char **at, const char *text)
+static const char *append_text(char **at, const char *text)
 {
 	const char *kept = *at;
 
@@ -56,7 +56,10 @@ struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *para
 	at = (char *)&s->param[n];
 	for (uint32_t i = 0; i < n; i++)
 		s->param[i] = (struct gpubpf_typed_param){
-			keep(&at, params[i].name), keep(&at, params[i].type), params[i].size, how(&params[i]),
+			append_text(&at, params[i].name),
+			append_text(&at, params[i].type),
+			params[i].size,
+			param_format(&params[i]),
 		};
 	return s;
 }
@@ -76,7 +79,10 @@ struct gpubpf_signature *gpubpf_signature_copy(const struct gpubpf_typed_param *
 	at = (char *)&s->param[n];
 	for (uint32_t i = 0; i < n; i++)
 		s->param[i] = (struct gpubpf_typed_param){
-			keep(&at, params[i].name), keep(&at, params[i].type), params[i].size, params[i].how,
+			append_text(&at, params[i].name),
+			append_text(&at, params[i].type),
+			params[i].size,
+			params[i].how,
 		};
 	return s;
 }

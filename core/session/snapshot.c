@@ -11,7 +11,7 @@
 #define HOLD_MS 2000
 #define ANSWER_MS 1500 /* for answers of agents, which themselves wait half of HOLD_MS for kernels */
 
-static const char *const whys[GPUBPF_NHELD] = {
+static const char *const held_reasons[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
 	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that they are read from",
 	[GPUBPF_HELD_UNFOLLOWED] = "a graph or command list of its has probed kernels, or its runtime does not tell when they end",
@@ -34,7 +34,7 @@ bool gpubpf_session_live(const struct gpubpf_session *s)
 	return s->rescues;
 }
 
-static void tell_all(struct gpubpf_session *s, uint32_t ms)
+static void send_hold(struct gpubpf_session *s, uint32_t ms)
 {
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
 		struct gpubpf_writer w = {0};
@@ -52,14 +52,14 @@ int gpubpf_hold_begin(struct gpubpf_session *s)
 	if (s->held_ns)
 		return gpubpf_session_fail(s, -EBUSY, "no snapshot: another is being taken; try again");
 	s->held_ns = gpubpf_now_ns();
-	tell_all(s, HOLD_MS);
+	send_hold(s, HOLD_MS);
 	return 0;
 }
 
 void gpubpf_hold_end(struct gpubpf_session *s)
 {
 	s->held_ns = 0;
-	tell_all(s, 0);
+	send_hold(s, 0);
 }
 
 int gpubpf_hold_check(struct gpubpf_session *s)
@@ -74,7 +74,7 @@ int gpubpf_hold_check(struct gpubpf_session *s)
 		if (!uses_maps(peer) || peer->held == GPUBPF_HELD || (silent && spent < ANSWER_MS * 1000000ull))
 			continue;
 		return gpubpf_session_fail(s, -EBUSY, "no snapshot of %s (pid %u): %s", peer->exe, peer->pid,
-					   whys[peer->held]);
+					   held_reasons[peer->held]);
 	}
 	if (spent >= HOLD_MS * 1000000ull)
 		return gpubpf_session_fail(s, -EBUSY, "no snapshot: it took longer than launches wait, %u ms", HOLD_MS);

@@ -13,8 +13,8 @@
 #include "core/wire/open_file.h"
 #include "symbols.h"
 
-#define MOST_FILES 16384
-#define MOST_MAPPINGS 65536
+#define MAX_FILES 16384
+#define MAX_MAPPINGS 65536
 #define OFFSET_BITS 40             /* of a place: the offset in the file is below this bit, the file's index + 1
 				    * above it. 0: in no file */
 
@@ -42,7 +42,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* Is the file at this path the one that the process sees? The process may be in a container. */
-static bool look_at(struct gpubpf_code_file *f, uint32_t pid)
+static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 {
 	char there[4200];
 	struct stat st;
@@ -56,12 +56,12 @@ static uint32_t file_number(struct gpubpf_session *s, const char *path, uint32_t
 {
 	struct gpubpf_code_file f = { .path = (char *)path }, *grown;
 
-	f.readable = look_at(&f, pid);
+	f.readable = stat_mapped_file(&f, pid);
 	for (uint32_t i = 0; i < s->ncode_files; i++)
 		if (!strcmp(s->code_files[i].path, path) && s->code_files[i].readable == f.readable &&
 		    same_file(&s->code_files[i].stat, &f.stat))
 			return i + 1;
-	grown = s->ncode_files < MOST_FILES ? reallocarray(s->code_files, s->ncode_files + 1, sizeof(f)) : NULL;
+	grown = s->ncode_files < MAX_FILES ? reallocarray(s->code_files, s->ncode_files + 1, sizeof(f)) : NULL;
 	if (!grown)
 		return 0;
 	s->code_files = grown;
@@ -83,7 +83,7 @@ static int add_mapping(struct gpubpf_session *s, struct gpubpf_peer *peer, const
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &from, &to, perms, &offset, &at) < 4 || !at ||
 	    !strchr(perms, 'x'))
 		return 0;
-	if (peer->ncode == MOST_MAPPINGS)
+	if (peer->ncode == MAX_MAPPINGS)
 		return -E2BIG;
 	grown = reallocarray(peer->code, peer->ncode + 1, sizeof(*grown));
 	if (!grown)
@@ -115,7 +115,7 @@ static void read_mappings(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		fclose(f);
 }
 
-static bool place_of(const struct gpubpf_peer *peer, uint64_t address, uint64_t *place)
+static bool find_place(const struct gpubpf_peer *peer, uint64_t address, uint64_t *place)
 {
 	uint32_t from = 0, to = peer->ncode;
 
@@ -138,17 +138,18 @@ static bool place_of(const struct gpubpf_peer *peer, uint64_t address, uint64_t 
 
 /* -- requests of agents -- */
 
-static uint32_t number_of(struct gpubpf_session *s, struct gpubpf_peer *peer, const uint64_t *address, uint32_t n)
+static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *peer, const uint64_t *address,
+				 uint32_t n)
 {
 	uint64_t place[GPUBPF_STACK_DEPTH];
 	bool all = true;
 
 	for (uint32_t i = 0; i < n; i++)
-		all &= place_of(peer, address[i], &place[i]);
+		all &= find_place(peer, address[i], &place[i]);
 	if (!all) {
 		read_mappings(s, peer);
 		for (uint32_t i = 0; i < n; i++)
-			place_of(peer, address[i], &place[i]);
+			find_place(peer, address[i], &place[i]);
 	}
 	return gpubpf_stacks_number(s->stacks, address, place, n);
 }
@@ -168,7 +169,7 @@ int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32
 	if (peer->unloaded != unloaded)
 		peer->ncode = 0;
 	peer->unloaded = unloaded;
-	number = number_of(s, peer, address, n);
+	number = get_stack_number(s, peer, address, n);
 	if (!number)
 		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no memory for them; "
 				    "programs get -EFAULT for the others", GPUBPF_STACKS_MOST);
@@ -215,7 +216,7 @@ static void read_symbols(struct gpubpf_code_file *f)
 	close(fd);
 }
 
-static bool file_of(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame)
+static bool fill_build_id(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame)
 {
 	struct gpubpf_session *s = arg;
 	uint64_t file = stack->place[i] >> OFFSET_BITS;
@@ -234,7 +235,7 @@ int gpubpf_stacks_open(struct gpubpf_session *s)
 {
 	s->stacks = gpubpf_stacks_create();
 	if (s->stacks)
-		gpubpf_stacks_files(s->stacks, file_of, s);
+		gpubpf_stacks_files(s->stacks, fill_build_id, s);
 	return s->stacks ? 0 : -ENOMEM;
 }
 
@@ -266,7 +267,7 @@ static const char *base_name(const char *path)
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
 /* The caller frees the result. */
-static char *shown(const char *symbol, bool demangle)
+static char *display_name(const char *symbol, bool demangle)
 {
 	int status;
 	char *plain = demangle && !strncmp(symbol, "_Z", 2) && strlen(symbol) < 4096 ? __cxa_demangle(symbol, NULL, NULL, &status) : NULL;
@@ -282,7 +283,7 @@ void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *sta
 			size_t size)
 {
 	struct frame f = resolve(s, stack, i);
-	char *name = f.symbol ? shown(f.symbol, demangle) : NULL;
+	char *name = f.symbol ? display_name(f.symbol, demangle) : NULL;
 
 	if (name)
 		snprintf(buf, size, "%s+0x%" PRIx64 " (%s)", name, f.from, base_name(f.file->path));
@@ -297,7 +298,7 @@ static struct json_object *frame_json(struct gpubpf_session *s, const struct gpu
 {
 	struct json_object *o = json_object_new_object();
 	struct frame f = resolve(s, stack, i);
-	char *name = f.symbol ? shown(f.symbol, true) : NULL, address[24];
+	char *name = f.symbol ? display_name(f.symbol, true) : NULL, address[24];
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, stack->address[i]);
 	json_object_object_add(o, "address", json_object_new_string(address));
@@ -329,7 +330,7 @@ void gpubpf_stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stac
 	buf[0] = 0;
 	for (uint32_t i = 0; i < stack->n && at + 1 < size; i++) {
 		struct frame f = resolve(s, stack, i);
-		char *name = f.symbol ? shown(f.symbol, demangle) : NULL;
+		char *name = f.symbol ? display_name(f.symbol, demangle) : NULL;
 
 		if (name)
 			snprintf(buf + at, size - at, "%s%s", i ? " < " : "", name);

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SEGMENTS 256
-#define MOST_SECTIONS 4096
-#define MOST_BYTES (512ull << 20) /* limit on a table */
+#define MAX_SEGMENTS 256
+#define MAX_SECTIONS 4096
+#define MAX_TABLE_BYTES (512ull << 20) /* limit on a table */
 
 struct symbol {
 	uint64_t address, size;
@@ -28,7 +28,7 @@ struct gpubpf_symbols {
 /* Read bytes of the file; a NUL follows them. */
 static void *read_part(int fd, uint64_t at, uint64_t size)
 {
-	char *data = size <= MOST_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
+	char *data = size <= MAX_TABLE_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
 	uint64_t done = 0;
 	ssize_t n = 1;
 
@@ -48,8 +48,8 @@ static bool read_header(int fd, Elf64_Ehdr *h)
 {
 	return pread(fd, h, sizeof(*h), 0) == sizeof(*h) && !memcmp(h->e_ident, ELFMAG, SELFMAG) &&
 	       h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum <= MOST_SEGMENTS &&
-	       h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum <= MOST_SECTIONS;
+	       h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum <= MAX_SEGMENTS &&
+	       h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum <= MAX_SECTIONS;
 }
 
 static int by_address(const void *a, const void *b)
@@ -62,7 +62,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Copy the functions among n symbols. */
-static bool take(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
+static bool copy_functions(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
 {
 	s->list = calloc(n + 1, sizeof(*s->list));
 	for (uint64_t i = 0; s->list && i < n; i++) {
@@ -89,7 +89,7 @@ static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *secti
 	s->names = read_part(fd, names->sh_offset, names->sh_size);
 	s->size = names->sh_size;
 	sym = s->names ? read_part(fd, t->sh_offset, t->sh_size) : NULL;
-	taken = sym && take(s, sym, t->sh_size / sizeof(*sym));
+	taken = sym && copy_functions(s, sym, t->sh_size / sizeof(*sym));
 	free(sym);
 	if (taken)
 		return true;

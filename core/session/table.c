@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAR 52                 /* columns of a histogram's bar, as in bpftrace */
-#define GAP 2                  /* blanks between columns */
+#define BAR_WIDTH 52                 /* columns of a histogram's bar, as in bpftrace */
+#define GAP_WIDTH 2                  /* blanks between columns */
 
 /* Grow a block to `want` elements of a size; *room: the elements that fit. NULL: out of memory, and the block is
  * unchanged. */
-static void *with_room(void *block, size_t want, size_t *room, size_t size)
+static void *grow_block(void *block, size_t want, size_t *room, size_t size)
 {
 	size_t more = *room ? *room : 64;
 	void *grown;
@@ -25,10 +25,10 @@ static void *with_room(void *block, size_t want, size_t *room, size_t size)
 	return grown;
 }
 
-static void add(struct gpubpf_table *t, const char *text, size_t n)
+static void add_cell(struct gpubpf_table *t, const char *text, size_t n)
 {
-	size_t *cell = with_room(t->cell, t->cells + 1ul, &t->room, sizeof(*cell));
-	char *all = with_room(t->text, t->used + n + 1, &t->text_room, 1);
+	size_t *cell = grow_block(t->cell, t->cells + 1ul, &t->room, sizeof(*cell));
+	char *all = grow_block(t->text, t->used + n + 1, &t->text_room, 1);
 
 	t->cell = cell ? cell : t->cell;
 	t->text = all ? all : t->text;
@@ -74,7 +74,7 @@ void gpubpf_table_heading(struct gpubpf_table *t, const char *heading)
 
 void gpubpf_table_text(struct gpubpf_table *t, const char *text)
 {
-	add(t, text, strlen(text));
+	add_cell(t, text, strlen(text));
 }
 
 void gpubpf_table_number(struct gpubpf_table *t, uint64_t v, bool is_signed)
@@ -89,7 +89,7 @@ void gpubpf_table_number(struct gpubpf_table *t, uint64_t v, bool is_signed)
 	} while (v);
 	if (negative)
 		*--at = '-';
-	add(t, at, (size_t)(text + sizeof(text) - at));
+	add_cell(t, at, (size_t)(text + sizeof(text) - at));
 }
 
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...)
@@ -106,7 +106,7 @@ void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...)
 	if (n < 0)
 		t->failed = true;
 	else
-		add(t, text, (size_t)n);
+		add_cell(t, text, (size_t)n);
 	if (n >= 0)
 		free(text);
 }
@@ -140,7 +140,7 @@ static void put_cell(const char *text, size_t n, size_t width, bool right, FILE 
 {
 	size_t blanks = width > n ? width - n : 0;
 
-	put_blanks(GAP + (right ? blanks : 0), out);
+	put_blanks(GAP_WIDTH + (right ? blanks : 0), out);
 	fwrite_unlocked(text, 1, n, out);
 	put_blanks(right ? 0 : blanks, out);
 }
@@ -242,7 +242,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	}
 	for (uint32_t i = first; i < shape->n && i <= last; i++) {
 		char label[64];
-		int length = (long double)slot[i] * BAR / most;
+		int length = (long double)slot[i] * BAR_WIDTH / most;
 		uint32_t empty = i;
 
 		while (shape->bits && !slot[empty])
@@ -253,7 +253,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 			continue;
 		}
 		slot_label(shape, i, label, sizeof(label));
-		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR, length, bar);
+		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR_WIDTH, length, bar);
 	}
 }
 

@@ -15,10 +15,10 @@
 #include "core/wire/name.h"
 #include "session.h"
 
-#define FIRST 16              /* kernels built ahead when an image is new */
-#define MORE 4                /* and with each further request */
-#define KEPT_BYTES (64u << 20)
-#define MOST 1024             /* limit on images */
+#define FIRST_BATCH 16              /* kernels built ahead when an image is new */
+#define NEXT_BATCH 4                /* and with each further request */
+#define MAX_IMAGE_BYTES (64u << 20)
+#define MAX_IMAGES 1024             /* limit on images */
 
 /* An image with further kernels, found by the family key of requests. */
 struct gpubpf_siblings {
@@ -30,7 +30,7 @@ struct gpubpf_siblings {
 };
 
 /* Free the image and its names, but keep the entry, so that the image is not listed again. */
-static void close_list(struct gpubpf_siblings *l)
+static void close_siblings(struct gpubpf_siblings *l)
 {
 	gpubpf_image_copy_put(l->copy);
 	free(l->names);
@@ -44,12 +44,12 @@ void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
 		struct gpubpf_siblings *l = ahead->list;
 
 		ahead->list = l->next;
-		close_list(l);
+		close_siblings(l);
 		free(l);
 	}
 }
 
-static struct gpubpf_siblings *find(const struct gpubpf_ahead *ahead, const uint8_t family[32])
+static struct gpubpf_siblings *find_siblings(const struct gpubpf_ahead *ahead, const uint8_t family[32])
 {
 	struct gpubpf_siblings *l = ahead->list;
 
@@ -59,18 +59,19 @@ static struct gpubpf_siblings *find(const struct gpubpf_ahead *ahead, const uint
 }
 
 /* Open an entry. If the images take too much memory, close the oldest. */
-static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8_t family[32],
-					 struct gpubpf_image_copy *copy)
+static struct gpubpf_siblings *open_siblings(struct gpubpf_ahead *ahead, const uint8_t family[32],
+					     struct gpubpf_image_copy *copy)
 {
-	struct gpubpf_siblings *l = ahead->n < MOST && copy->image.size <= KEPT_BYTES ? calloc(1, sizeof(*l)) : NULL;
+	struct gpubpf_siblings *l =
+		ahead->n < MAX_IMAGES && copy->image.size <= MAX_IMAGE_BYTES ? calloc(1, sizeof(*l)) : NULL;
 	uint64_t bytes = copy->image.size;
 
 	if (!l)
 		return NULL;
 	for (struct gpubpf_siblings *other = ahead->list; other; other = other->next) {
 		bytes += other->copy ? other->copy->image.size : 0;
-		if (bytes > KEPT_BYTES)
-			close_list(other);
+		if (bytes > MAX_IMAGE_BYTES)
+			close_siblings(other);
 	}
 	memcpy(l->family, family, sizeof(l->family));
 	l->copy = gpubpf_image_copy_get(copy);
@@ -105,8 +106,8 @@ static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, cons
 }
 
 /* Make the request that the agent would send for a kernel of the image. */
-static struct gpubpf_twin_req *request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
-				       struct gpubpf_image_copy *copy, const char *name)
+static struct gpubpf_twin_req *make_request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
+					    struct gpubpf_image_copy *copy, const char *name)
 {
 	struct gpubpf_twin_req *r = gpubpf_twin_req_new();
 
@@ -138,7 +139,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 {
 	for (; n && *l->at; l->at += strlen(l->at) + 1) {
 		struct gpubpf_twin_req *r = is_wanted(&req->unit, l->at) && strcmp(l->at, req->kernels[0].whole) ?
-						    request(s, req, l->copy, l->at) : NULL;
+						    make_request(s, req, l->copy, l->at) : NULL;
 
 		if (!r)
 			continue;
@@ -150,7 +151,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 /* Request the names of all kernels. */
 static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
 {
-	struct gpubpf_twin_req *r = request(s, req, l->copy, req->kernels[0].whole);
+	struct gpubpf_twin_req *r = make_request(s, req, l->copy, req->kernels[0].whole);
 
 	if (!r)
 		return;
@@ -167,19 +168,19 @@ void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struc
 	    (req->ahead && !req->lists)) /* a twin with a register limit does not fit other launches */
 		return;
 	gpubpf_family_key(req, family);
-	l = find(ahead, family);
+	l = find_siblings(ahead, family);
 	if (!l && req->copy) {
-		l = open_list(ahead, family, req->copy);
+		l = open_siblings(ahead, family, req->copy);
 		if (l)
 			submit_list(s, l, req);
 	} else if (l && req->lists && req->names && l->copy && !l->names) {
 		l->names = req->names;
 		l->at = l->names;
 		req->names = NULL;
-		submit_some(s, l, req, FIRST);
+		submit_some(s, l, req, FIRST_BATCH);
 	} else if (l && l->names) {
-		submit_some(s, l, req, MORE);
+		submit_some(s, l, req, NEXT_BATCH);
 	}
 	if (l && l->names && !*l->at)
-		close_list(l);
+		close_siblings(l);
 }

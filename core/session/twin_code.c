@@ -21,7 +21,7 @@
 #include "core/worker/job.h"
 #include "session.h"
 
-static void append(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *code)
+static void append_code(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *code)
 {
 	char *data = piece->blob.size + 1 + code->size > GPUBPF_IMAGE_MAX ? NULL :
 		     realloc(piece->blob.data, piece->blob.size + 1 + code->size);
@@ -34,8 +34,8 @@ static void append(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *co
 	piece->blob.size += 1 + code->size;
 }
 
-static int ask(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options, struct gpubpf_twin_image *code,
-	       char *log, size_t log_size)
+static int run_assembler(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options,
+			 struct gpubpf_twin_image *code, char *log, size_t log_size)
 {
 	char all[PATH_MAX + 256];
 	const struct gpubpf_device_caps any = { 0 }; /* the options name the architecture, so one result serves all
@@ -51,14 +51,14 @@ static int ask(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, c
 }
 
 /* Store "ptxas 13.0.88" from a line with V13.0.88, which NVIDIA's tools print, or "ptxas" for other output. */
-static void ask_which(struct gpubpf_making *m)
+static void query_assembler_version(struct gpubpf_making *m)
 {
 	const struct gpubpf_twin_piece nothing = { .kind = GPUBPF_IMAGE_PTX, .blob = { (void *)"", 0 } };
 	struct gpubpf_twin_image code = { 0 };
 	const char *at = NULL;
 	char log[1024];
 
-	if (!ask(m, &nothing, GPUBPF_ASSEMBLER_WHICH, &code, log, sizeof(log)))
+	if (!run_assembler(m, &nothing, GPUBPF_ASSEMBLER_WHICH, &code, log, sizeof(log)))
 		for (at = strstr(log, " V"); at && (at[2] < '0' || at[2] > '9'); at = strstr(at + 2, " V"))
 			;
 	gpubpf_twin_image_finish(&code);
@@ -76,7 +76,7 @@ int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_t
 		return -ENOENT;
 	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* an old assembler may not know the option */
 		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
-		err = ask(m, text, options, code, log, log_size);
+		err = run_assembler(m, text, options, code, log, log_size);
 	}
 	m->set->assembler_hangs = err == -ETIMEDOUT;
 	return err ? err : code->npieces == 1 ? 0 : -EINVAL;
@@ -95,12 +95,12 @@ void gpubpf_making_code(struct gpubpf_making *m)
 	piece->options = NULL; /* they are not for the runtime */
 	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
 		return;
-	err = ask(m, piece, options, &code, log, sizeof(log));
+	err = run_assembler(m, piece, options, &code, log, sizeof(log));
 	m->set->assembler_hangs = err == -ETIMEDOUT;
 	if (!err && code.npieces == 1) {
-		append(piece, &code.piece[0].blob);
+		append_code(piece, &code.piece[0].blob);
 		if (!m->set->assembler[0])
-			ask_which(m);
+			query_assembler_version(m);
 		snprintf(m->twin->assembler, sizeof(m->twin->assembler), "%s", m->set->assembler);
 	}
 	gpubpf_twin_image_finish(&code);

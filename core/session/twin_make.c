@@ -33,7 +33,7 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 }
 
 /* The kinds of places for which the session has programs; with inspect, all kinds. */
-static uint32_t wanted_places(const struct gpubpf_making *m)
+static uint32_t requested_places(const struct gpubpf_making *m)
 {
 	uint32_t places = 0;
 
@@ -46,7 +46,7 @@ static int inspect(struct gpubpf_making *m)
 {
 	struct gpubpf_image image = *m->image;
 
-	image.places = wanted_places(m);
+	image.places = requested_places(m);
 	return gpubpf_worker_inspect(gpubpf_making_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
@@ -70,7 +70,7 @@ static const struct gpubpf_target_info *next_target(const struct gpubpf_making *
 
 /* -- insertion -- */
 
-static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
+static struct gpubpf_lower_job make_lower_job(const struct gpubpf_making *m)
 {
 	const struct gpubpf_layout *layout = &m->req->layout;
 
@@ -103,7 +103,7 @@ static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making 
 static int emit_probes(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
-	struct gpubpf_lower_job job = lower_job(m);
+	struct gpubpf_lower_job job = make_lower_job(m);
 	int err;
 
 	if (!m->emitter)
@@ -120,7 +120,7 @@ static int emit_probes(struct gpubpf_making *m)
 
 static int inject(struct gpubpf_making *m)
 {
-	struct gpubpf_lower_job job = lower_job(m);
+	struct gpubpf_lower_job job = make_lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
 	struct gpubpf_target_opts opts = lower_opts;
 	uint8_t alike[GPUBPF_IMAGE_DIGEST];
@@ -156,7 +156,7 @@ static int emit_probes_again(struct gpubpf_making *m)
 	return emit_probes(m);
 }
 
-static void take_refusals(struct gpubpf_making *m, const struct gpubpf_twin_image *from)
+static void apply_refusals(struct gpubpf_making *m, const struct gpubpf_twin_image *from)
 {
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site < m->nsites)
@@ -165,14 +165,14 @@ static void take_refusals(struct gpubpf_making *m, const struct gpubpf_twin_imag
 }
 
 /* Must the vendor's compiler build the pieces into the form that the agent loads? */
-static bool builds(const struct gpubpf_making *m)
+static bool needs_vendor_build(const struct gpubpf_making *m)
 {
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
 /* Has the time for the twin run out? The application waits only as long as --wait says, and then runs its own kernels.
  * A later twin serves later launches. */
-static bool late(struct gpubpf_making *m)
+static bool deadline_passed(struct gpubpf_making *m)
 {
 	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
 
@@ -204,7 +204,7 @@ static int build_without(struct gpubpf_making *m, const bool *without, char *log
 
 /* Build each twin alone. If that fails, refuse its kernel and mark it in without[]. Returns the number of remaining
  * twins, or -errno. */
-static int find_deadly(struct gpubpf_making *m, bool *without, bool *others, char *log, size_t size)
+static int find_crashing(struct gpubpf_making *m, bool *without, bool *others, char *log, size_t size)
 {
 	uint32_t n = m->pieces.ntwins;
 	int left = 0, err;
@@ -214,7 +214,7 @@ static int find_deadly(struct gpubpf_making *m, bool *without, bool *others, cha
 
 		memset(others, true, n);
 		others[i] = false;
-		err = late(m) ? -ETIMEDOUT : build_without(m, others, log, size);
+		err = deadline_passed(m) ? -ETIMEDOUT : build_without(m, others, log, size);
 		gpubpf_twin_image_finish(&m->built);
 		if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
 			return err;
@@ -231,7 +231,7 @@ static int build_survivors(struct gpubpf_making *m, char *log, size_t size)
 {
 	uint32_t n = m->pieces.ntwins;
 	bool *without = calloc(n, sizeof(*without)), *others = calloc(n, sizeof(*others));
-	int left = without && others ? find_deadly(m, without, others, log, size) : -ENOMEM;
+	int left = without && others ? find_crashing(m, without, others, log, size) : -ENOMEM;
 	int err = left > 0 ? build_without(m, without, log, size) : left < 0 ? left : -EPIPE;
 
 	m->twin->passing = true; /* the crash may have another cause, so the next run tries again */
@@ -245,7 +245,7 @@ static int build(struct gpubpf_making *m)
 	char log[4096] = "", line[160];
 	int err;
 
-	if (!builds(m)) {
+	if (!needs_vendor_build(m)) {
 		m->built = m->pieces;
 		m->pieces = (struct gpubpf_twin_image){ 0 };
 		gpubpf_making_code(m);
@@ -312,7 +312,7 @@ static int publish(struct gpubpf_making *m)
 
 /* -- all steps -- */
 
-static void enter(struct gpubpf_making *m, const char *stage)
+static void set_stage(struct gpubpf_making *m, const char *stage)
 {
 	__atomic_store_n(&m->set->stage, stage, __ATOMIC_RELAXED);
 }
@@ -321,32 +321,32 @@ static int make_steps(struct gpubpf_making *m)
 {
 	int err;
 
-	enter(m, "reading");
+	set_stage(m, "reading");
 	err = gpubpf_making_query(m);
 	if (!err)
 		err = inspect(m);
 	if (!err)
 		err = gpubpf_making_choose(m);
-	enter(m, "lowering");
-	if (!err && m->nsites && !late(m))
+	set_stage(m, "lowering");
+	if (!err && m->nsites && !deadline_passed(m))
 		err = inject(m);
 	if (!err)
-		take_refusals(m, &m->pieces);
+		apply_refusals(m, &m->pieces);
 	if (!err)
 		gpubpf_twin_store_note(m->twin, m->req, &m->pieces);
 	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
-	if (err < 0 || !m->pieces.ntwins || late(m))
+	if (err < 0 || !m->pieces.ntwins || deadline_passed(m))
 		return err;
-	enter(m, builds(m) ? "the vendor's compiler" : "lowering");
+	set_stage(m, needs_vendor_build(m) ? "the vendor's compiler" : "lowering");
 	err = build(m);
 	m->twin->build_ns = gpubpf_now_ns() - m->start_ns - m->twin->lower_ns;
 	if (err < 0)
 		return err;
-	take_refusals(m, &m->built);
+	apply_refusals(m, &m->built);
 	return publish(m);
 }
 
-static void explain(struct gpubpf_making *m, int err)
+static void set_refusal(struct gpubpf_making *m, int err)
 {
 	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
 	const char *remedy = m->diag.remedy; /* shown only if it is more specific than the error code's */
@@ -372,7 +372,7 @@ static void explain(struct gpubpf_making *m, int err)
 
 /* -- selection of the target -- */
 
-static void finish(struct gpubpf_making *m)
+static void free_build(struct gpubpf_making *m)
 {
 	gpubpf_twin_image_finish(&m->pieces);
 	gpubpf_twin_image_finish(&m->built);
@@ -385,7 +385,7 @@ static void finish(struct gpubpf_making *m)
 }
 
 /* Why the image or its only kernel has no twin; "": it has one. */
-static const char *failure(const struct gpubpf_twin *t)
+static const char *failure_reason(const struct gpubpf_twin *t)
 {
 	const struct gpubpf_twin_kernel *k = &t->kernels[0];
 
@@ -405,7 +405,7 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 {
 	char *reason = t->reason[0] ? t->reason : t->kernels[0].reason, after[sizeof(t->reason)];
 
-	if (!before->reason[0] || !failure(t)[0] || !strcmp(before->reason, reason))
+	if (!before->reason[0] || !failure_reason(t)[0] || !strcmp(before->reason, reason))
 		return;
 	memcpy(after, reason, sizeof(after));
 	if (declined)
@@ -416,7 +416,7 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 
 /* Build with the first target that accepts the image and succeeds. A target that declines (-ENOENT) contributes no
  * reason. */
-static int make_by_targets(struct gpubpf_making *m)
+static int try_targets(struct gpubpf_making *m)
 {
 	struct attempt before = { "" };
 	const struct gpubpf_making begun = *m;
@@ -427,19 +427,20 @@ static int make_by_targets(struct gpubpf_making *m)
 
 		err = make_steps(m);
 		if (err < 0)
-			explain(m, err);
+			set_refusal(m, err);
 		if (m->twin->image && m->req->unloadable >> m->twin->kind & 1)
 			gpubpf_twin_refuse(m->twin, "the runtime did not load its twin as %s", m->target->meaning);
 		join_reasons(m->twin, &before, m->target, err == -ENOENT);
-		if (!err && !failure(m->twin)[0]) {
+		if (!err && !failure_reason(m->twin)[0]) {
 			m->twin->route = m->target->name;
 			snprintf(m->twin->instead, sizeof(m->twin->instead), "%s", before.reason);
 		}
-		if (!next || !failure(m->twin)[0] || err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM || late(m))
+		if (!next || !failure_reason(m->twin)[0] || err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM ||
+		    deadline_passed(m))
 			return err;
-		snprintf(before.reason, sizeof(before.reason), "%s", failure(m->twin));
+		snprintf(before.reason, sizeof(before.reason), "%s", failure_reason(m->twin));
 		before.declined = err == -ENOENT;
-		finish(m);
+		free_build(m);
 		*m = begun;
 		m->target = next;
 		gpubpf_twin_clear(m->twin);
@@ -469,7 +470,7 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 			to = stpcpy(to, m.infos[i].name) + 1;
 	if (names)
 		*to = 0;
-	finish(&m);
+	free_build(&m);
 	return names;
 }
 
@@ -484,8 +485,8 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 	gpubpf_diag_init(&m.diag);
 	m.target = next_target(&m, NULL);
 	if (m.target)
-		make_by_targets(&m);
+		try_targets(&m);
 	else
 		refuse_kind(twin, req->kind);
-	finish(&m);
+	free_build(&m);
 }

@@ -17,7 +17,7 @@
 #include "core/worker/job.h"
 
 /* A compiler that does not answer is no error. The target decides whether it can read the image without an answer. */
-static int answer_without(struct gpubpf_making *m)
+static int set_missing_answer(struct gpubpf_making *m)
 {
 	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
 
@@ -38,7 +38,7 @@ static int build_answer(struct gpubpf_making *m, const struct gpubpf_twin_image 
 	if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
 		return err;
 	if (err < 0)
-		return answer_without(m);
+		return set_missing_answer(m);
 	if (made.npieces == 1 && made.piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY) {
 		m->answer = made.piece[0].blob.data; /* a NUL follows: core/worker/job.c */
 		made.piece[0].blob.data = NULL;

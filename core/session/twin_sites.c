@@ -26,7 +26,7 @@
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 
 /* The places that the target supports on the device. */
-static uint32_t takes(const struct gpubpf_making *m)
+static uint32_t supported_places(const struct gpubpf_making *m)
 {
 	return gpubpf_target_places(m->target, &m->req->caps);
 }
@@ -53,17 +53,17 @@ void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
  * its stack. */
 static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
 {
-	uint32_t wanted = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
+	uint32_t needed = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
 			  (uint32_t)prog->facts->stack_depth << GPUBPF_TWIN_STACK_DEPTH;
 
 	if (!prog->facts->stack_ids)
 		return true;
-	if (k->stack && k->stack != wanted) {
+	if (k->stack && k->stack != needed) {
 		gpubpf_making_refuse(k, "program %s asks for stacks (helper 27) without as many frames, or of as many, as another "
 				     "program of the kernel", prog->name);
 		return false;
 	}
-	k->stack = wanted;
+	k->stack = needed;
 	return true;
 }
 
@@ -133,8 +133,8 @@ static struct gpubpf_named_in named_in(const struct gpubpf_making *m, const stru
 
 /* Insert the site at every place of its kind; for places with names, only where the set matches. A kernel may also exit
  * inside functions that it calls. */
-static int put_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_kernel_info *info,
-		    const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
+static int insert_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_kernel_info *info,
+		       const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
 {
 	struct gpubpf_named_in in = named_in(m, info, calls);
 	enum gpubpf_site kind = m->sites[site].site;
@@ -152,8 +152,8 @@ static int put_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_
 
 /* Does the program match the kernel, or the function that it calls, at the site? For a set, `bit` counts the programs
  * of the site. */
-static bool is_meant(const struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_prog *prog, enum gpubpf_site site,
-		     const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
+static bool is_matching(const struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_prog *prog,
+			enum gpubpf_site site, const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
 {
 	if (prog->site != site)
 		return false;
@@ -182,7 +182,8 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	if (function)
 		memcpy(desc->function, function->name, sizeof(desc->function));
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (!is_meant(m, kernel, &unit->progs[i], site, function, set, &bit) || runs_already(unit, desc, &unit->progs[i]))
+		if (!is_matching(m, kernel, &unit->progs[i], site, function, set, &bit) ||
+		    runs_already(unit, desc, &unit->progs[i]))
 			continue;
 		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
 			gpubpf_making_refuse(k, "%s", info->reason);
@@ -199,7 +200,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 		refuse_recursion(k);
 		return false;
 	}
-	if (put_site(m, m->nsites, info, where, calls, set) < 0) {
+	if (insert_site(m, m->nsites, info, where, calls, set) < 0) {
 		gpubpf_making_refuse(k, "out of memory");
 		return false;
 	}
@@ -215,7 +216,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	uint32_t places = takes(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
+	uint32_t places = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
 	const struct gpubpf_unit *unit = &m->req->unit;
 
 	for (uint32_t i = 0; i < m->ninfos; i++) {
@@ -260,7 +261,8 @@ static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 /* Add sites at the kernel's own places, and at its instructions. */
 static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
-	uint32_t places = takes(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
+	uint32_t places =
+		supported_places(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
 
 	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
 		if (places >> site & 1 && !(gpubpf_place_has_name(site) ? add_named(m, kernel, info, site, calls) :
@@ -273,7 +275,7 @@ static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gp
 static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
 			const bool *calls)
 {
-	uint32_t kinds = takes(m) & ~GPUBPF_TAKES(INSN);
+	uint32_t kinds = supported_places(m) & ~GPUBPF_TAKES(INSN);
 
 	if (k->entry_only)
 		kinds &= GPUBPF_TAKES(ENTRY);
@@ -287,7 +289,8 @@ static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel
  * only the kernel's code shows whether it does. */
 static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
-	bool inspect = m->s->opts.inspect, functions = takes(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
+	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION),
+	     fits;
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 
@@ -336,7 +339,7 @@ static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 	return true;
 }
 
-static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
+static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
@@ -379,6 +382,6 @@ int gpubpf_making_choose(struct gpubpf_making *m)
 	if (!m->sites || !m->site_kernel || !m->progs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		choose_kernel(m, i);
+		select_kernel_sites(m, i);
 	return 0;
 }

@@ -22,13 +22,13 @@
 #include "signature.h"
 
 #define STORE_VERSION 1
-#define MOST_TARGETS 64
-#define PATH_ROOM 4096
+#define MAX_TARGETS 64
+#define PATH_SIZE 4096
 
 /* -- the key -- */
 
 /* Encode the programs as for a worker, with every program that may be inserted, at whatever place. */
-static int put_programs(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
+static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	const struct gpubpf_layout *layout = &req->layout;
 	const struct gpubpf_unit *unit = &req->unit;
@@ -57,7 +57,7 @@ static int put_programs(const struct gpubpf_session *s, const struct gpubpf_twin
 }
 
 /* Encode inputs of the selection of programs that no worker gets. */
-static void put_choice(const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
+static void encode_selection(const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	bool numbered = false;
 
@@ -78,9 +78,9 @@ static void put_choice(const struct gpubpf_twin_req *req, struct gpubpf_writer *
 }
 
 /* Encode the identity of the tools that build it: the installation's, and the user's assembler. */
-static void put_makers(const struct gpubpf_session *s, struct gpubpf_writer *w)
+static void encode_tools(const struct gpubpf_session *s, struct gpubpf_writer *w)
 {
-	char path[512], identity[PATH_ROOM + 64];
+	char path[512], identity[PATH_SIZE + 64];
 
 	for (int kind = 0; kind < GPUBPF_NWORKERS; kind++) {
 		if (s->opts.worker_dir)
@@ -104,7 +104,7 @@ bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_t
 	if (!s->opts.cache_dir || s->opts.inspect || !req->copy)
 		return false;
 	gpubpf_put_u32(&w, STORE_VERSION);
-	put_makers(s, &w);
+	encode_tools(s, &w);
 	gpubpf_put_u32(&w, req->kind);
 	gpubpf_put_raw(&w, req->digest, sizeof(req->digest));
 	gpubpf_put_str(&w, req->options);
@@ -118,8 +118,8 @@ bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_t
 		gpubpf_put_str(&w, h->name);
 		gpubpf_put_bytes(&w, h->data, h->size);
 	}
-	put_choice(req, &w);
-	good = !put_programs(s, req, &w) && !w.failed;
+	encode_selection(req, &w);
+	good = !encode_programs(s, req, &w) && !w.failed;
 	if (good)
 		gpubpf_result_cache_key(GPUBPF_VERSION " twin", w.data, w.size, key);
 	gpubpf_writer_finish(&w);
@@ -128,26 +128,26 @@ bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_t
 
 /* -- files that a source includes -- */
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t to_ns(const struct timespec *t)
 {
 	return t->tv_sec * 1000000000ull + t->tv_nsec;
 }
 
-struct seen {
+struct file_state {
 	uint64_t there, device, inode, size, written, changed;
 };
 
 /* Read the state of a file. *newer: it has changed since the program was built, so that the program's version is not
  * known. */
-static struct seen look(const char *path, uint64_t built_ns, bool *newer)
+static struct file_state stat_file(const char *path, uint64_t built_ns, bool *newer)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return (struct seen){ 0 };
-	*newer |= S_ISREG(st.st_mode) && ns_of(&st.st_ctim) > built_ns;
-	return (struct seen){ 1 + S_ISREG(st.st_mode), st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? st.st_size : 0,
-			      S_ISREG(st.st_mode) ? ns_of(&st.st_mtim) : 0, S_ISREG(st.st_mode) ? ns_of(&st.st_ctim) : 0 };
+		return (struct file_state){ 0 };
+	*newer |= S_ISREG(st.st_mode) && to_ns(&st.st_ctim) > built_ns;
+	return (struct file_state){ 1 + S_ISREG(st.st_mode), st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? st.st_size : 0,
+			      S_ISREG(st.st_mode) ? to_ns(&st.st_mtim) : 0, S_ISREG(st.st_mode) ? to_ns(&st.st_ctim) : 0 };
 }
 
 static const char *next_line(const char *at, const char *end, const char *begin)
@@ -163,7 +163,7 @@ static const char *next_line(const char *at, const char *end, const char *begin)
 }
 
 /* Encode the paths that the pieces list, each with the file's state. False: not all paths are known. */
-static bool put_included(const struct gpubpf_twin_image *pieces, uint64_t built_ns, struct gpubpf_writer *w)
+static bool encode_included(const struct gpubpf_twin_image *pieces, uint64_t built_ns, struct gpubpf_writer *w)
 {
 	bool known = false, newer = false;
 
@@ -176,17 +176,17 @@ static bool put_included(const struct gpubpf_twin_image *pieces, uint64_t built_
 			return false;
 		known |= next_line(at, end, GPUBPF_INCLUDED_KNOWN) != NULL;
 		while ((at = next_line(at, end, GPUBPF_INCLUDED_PATH))) {
-			char path[PATH_ROOM];
-			struct seen seen;
+			char path[PATH_SIZE];
+			struct file_state file_state;
 			size_t n = strcspn(at, "\n");
 
 			if (n >= sizeof(path))
 				return false;
 			memcpy(path, at, n);
 			path[n] = 0;
-			seen = look(path, built_ns, &newer);
+			file_state = stat_file(path, built_ns, &newer);
 			gpubpf_put_str(w, path);
-			gpubpf_put_raw(w, &seen, sizeof(seen));
+			gpubpf_put_raw(w, &file_state, sizeof(file_state));
 		}
 	}
 	return known && !newer;
@@ -197,7 +197,7 @@ void gpubpf_twin_store_note(struct gpubpf_twin *twin, const struct gpubpf_twin_r
 	struct gpubpf_writer w = { 0 };
 
 	gpubpf_twin_store_forget(twin);
-	twin->storable = !req->built_ns || put_included(pieces, req->built_ns, &w);
+	twin->storable = !req->built_ns || encode_included(pieces, req->built_ns, &w);
 	twin->storable &= !w.failed;
 	twin->included = w.data;
 	twin->included_size = w.size;
@@ -211,20 +211,20 @@ void gpubpf_twin_store_forget(struct gpubpf_twin *twin)
 	twin->storable = false;
 }
 
-static bool holds(const void *included, size_t size, uint64_t built_ns)
+static bool is_included_unchanged(const void *included, size_t size, uint64_t built_ns)
 {
 	struct gpubpf_reader r;
 	bool same = true, newer = false;
 
 	gpubpf_reader_init(&r, included, size);
 	while (same && r.at < r.end) {
-		char path[PATH_ROOM];
+		char path[PATH_SIZE];
 		const void *was;
-		struct seen is;
+		struct file_state is;
 
 		gpubpf_get_str(&r, path, sizeof(path));
 		was = gpubpf_get_raw(&r, sizeof(is));
-		is = look(path, built_ns, &newer);
+		is = stat_file(path, built_ns, &newer);
 		same = was && !memcmp(was, &is, sizeof(is)) && !newer;
 	}
 	return same && !r.failed;
@@ -232,7 +232,7 @@ static bool holds(const void *included, size_t size, uint64_t built_ns)
 
 /* -- the twin -- */
 
-static void put_kernel(const struct gpubpf_twin_kernel *k, struct gpubpf_writer *w)
+static void encode_kernel(const struct gpubpf_twin_kernel *k, struct gpubpf_writer *w)
 {
 	const struct gpubpf_typed_param *params;
 	uint32_t n;
@@ -272,7 +272,7 @@ void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32]
 	gpubpf_put_str(&w, twin->assembler);
 	gpubpf_put_u32(&w, twin->nkernels);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
-		put_kernel(&twin->kernels[i], &w);
+		encode_kernel(&twin->kernels[i], &w);
 	gpubpf_put_bytes(&w, twin->image, twin->size);
 	if (!w.failed)
 		gpubpf_result_cache_put(s->opts.cache_dir, key, w.data, w.size, GPUBPF_RESULT_CACHE_BOUND);
@@ -321,11 +321,11 @@ static bool get_kernel(struct gpubpf_reader *r, struct gpubpf_twin_kernel *k)
 }
 
 /* The target of that name, as a pointer to its static name. */
-static const char *route_of(const char *name)
+static const char *find_route_name(const char *name)
 {
 	const struct gpubpf_target_info *t;
 
-	for (size_t i = 0; i < MOST_TARGETS && (t = gpubpf_target_at(i)); i++)
+	for (size_t i = 0; i < MAX_TARGETS && (t = gpubpf_target_at(i)); i++)
 		if (!strcmp(t->name, name))
 			return t->name;
 	return NULL;
@@ -339,7 +339,7 @@ static bool get_twin(struct gpubpf_reader *r, struct gpubpf_twin *twin)
 
 	twin->kind = gpubpf_get_u32(r);
 	gpubpf_get_str(r, route, sizeof(route));
-	twin->route = route_of(route);
+	twin->route = find_route_name(route);
 	gpubpf_get_str(r, twin->instead, sizeof(twin->instead));
 	gpubpf_get_str(r, twin->options, sizeof(twin->options));
 	gpubpf_get_str(r, twin->assembler, sizeof(twin->assembler));
@@ -370,7 +370,7 @@ bool gpubpf_twin_store_get(const struct gpubpf_session *s, const uint8_t key[32]
 		return false;
 	gpubpf_reader_init(&r, data, size);
 	included = gpubpf_get_bytes(&r, &n);
-	found = included && holds(included, n, req->built_ns) && get_twin(&r, twin);
+	found = included && is_included_unchanged(included, n, req->built_ns) && get_twin(&r, twin);
 	free(data);
 	if (found) {
 		twin->from_disk = true;
