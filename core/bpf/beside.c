@@ -31,31 +31,31 @@ static bool prog_uses_map(int prog, uint32_t map)
 	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
 	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
 	/* if the maps cannot be read, assume that the program uses it */
-	bool has = !maps || get_info(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
+	bool uses = !maps || get_info(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
 
-	for (uint32_t i = 0; !has && i < info.nr_map_ids; i++)
-		has = maps[i] == map;
+	for (uint32_t i = 0; !uses && i < info.nr_map_ids; i++)
+		uses = maps[i] == map;
 	free(maps);
-	return has;
+	return uses;
 }
 
 static bool is_used_by_kernel(uint32_t map)
 {
 	union bpf_attr attr = { .start_id = 0 };
-	bool has = false;
+	bool uses = false;
 	int err;
 
-	while (!has && !(err = (int)gpubpf_linux_bpf(BPF_PROG_GET_NEXT_ID, &attr))) {
+	while (!uses && !(err = (int)gpubpf_linux_bpf(BPF_PROG_GET_NEXT_ID, &attr))) {
 		union bpf_attr id = { .prog_id = attr.next_id };
 		int prog = (int)gpubpf_linux_bpf(BPF_PROG_GET_FD_BY_ID, &id);
 
 		if (prog >= 0) {
-			has = prog_uses_map(prog, map);
+			uses = prog_uses_map(prog, map);
 			close(prog);
 		}
 		attr.start_id = attr.next_id;
 	}
-	return has || err != -ENOENT;
+	return uses || err != -ENOENT;
 }
 
 static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
@@ -67,12 +67,12 @@ static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
 }
 
 /* Queues that are synchronized already change their direction. */
-static void reverse_queues(struct gpubpf_session *s, uint32_t was)
+static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
 		const struct sys_object *o = s->bpf->objects[i];
 
-		if (o->kind == GPUBPF_BPF_MAP && o->map.was == was && o->map.joined)
+		if (o->kind == GPUBPF_BPF_MAP && o->map.was == kernel_id && o->map.joined)
 			gpubpf_linux_queue_turn(s, o->map.index);
 	}
 }

@@ -152,7 +152,7 @@ static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum 
 	return object;
 }
 
-static int note_failure(struct gpubpf_session *s, const char *what, const char *name, const char *is, int err,
+static int note_failure(struct gpubpf_session *s, const char *what, const char *name, const char *outcome, int err,
 			const struct gpubpf_diag *diag)
 {
 	char text[4096];
@@ -161,7 +161,7 @@ static int note_failure(struct gpubpf_session *s, const char *what, const char *
 		gpubpf_diag_format(diag, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%s", s->error[0] ? s->error : strerror(-err));
-	gpubpf_session_note(s, "%s %s is %s: %s", what, name, is, text);
+	gpubpf_session_note(s, "%s %s is %s: %s", what, name, outcome, text);
 	return err;
 }
 
@@ -253,15 +253,15 @@ static int replace_link(struct gpubpf_session *s, const struct sys_object *prog,
 
 static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog, int object)
 {
-	bool is = false;
+	bool found = false;
 
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
 		const struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
 
 		for (uint32_t k = 0; at && k < at->n; k++)
-			is |= s->loaded->unit.progs[at->links[k]].object == object;
+			found |= s->loaded->unit.progs[at->links[k]].object == object;
 	}
-	return is;
+	return found;
 }
 
 static int replace_links(struct gpubpf_session *s, const struct sys_object *prog, int from, int to)

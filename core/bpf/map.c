@@ -243,7 +243,7 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 /* The parts of the request that bpf(2)'s map definition does not have. */
 struct create_params {
 	uint32_t btf, btf_key, btf_value;
-	uint32_t like, was;
+	uint32_t template, was;
 	enum gpubpf_bpf_given given;
 };
 
@@ -253,7 +253,7 @@ static struct create_params read_create_params(struct sys_call *c)
 
 	with.btf_key = gpubpf_get_u32(c->r);
 	with.btf_value = gpubpf_get_u32(c->r);
-	with.like = gpubpf_get_u32(c->r);
+	with.template = gpubpf_get_u32(c->r);
 	with.was = gpubpf_get_u32(c->r);
 	with.given = (enum gpubpf_bpf_given)gpubpf_get_u32(c->r);
 	return with;
@@ -277,8 +277,8 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
 					       const char *name)
 {
-	const struct sys_object *like = with->like ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->like) : NULL;
-	const struct gpubpf_map *inner = like ? &like->map.def : sys_inner_of(c->s, with->was);
+	const struct sys_object *template = with->template ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
+	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_of(c->s, with->was);
 
 	if (!inner)
 		gpubpf_session_note(c->s, "map %s: what its elements are like is not known: it was made by a process that is not in the "

@@ -167,7 +167,7 @@ static int insert_element(struct sys_object *map, const void *key, uint32_t id)
 /* The checks that the Linux kernel makes. */
 static int check_update(const struct sys_object *map, const void *key, uint64_t flags)
 {
-	bool has = find_key(map, key) < map->map.slots->n;
+	bool exists = find_key(map, key) < map->map.slots->n;
 
 	if (is_array(map) && flags != BPF_ANY)
 		return -EINVAL;
@@ -175,7 +175,7 @@ static int check_update(const struct sys_object *map, const void *key, uint64_t 
 		return index_of(key) < map->map.def.max_entries ? 0 : -E2BIG;
 	if (flags > BPF_EXIST)
 		return -EINVAL;
-	if (has)
+	if (exists)
 		return flags == BPF_NOEXIST ? -EEXIST : 0;
 	return flags == BPF_EXIST ? -ENOENT : map->map.slots->n < map->map.def.max_entries ? 0 : -E2BIG;
 }
@@ -272,17 +272,17 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 
 /* -- maps of maps that the Linux kernel created -- */
 
-const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t was)
+const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t kernel_id)
 {
-	for (uint32_t i = 0; was && s->bpf && i < s->bpf->ninners; i++)
-		if (s->bpf->inners[i].was == was)
+	for (uint32_t i = 0; kernel_id && s->bpf && i < s->bpf->ninners; i++)
+		if (s->bpf->inners[i].was == kernel_id)
 			return &s->bpf->inners[i].def;
 	return NULL;
 }
 
 int sys_inner(struct sys_call *c)
 {
-	uint32_t was = gpubpf_get_u32(c->r);
+	uint32_t kernel_id = gpubpf_get_u32(c->r);
 	struct sys_inner *grown;
 	struct gpubpf_sys_map sys;
 	struct gpubpf_map def;
@@ -299,20 +299,20 @@ int sys_inner(struct sys_call *c)
 	if (!grown)
 		return -ENOMEM;
 	c->s->bpf->inners = grown;
-	grown[c->s->bpf->ninners++] = (struct sys_inner){ was, def };
+	grown[c->s->bpf->ninners++] = (struct sys_inner){ kernel_id, def };
 	return 0;
 }
 
 int sys_was(struct sys_call *c)
 {
-	uint32_t was = gpubpf_get_u32(c->r);
+	uint32_t kernel_id = gpubpf_get_u32(c->r);
 
 	if (c->r->failed)
 		return -EPROTO;
-	for (uint32_t i = 0; was && c->s->bpf && i < c->s->bpf->n; i++) {
+	for (uint32_t i = 0; kernel_id && c->s->bpf && i < c->s->bpf->n; i++) {
 		struct sys_object *o = c->s->bpf->objects[i];
 
-		if (o->kind != GPUBPF_BPF_MAP || o->map.was != was)
+		if (o->kind != GPUBPF_BPF_MAP || o->map.was != kernel_id)
 			continue;
 		gpubpf_put_u32(c->out, o->map.stream && o->map.stream->bridge);
 		c->fd = sys_object_handle(o);

@@ -52,19 +52,19 @@ static bool is_within(const char *path, const char *folder)
 static int open_folder(const struct gpubpf_session *s, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
-	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], above[PATH_MAX], is[PATH_MAX];
+	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], parent[PATH_MAX], resolved[PATH_MAX];
 	int fd;
 
 	*name = slash ? slash + 1 : "";
 	gpubpf_bpf_pins(s->path, pins);
 	if (path[0] != '/' || !**name || !realpath(pins, folder))
 		return -EPERM;
-	snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
-	if (!realpath(above, is))
+	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+	if (!realpath(parent, resolved))
 		return -errno;
-	if (!is_within(is, folder))
+	if (!is_within(resolved, folder))
 		return -EPERM;
-	fd = open(is, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(resolved, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -120,9 +120,9 @@ static void resume_request(struct gpubpf_session *s, struct gpubpf_peer *peer)
 void gpubpf_bpf_resume(struct gpubpf_session *s)
 {
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
-		bool late = gpubpf_now_ns() > peer->parked.until_ns;
+		bool expired = gpubpf_now_ns() > peer->parked.until_ns;
 
-		if (!peer->parked.data || (!late && gpubpf_session_pulling(s)))
+		if (!peer->parked.data || (!expired && gpubpf_session_pulling(s)))
 			continue;
 		s->fresh_ns = gpubpf_now_ns();
 		resume_request(s, peer);

@@ -456,7 +456,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	if (!one)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->narenas; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), begun = view;
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), initial = view;
 
 		if (gpubpf_map_lookup(&view, key, one) < 0)
 			continue;
@@ -464,8 +464,8 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 			memset(value, 0, size);
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
-		begun.arena = s->arenas[i].begun;
-		if (begun.arena && gpubpf_map_stayed(&view, &begun, key) && !gpubpf_map_lookup(&begun, key, one))
+		initial.arena = s->arenas[i].begun;
+		if (initial.arena && gpubpf_map_stayed(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
 	}
 	free(one);
@@ -550,12 +550,14 @@ static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
 	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
-	bool alike = number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
+	bool is_alike =
+		number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
 
-	alike = alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
-	for (uint32_t i = 0; i < s->narenas && alike; i++)
-		alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1], &s->arenas[i].layout.maps[map->inner - 1]);
-	return alike;
+	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
+	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
+		is_alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1],
+					       &s->arenas[i].layout.maps[map->inner - 1]);
+	return is_alike;
 }
 
 bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)

@@ -17,7 +17,7 @@
 #include "sized.h"
 #include "table.h"
 
-/* Allocate tables at their final size, because makers read them while they grow. */
+/* Allocate tables at their final size, because builders read them while they grow. */
 int gpubpf_links_open(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;

@@ -175,9 +175,10 @@ static bool find_variable(const struct request *q, const char *name, uint32_t *t
 	for (uint32_t i = 0; t && btf_is_datasec(t) && i < btf_vlen(t); i++) {
 		const struct btf_var_secinfo *v = &btf_var_secinfos(t)[i];
 		const struct btf_type *var = btf__type_by_id(btf, v->type);
-		const char *is = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) : NULL;
+		const char *var_name = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) : NULL;
 
-		if (!is || strcmp(is, name) || v->offset > q->value_size || v->size > q->value_size - v->offset)
+		if (!var_name || strcmp(var_name, name) || v->offset > q->value_size ||
+		    v->size > q->value_size - v->offset)
 			continue;
 		*type = var->type;
 		*offset = v->offset;

@@ -116,7 +116,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
 	struct walk w = { s, map, fn, arg };
-	size_t most = 8;
+	size_t max_size = 8;
 	int err = -ENOMEM;
 
 	if (gpubpf_entries_none(m))
@@ -125,11 +125,11 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);
 		size_t size = gpubpf_map_user_value_size(&view);
 
-		most = size > most ? size : most;
+		max_size = size > max_size ? size : max_size;
 	}
 	w.key = malloc(m->key_size + 1);
 	w.next = malloc(m->key_size + 1);
-	w.value = malloc(most + gpubpf_linux_cpus_size(s, map));
+	w.value = malloc(max_size + gpubpf_linux_cpus_size(s, map));
 	if (w.key && w.next && w.value)
 		err = walk_all(&w);
 	free(w.key);

@@ -83,15 +83,15 @@ static bool have_room(struct gpubpf_session *s)
 /* The names are in a tree because they come from peers: no set of names makes look-ups slow. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 {
-	struct gpubpf_kernel_name wanted, *name, **found;
+	struct gpubpf_kernel_name key, *name, **found;
 
-	snprintf(wanted.text, sizeof(wanted.text), "%s", text);
-	found = tfind(&wanted, &s->kernel_names, compare_names);
+	snprintf(key.text, sizeof(key.text), "%s", text);
+	found = tfind(&key, &s->kernel_names, compare_names);
 	if (found)
 		return (*found)->id;
 	if (!have_room(s) || !(name = malloc(sizeof(*name))))
 		return UINT32_MAX;
-	*name = wanted;
+	*name = key;
 	name->whole = name->plain = NULL;
 	name->route = NULL;
 	name->assembler[0] = 0;
@@ -267,8 +267,8 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 static struct gpubpf_kernel_stats *find_or_add_stats(struct gpubpf_session *s, void **tree, const char *name,
 						     const char *backend)
 {
-	const struct gpubpf_kernel_stats wanted = { .name = name, .backend = backend };
-	struct gpubpf_kernel_stats **found = tfind(&wanted, tree, compare_stats), *st;
+	const struct gpubpf_kernel_stats key = { .name = name, .backend = backend };
+	struct gpubpf_kernel_stats **found = tfind(&key, tree, compare_stats), *st;
 
 	if (found)
 		return *found;

@@ -48,14 +48,15 @@ static void load_object(struct gpubpf_session *s, uint32_t index)
 
 void gpubpf_linux_progs_carry(struct gpubpf_session *s)
 {
-	static const int taking[] = { BPF_FUNC_map_pop_elem, BPF_FUNC_map_peek_elem };
+	static const int consumers[] = { BPF_FUNC_map_pop_elem, BPF_FUNC_map_peek_elem };
 
 	for (uint32_t i = 0; i < s->loaded->unit.nmaps; i++) {
 		const struct gpubpf_map *map = &s->loaded->unit.maps[i];
 		bool in_kernel = map->object >= 0 && (uint32_t)map->object < s->nlinux_progs && s->linux_progs[map->object];
 		int fd = in_kernel && !map->kernel && !map->rdonly ? gpubpf_linux_map(s->linux_progs[map->object], map->name) : -1;
-		bool takes = fd >= 0 && gpubpf_linux_calls(s->linux_progs[map->object], map->name, taking, 2);
-		const char *why = fd < 0 ? NULL : gpubpf_linux_maps_add(s, i, fd, takes);
+		bool kernel_consumes =
+			fd >= 0 && gpubpf_linux_calls(s->linux_progs[map->object], map->name, consumers, 2);
+		const char *why = fd < 0 ? NULL : gpubpf_linux_maps_add(s, i, fd, kernel_consumes);
 
 		if (why)
 			gpubpf_load_note(s->loaded, GPUBPF_LINUX_APART, map->name, why);

@@ -42,8 +42,8 @@ static bool is_time(const struct btf *btf, const struct btf_type *t, uint32_t i)
 static int32_t time_in(const struct gpubpf_linux_carried *c, uint32_t type)
 {
 	const struct btf *btf = gpubpf_map_btf(c->s, c->map);
-	uint32_t plain = gpubpf_btf_strip(btf, type);
-	const struct btf_type *t = plain ? btf__type_by_id(btf, plain) : NULL;
+	uint32_t stripped = gpubpf_btf_strip(btf, type);
+	const struct btf_type *t = stripped ? btf__type_by_id(btf, stripped) : NULL;
 
 	for (uint32_t i = 0; t && btf_is_struct(t) && i < btf_vlen(t); i++)
 		if (is_time(btf, t, i))

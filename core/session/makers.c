@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The makers: a few threads, each with its own workers. They share an input queue, an output queue and a cache of
+/* The builders: a few threads, each with its own workers. They share an input queue, an output queue and a cache of
  * twins. */
 #include "makers.h"
 
@@ -28,14 +28,14 @@
 struct cached {
 	struct cached *next;
 	uint8_t key[32];
-	struct gpubpf_twin *twin;      /* NULL: a maker is building it */
+	struct gpubpf_twin *twin;      /* NULL: a builder is building it */
 };
 
-struct maker {
+struct builder {
 	struct gpubpf_makers *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *now; /* protected by the makers' lock */
+	const struct gpubpf_twin_req *now; /* protected by the builders' lock */
 };
 
 struct gpubpf_makers {
@@ -44,13 +44,13 @@ struct gpubpf_makers {
 	pthread_cond_t work, made;     /* work: a request arrived. made: a twin was added to the cache */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
-	} asked, ahead;                /* ahead: requests to serve when asked is empty */
+	} requested, ahead;                /* ahead: requests to serve when `requested` is empty */
 	struct gpubpf_twin_req *done;
 	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
 	struct gpubpf_ahead images;    /* owned by the event loop */
-	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: makers that build twins ahead */
+	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
 	bool stop;
-	struct maker maker[MAX_THREADS];
+	struct builder builder[MAX_THREADS];
 };
 
 static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[32])
@@ -62,8 +62,8 @@ static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[3
 	return c;
 }
 
-/* The caller holds the lock. Returns the twin from the cache, after waiting for a maker that builds it; NULL: no maker
- * does. */
+/* The caller holds the lock. Returns the twin from the cache, and waits for it while another builder builds it; NULL:
+ * no builder does. */
 static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t key[32])
 {
 	struct cached *c;
@@ -156,9 +156,9 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 }
 
 /* gpubpf-clread reads files that options name, so its results depend on more than the job and are not cached. */
-static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
+static int open_workers(struct gpubpf_makers *all, struct builder *builder, const struct gpubpf_device_caps *caps)
 {
-	struct gpubpf_worker_set *set = &maker->set;
+	struct gpubpf_worker_set *set = &builder->set;
 	/* a module that makes such a compiler fail leaves state that breaks later modules (seen with Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
@@ -192,10 +192,10 @@ static void build_counted(const struct gpubpf_session *s, struct gpubpf_worker_s
 	twin->from_disk = hits[1] > hits[0] && misses[1] == misses[0];
 }
 
-static void build_twin(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+static void build_twin(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
 		       const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
-	int err = open_workers(all, maker, &req->caps);
+	int err = open_workers(all, builder, &req->caps);
 
 	twin->passing = err < 0;
 	if (err < 0)
@@ -203,11 +203,11 @@ static void build_twin(struct gpubpf_makers *all, struct maker *maker, struct gp
 	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
 		gpubpf_twin_refuse(twin, "the session has ended");
 	else
-		build_counted(all->s, &maker->set, req, image, twin);
+		build_counted(all->s, &builder->set, req, image, twin);
 }
 
 /* A twin that is stored on disk needs no worker. */
-static void fetch_or_build(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+static void fetch_or_build(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
 			   const struct gpubpf_image *image)
 {
 	uint8_t key[32];
@@ -215,7 +215,7 @@ static void fetch_or_build(struct gpubpf_makers *all, struct maker *maker, struc
 
 	if (storable && gpubpf_twin_store_get(all->s, key, req, req->twin))
 		return;
-	build_twin(all, maker, req, image, req->twin);
+	build_twin(all, builder, req, image, req->twin);
 	if (storable)
 		gpubpf_twin_store_put(all->s, key, req->twin);
 }
@@ -244,7 +244,7 @@ static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 }
 
 /* Build the twin, and cache it under the digest of the image as read. */
-static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+static void serve_read(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_image image = req->copy->image;
 	struct gpubpf_twin *twin;
@@ -263,7 +263,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 		req->cached = true;
 	} else if (claim || !req->ahead) {
 		req->twin->ahead = req->ahead;
-		fetch_or_build(all, maker, req, &image);
+		fetch_or_build(all, builder, req, &image);
 	}
 	pthread_mutex_lock(&all->lock);
 	if (claim)
@@ -272,7 +272,7 @@ static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gp
 }
 
 /* Answer a request from the cache, or build its twin and cache it. */
-static void serve_request(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+static void serve_request(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	char why[200];
 
@@ -285,13 +285,13 @@ static void serve_request(struct gpubpf_makers *all, struct maker *maker, struct
 	if (gpubpf_image_read(req, why, sizeof(why)) < 0)
 		gpubpf_twin_refuse(req->twin, "%s", why);
 	else
-		serve_read(all, maker, req);
+		serve_read(all, builder, req);
 }
 
-static void list_kernels(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+static void list_kernels(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
-	if (!open_workers(all, maker, &req->caps))
-		req->names = gpubpf_twin_kernels(all->s, &maker->set, req, &req->copy->image);
+	if (!open_workers(all, builder, &req->caps))
+		req->names = gpubpf_twin_kernels(all->s, &builder->set, req, &req->copy->image);
 }
 
 static void wake_loop(struct gpubpf_makers *all)
@@ -314,10 +314,10 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 	return req;
 }
 
-/* The caller holds the lock. The next request; ahead requests only if another maker stays free for normal ones. */
+/* The caller holds the lock. The next request; ahead requests only if another builder stays free for normal ones. */
 static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
 {
-	struct gpubpf_twin_req *req = pop(&all->asked);
+	struct gpubpf_twin_req *req = pop(&all->requested);
 
 	gpubpf_assert_held(&all->lock);
 	if (req || all->nahead + 1 >= all->max_threads)
@@ -327,10 +327,10 @@ static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
 	return req;
 }
 
-static void *run_maker(void *arg)
+static void *run_builder(void *arg)
 {
-	struct maker *maker = arg;
-	struct gpubpf_makers *all = maker->all;
+	struct builder *builder = arg;
+	struct gpubpf_makers *all = builder->all;
 	struct gpubpf_twin_req *req;
 
 	pthread_mutex_lock(&all->lock);
@@ -342,14 +342,14 @@ static void *run_maker(void *arg)
 			all->idle--;
 			continue;
 		}
-		maker->now = req;
+		builder->now = req;
 		pthread_mutex_unlock(&all->lock);
 		if (req->lists)
-			list_kernels(all, maker, req);
+			list_kernels(all, builder, req);
 		else
-			serve_request(all, maker, req);
+			serve_request(all, builder, req);
 		pthread_mutex_lock(&all->lock);
-		maker->now = NULL;
+		builder->now = NULL;
 		all->nahead -= req->ahead;
 		req->next = all->done;
 		all->done = req;
@@ -359,22 +359,22 @@ static void *run_maker(void *arg)
 	return NULL;
 }
 
-/* Start a maker with all signals blocked, since the caller handles signals. */
-static void start_maker(struct gpubpf_makers *all)
+/* Start a builder with all signals blocked, since the caller handles signals. */
+static void start_builder(struct gpubpf_makers *all)
 {
-	struct maker *maker = &all->maker[all->nthreads];
+	struct builder *builder = &all->builder[all->nthreads];
 	sigset_t every, before;
 	pthread_attr_t attr;
 	size_t stack;
 
 	gpubpf_assert_held(&all->lock);
-	maker->all = all;
+	builder->all = all;
 	pthread_attr_init(&attr);
 	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* ulimit -s may set less */
 		pthread_attr_setstacksize(&attr, MIN_STACK_BYTES);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
-	if (!pthread_create(&maker->thread, &attr, run_maker, maker))
+	if (!pthread_create(&builder->thread, &attr, run_builder, builder))
 		all->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -396,7 +396,7 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 	if (!all)
 		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
 	all->s = s;
-	all->asked.tail = &all->asked.first;
+	all->requested.tail = &all->requested.first;
 	all->ahead.tail = &all->ahead.first;
 	all->max_threads = choose_thread_count(sysconf(_SC_NPROCESSORS_ONLN));
 	pthread_mutex_init(&all->lock, NULL);
@@ -408,7 +408,7 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 
 void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 {
-	struct gpubpf_queue *q = req->ahead ? &all->ahead : &all->asked;
+	struct gpubpf_queue *q = req->ahead ? &all->ahead : &all->requested;
 
 	pthread_mutex_lock(&all->lock);
 	req->next = NULL;
@@ -416,7 +416,7 @@ void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req
 	*q->tail = req;
 	q->tail = &req->next;
 	if (!all->idle && all->nthreads < all->max_threads)
-		start_maker(all);
+		start_builder(all);
 	pthread_cond_signal(&all->work);
 	pthread_mutex_unlock(&all->lock);
 }
@@ -450,7 +450,7 @@ static void free_cache(struct cached *c)
 	}
 }
 
-/* A maker stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
+/* A builder stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
  * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
 void gpubpf_makers_destroy(struct gpubpf_makers *all)
 {
@@ -463,13 +463,13 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 	pthread_mutex_unlock(&all->lock);
 	for (uint32_t i = 0; i < all->nthreads; i++)
 		for (int k = 0; k < GPUBPF_NWORKERS; k++)
-			cancel_worker(&all->maker[i].set.worker[k]);
+			cancel_worker(&all->builder[i].set.worker[k]);
 	for (uint32_t i = 0; i < all->nthreads; i++) {
-		pthread_join(all->maker[i].thread, NULL);
+		pthread_join(all->builder[i].thread, NULL);
 		for (int k = 0; k < GPUBPF_NWORKERS; k++)
-			gpubpf_worker_destroy(all->maker[i].set.worker[k]);
+			gpubpf_worker_destroy(all->builder[i].set.worker[k]);
 	}
-	free_requests(all->asked.first);
+	free_requests(all->requested.first);
 	free_requests(all->ahead.first);
 	free_requests(all->done);
 	for (int i = 0; i < CACHE_ROWS; i++)
@@ -488,12 +488,12 @@ bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, con
 	*stage = NULL;
 	pthread_mutex_lock(&all->lock);
 	for (uint32_t i = 0; i < all->nthreads; i++) {
-		const struct gpubpf_twin_req *now = all->maker[i].now;
+		const struct gpubpf_twin_req *now = all->builder[i].now;
 
 		if (!now || now->ahead || (first && first->submitted_ns <= now->submitted_ns))
 			continue;
 		first = now;
-		*stage = __atomic_load_n(&all->maker[i].set.stage, __ATOMIC_RELAXED);
+		*stage = __atomic_load_n(&all->builder[i].set.stage, __ATOMIC_RELAXED);
 	}
 	snprintf(kernel, size, "%s", first && first->nkernels ? first->kernels[0].name : "");
 	pthread_mutex_unlock(&all->lock);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins, requests for them, and the makers: threads that let workers build twins, so that the event loop never waits
- * for a compiler. A request travels from the loop to a maker and back, and its holder owns it. Makers read only session
- * data that does not change while they run: the options, and the maps and programs in the request's unit and layout.
+ * Twins, requests for them, and the builders: threads that let workers build twins, so that the event loop never waits
+ * for a compiler. A request travels from the loop to a builder and back, and its holder owns it. Builders read only
+ * session data that does not change while they run: the options, and the maps and programs in the request's unit and
+ * layout.
  */
 #ifndef GPUBPF_CORE_SESSION_MAKERS_H
 #define GPUBPF_CORE_SESSION_MAKERS_H
@@ -104,11 +105,11 @@ struct gpubpf_twin_req {
 	uint32_t *links, nlinks;   /* the links whose programs are to be inserted */
 	struct gpubpf_unit unit;   /* the unit in which only these programs match kernels (attach.c) */
 	uint64_t submitted_ns, queue_ns;
-	struct gpubpf_twin *twin;  /* filled in by the maker */
+	struct gpubpf_twin *twin;  /* filled in by the builder */
 	bool cached;
 };
 
-/* The workers of one maker thread. */
+/* The workers of one builder thread. */
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
 	bool assembler_hangs;                          /* the session's assembler hung, so do not use it again */

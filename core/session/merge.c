@@ -269,7 +269,8 @@ static int add_words(struct gpubpf_merge *m, struct element *e, int to, const ui
 	return err;
 }
 
-/* Each side gets the last common value plus what both sides have added since. old_value(0) is the common value. */
+/* Each side gets the last common value plus what both sides have added since. Side 0's old_value() is the common value.
+ */
 static void merge_sums(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];

@@ -60,11 +60,11 @@ static bool is_unattached_only(const struct gpubpf_missed *missed, const struct 
 	return stats->missed == missed->by[GPUBPF_MISS_UNATTACHED] + missed->by[GPUBPF_MISS_NO_PLACE] && !stats->probed;
 }
 
-static void append_reason(FILE *out, const struct gpubpf_session *s, uint32_t miss, uint64_t n, bool alone)
+static void append_reason(FILE *out, const struct gpubpf_session *s, uint32_t miss, uint64_t n, bool is_only)
 {
 	if (ftell(out) > 0)
 		fprintf(out, "; ");
-	if (!alone)
+	if (!is_only)
 		fprintf(out, "%llu ", (unsigned long long)n);
 	fprintf(out, "%s", texts[miss]);
 	if (miss == GPUBPF_MISS_LATE)

@@ -291,12 +291,12 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(r));
-	bool says = !gpubpf_reader_done(r); /* agents of minor version 2 do not send which one they answer */
-	uint32_t number = says ? gpubpf_get_u32(r) : 0;
+	bool has_number = !gpubpf_reader_done(r); /* agents of minor version 2 do not send which one they answer */
+	uint32_t number = has_number ? gpubpf_get_u32(r) : 0;
 
 	if (!dev || r->failed)
 		return -EPROTO;
-	if (!says || number == dev->pulls)
+	if (!has_number || number == dev->pulls)
 		dev->pull_until_ns = 0;
 	return 0;
 }

@@ -50,11 +50,11 @@ uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
 	uint64_t error = 0, one;
-	bool asked = false;
+	bool uses_clock = false;
 
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		asked |= unit->progs[i].facts && unit->progs[i].facts->clock;
-	for (uint32_t i = 0; asked && i < s->narenas; i++) {
+		uses_clock |= unit->progs[i].facts && unit->progs[i].facts->clock;
+	for (uint32_t i = 0; uses_clock && i < s->narenas; i++) {
 		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns,
 				      __ATOMIC_RELAXED);
 		error = one > error ? one : error;

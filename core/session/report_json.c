@@ -391,7 +391,7 @@ struct json_object *gpubpf_report_print(const struct gpubpf_print_record *p)
 	return o;
 }
 
-static void list_kept(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
+static void list_records(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
 {
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
@@ -487,7 +487,7 @@ int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, c
 	json_object_object_add(root, "maps", list_maps(s, opts));
 	if (opts->maps_only)
 		return 0;
-	list_kept(s, root, opts);
+	list_records(s, root, opts);
 	json_object_object_add(root, "programs", list_programs(s));
 	add_u64(root, "dropped", gpubpf_report_drops(s));
 	if (gpubpf_report_clock_error(s))

@@ -126,7 +126,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 /* -- maps with one value per multiprocessor or thread -- */
 
 struct summary {
-	uint64_t sum, least, most;
+	uint64_t sum, min, max;
 	uint32_t nonzero;
 	uint64_t slot[64];     /* log2 of the values */
 };
@@ -135,7 +135,7 @@ static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, 
 {
 	uint32_t size = map_of(sh)->value_size;
 
-	*sum = (struct summary){ .least = UINT64_MAX };
+	*sum = (struct summary){ .min = UINT64_MAX };
 	for (uint32_t i = 0; i < entry->copies; i++) {
 		uint64_t v = gpubpf_int_read((const uint8_t *)entry->value + i * entry->stride, size, false);
 
@@ -143,8 +143,8 @@ static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, 
 			continue;
 		sum->nonzero++;
 		sum->sum += v;
-		sum->least = v < sum->least ? v : sum->least;
-		sum->most = v > sum->most ? v : sum->most;
+		sum->min = v < sum->min ? v : sum->min;
+		sum->max = v > sum->max ? v : sum->max;
 		sum->slot[63 - __builtin_clzll(v)]++;
 	}
 }
@@ -157,10 +157,10 @@ static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
 	put_key(sh, entry);
 	put_int(sh, sum.sum);
 	gpubpf_table_cell(&sh->table, "%u", sum.nonzero);
-	put_int(sh, sum.nonzero ? sum.least : 0);
-	put_int(sh, sum.most);
+	put_int(sh, sum.nonzero ? sum.min : 0);
+	put_int(sh, sum.max);
 	put_mean(sh, sum.nonzero ? (double)sum.sum / sum.nonzero : 0);
-	gpubpf_table_cell(&sh->table, "%.2f", sum.sum ? (double)sum.most * sum.nonzero / sum.sum : 1.0);
+	gpubpf_table_cell(&sh->table, "%.2f", sum.sum ? (double)sum.max * sum.nonzero / sum.sum : 1.0);
 	if (map_of(sh)->type->flags & GPUBPF_MAP_THREAD)
 		for (int i = 0; i < 64; i++)
 			sh->slot[i] += sum.slot[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket and the event loop. One turn waits for sockets, makers, and the timer for rings. */
+/* The socket and the event loop. One turn waits for sockets, builders, and the timer for rings. */
 #include "session.h"
 
 #include <errno.h>

@@ -129,7 +129,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	return s;
 }
 
-static void free_kept(struct gpubpf_session *s)
+static void free_records(struct gpubpf_session *s)
 {
 	for (uint64_t i = 0; i < s->nkept; i++) {
 		free(s->kept[i].print);
@@ -169,7 +169,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	gpubpf_stacks_free(s);
 	gpubpf_linux_progs_close(s);
 	gpubpf_kernel_table_close(s);
-	free_kept(s);
+	free_records(s);
 	gpubpf_links_close(s);
 	free_loaded(s);
 	for (uint32_t i = 0; i < s->npaths; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session's internals. One thread, the caller of gpubpf_session__poll(), owns everything here except the data that
- * makers.h passes to the makers' threads. The session does not trust its peers. A peer's message costs at most that
+ * makers.h passes to the builders' threads. The session does not trust its peers. A peer's message costs at most that
  * peer's connection, and every table that a peer can fill is bounded.
  *
  *   session.c           life: load, verify, start, poll, stop
@@ -205,7 +205,7 @@ struct gpubpf_session {
 	uint32_t narenas;
 
 	char dir[256], path[280];
-	int listener, epoll, wake, timer;  /* wake: eventfd, set when a maker has finished */
+	int listener, epoll, wake, timer;  /* wake: eventfd, set when a builder has finished */
 	int spare;                         /* a descriptor to close when the process has no more */
 	uint64_t interval_ns;              /* of the timer */
 	struct gpubpf_peer *peers;

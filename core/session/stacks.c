@@ -44,11 +44,12 @@ static bool same_file(const struct stat *a, const struct stat *b)
 /* Is the file at this path the one that the process sees? The process may be in a container. */
 static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 {
-	char there[4200];
+	char process_path[4200];
 	struct stat st;
 
-	snprintf(there, sizeof(there), "/proc/%u/root%s", pid, f->path);
-	return !stat(f->path, &f->stat) && S_ISREG(f->stat.st_mode) && !stat(there, &st) && same_file(&f->stat, &st);
+	snprintf(process_path, sizeof(process_path), "/proc/%u/root%s", pid, f->path);
+	return !stat(f->path, &f->stat) && S_ISREG(f->stat.st_mode) && !stat(process_path, &st) &&
+	       same_file(&f->stat, &st);
 }
 
 /* The number of the file, from 1; 0: there is no room. */
@@ -270,8 +271,10 @@ char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 static char *display_name(const char *symbol, bool demangle)
 {
 	int status;
-	char *plain = demangle && !strncmp(symbol, "_Z", 2) && strlen(symbol) < 4096 ? __cxa_demangle(symbol, NULL, NULL, &status) : NULL;
-	char *text = plain ? plain : strdup(symbol);
+	char *demangled = demangle && !strncmp(symbol, "_Z", 2) && strlen(symbol) < 4096
+				  ? __cxa_demangle(symbol, NULL, NULL, &status)
+				  : NULL;
+	char *text = demangled ? demangled : strdup(symbol);
 
 	for (char *c = text; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)

@@ -82,16 +82,16 @@ static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *secti
 {
 	const Elf64_Shdr *t = &sections[table], *names = t->sh_link < n ? &sections[t->sh_link] : NULL;
 	Elf64_Sym *sym;
-	bool taken;
+	bool copied;
 
 	if (!names || names->sh_type != SHT_STRTAB)
 		return false;
 	s->names = read_part(fd, names->sh_offset, names->sh_size);
 	s->size = names->sh_size;
 	sym = s->names ? read_part(fd, t->sh_offset, t->sh_size) : NULL;
-	taken = sym && copy_functions(s, sym, t->sh_size / sizeof(*sym));
+	copied = sym && copy_functions(s, sym, t->sh_size / sizeof(*sym));
 	free(sym);
-	if (taken)
+	if (copied)
 		return true;
 	free(s->names);
 	free(s->list);

@@ -10,14 +10,14 @@
 
 /* Grow a block to `want` elements of a size; *room: the elements that fit. NULL: out of memory, and the block is
  * unchanged. */
-static void *grow_block(void *block, size_t want, size_t *room, size_t size)
+static void *grow_block(void *block, size_t needed, size_t *room, size_t size)
 {
 	size_t more = *room ? *room : 64;
 	void *grown;
 
-	if (want <= *room)
+	if (needed <= *room)
 		return block;
-	while (more < want)
+	while (more < needed)
 		more *= 2;
 	grown = realloc(block, more * size);
 	if (grown)
@@ -132,8 +132,8 @@ static void put_blanks(size_t n, FILE *out)
 {
 	static const char blanks[] = "                                                                ";
 
-	for (size_t most = sizeof(blanks) - 1; n; n -= n < most ? n : most)
-		fwrite_unlocked(blanks, 1, n < most ? n : most, out);
+	for (size_t max = sizeof(blanks) - 1; n; n -= n < max ? n : max)
+		fwrite_unlocked(blanks, 1, n < max ? n : max, out);
 }
 
 static void put_cell(const char *text, size_t n, size_t width, bool right, FILE *out)
@@ -231,18 +231,18 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 {
 	static const char bar[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
 	uint32_t first = shape->n, last = 0;
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (uint32_t i = 0; i < shape->n; i++) {
 		if (!slot[i])
 			continue;
 		first = i < first ? i : first;
 		last = i;
-		most = slot[i] > most ? slot[i] : most;
+		max = slot[i] > max ? slot[i] : max;
 	}
 	for (uint32_t i = first; i < shape->n && i <= last; i++) {
 		char label[64];
-		int length = (long double)slot[i] * BAR_WIDTH / most;
+		int length = (long double)slot[i] * BAR_WIDTH / max;
 		uint32_t empty = i;
 
 		while (shape->bits && !slot[empty])

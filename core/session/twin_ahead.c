@@ -2,7 +2,7 @@
 /*
  * Builds twins before their request, for runtimes that load the twin of each kernel separately. A program that launches
  * one kernel of an image will launch others, and would wait for each twin. So the first request for an image lists its
- * kernels, and each request lets idle makers build some more twins. A program that uses three of a thousand kernels
+ * kernels, and each request lets idle builders build some more twins. A program that uses three of a thousand kernels
  * costs a few unused twins; one that uses all of them finds them built.
  */
 #include "makers.h"

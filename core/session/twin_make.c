@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds a twin (core/worker/job.h), in a maker's thread: reads the image, selects the programs of each requested
+ * Builds a twin (core/worker/job.h), in a builder's thread: reads the image, selects the programs of each requested
  * kernel, inserts them, and lets the vendor's compiler build the result. A failure becomes a reason for one kernel or
  * for all; the program then runs its own kernels.
  */
@@ -123,15 +123,15 @@ static int inject(struct gpubpf_making *m)
 	struct gpubpf_lower_job job = make_lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
 	struct gpubpf_target_opts opts = lower_opts;
-	uint8_t alike[GPUBPF_IMAGE_DIGEST];
+	uint8_t job_digest[GPUBPF_IMAGE_DIGEST];
 	int err = m->target->assembled ? gpubpf_making_assemble(m, &job, &lower_opts, &probes) : 0;
 
 	if (!err) {
 		opts.probes = probes.piece[0].blob.data;
 		opts.probes_size = probes.piece[0].blob.size;
 		/* other kernels of the image will be requested */
-		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, alike))
-			opts.alike = alike;
+		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, job_digest))
+			opts.alike = job_digest;
 		err = gpubpf_worker_inject(gpubpf_making_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
 	}
 	gpubpf_twin_image_finish(&probes);
@@ -419,7 +419,7 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 static int try_targets(struct gpubpf_making *m)
 {
 	struct attempt before = { "" };
-	const struct gpubpf_making begun = *m;
+	const struct gpubpf_making initial = *m;
 	int err;
 
 	for (;;) {
@@ -441,7 +441,7 @@ static int try_targets(struct gpubpf_making *m)
 		snprintf(before.reason, sizeof(before.reason), "%s", failure_reason(m->twin));
 		before.declined = err == -ENOENT;
 		free_build(m);
-		*m = begun;
+		*m = initial;
 		m->target = next;
 		gpubpf_twin_clear(m->twin);
 	}

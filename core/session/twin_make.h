@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a twin's build in a maker's thread, which the steps of twin_make.c share. */
+/* The state of a twin's build in a builder's thread, which the steps of twin_make.c share. */
 #ifndef GPUBPF_CORE_SESSION_TWIN_MAKE_H
 #define GPUBPF_CORE_SESSION_TWIN_MAKE_H
 

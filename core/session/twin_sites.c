@@ -170,7 +170,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
-	uint32_t bit = 0, puts = m->puts.n;
+	uint32_t bit = 0, first_insertion = m->puts.n;
 
 	*desc = (struct gpubpf_site_desc){
 		.site = site, .params = where->params, .nparams = where->nparams,
@@ -204,7 +204,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 		gpubpf_making_refuse(k, "out of memory");
 		return false;
 	}
-	for (uint32_t i = 0; !set && m->puts.n > puts && i < desc->nprogs; i++)
+	for (uint32_t i = 0; !set && m->puts.n > first_insertion && i < desc->nprogs; i++)
 		if (desc->progs[i] < GPUBPF_PLAN_LINKS)
 			k->named[desc->progs[i] / 8] |= 1 << desc->progs[i] % 8;
 	m->nprogs += desc->nprogs;
@@ -343,7 +343,7 @@ static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
-	uint32_t nsites = m->nsites, nprogs = m->nprogs, nputs = m->puts.n;
+	uint32_t nsites = m->nsites, nprogs = m->nprogs, old_ninsertions = m->puts.n;
 
 	if (!info)
 		gpubpf_making_refuse(k, "the program's image does not define it");
@@ -362,7 +362,7 @@ static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 	if ((!m->s->opts.inspect && !places_fit(m, kernel)) || !add_sites(m, kernel, info)) {
 		m->nsites = nsites;
 		m->nprogs = nprogs;
-		m->puts.n = nputs;
+		m->puts.n = old_ninsertions;
 	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit) &&
 		   !gpubpf_named_program(&m->req->unit)) {
 		gpubpf_making_refuse(k, "no program names it");
@@ -372,13 +372,13 @@ static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 
 int gpubpf_making_choose(struct gpubpf_making *m)
 {
-	size_t n = m->twin->nkernels, most = GPUBPF_NSITES;
+	size_t n = m->twin->nkernels, max_sites = GPUBPF_NSITES;
 
 	if (gpubpf_calls_program(&m->req->unit) || gpubpf_named_program(&m->req->unit))
-		most = MAX_SITES;
-	m->sites = calloc(most * n, sizeof(*m->sites));
-	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
-	m->progs = calloc(most * n * m->req->unit.nprogs + 1, sizeof(*m->progs));
+		max_sites = MAX_SITES;
+	m->sites = calloc(max_sites * n, sizeof(*m->sites));
+	m->site_kernel = calloc(max_sites * n, sizeof(*m->site_kernel));
+	m->progs = calloc(max_sites * n * m->req->unit.nprogs + 1, sizeof(*m->progs));
 	if (!m->sites || !m->site_kernel || !m->progs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)

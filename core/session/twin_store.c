@@ -134,7 +134,7 @@ static uint64_t to_ns(const struct timespec *t)
 }
 
 struct file_state {
-	uint64_t there, device, inode, size, written, changed;
+	uint64_t exists, device, inode, size, written, changed;
 };
 
 /* Read the state of a file. *newer: it has changed since the program was built, so that the program's version is not
@@ -219,13 +219,13 @@ static bool is_included_unchanged(const void *included, size_t size, uint64_t bu
 	gpubpf_reader_init(&r, included, size);
 	while (same && r.at < r.end) {
 		char path[PATH_SIZE];
-		const void *was;
-		struct file_state is;
+		const void *stored;
+		struct file_state current;
 
 		gpubpf_get_str(&r, path, sizeof(path));
-		was = gpubpf_get_raw(&r, sizeof(is));
-		is = stat_file(path, built_ns, &newer);
-		same = was && !memcmp(was, &is, sizeof(is)) && !newer;
+		stored = gpubpf_get_raw(&r, sizeof(current));
+		current = stat_file(path, built_ns, &newer);
+		same = stored && !memcmp(stored, &current, sizeof(current)) && !newer;
 	}
 	return same && !r.failed;
 }
