@@ -170,7 +170,7 @@ static void copy_elements(struct gpubpf_session *s, const struct sys_object *map
 		gpubpf_linux_map_close(kernel);
 	}
 	if (c.err < 0)
-		gpubpf_session_note(s, "map %s: what it held as the Linux kernel's is not all here: %s", c.to->name, strerror(-c.err));
+		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s", c.to->name, strerror(-c.err));
 }
 
 /* A ring has no elements to copy. Its synchronization starts when programs of both sides write to it. */

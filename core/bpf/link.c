@@ -22,8 +22,9 @@ static const char *why_unsupported(const char *function, bool returns, uint64_t 
 	if (!strcmp(function, GPUBPF_KPROBE_RUN))
 		return GPUBPF_KPROBE_NOT_RUN;
 	if (offset)
-		return "a kernel of a GPU has no places by bytes; leave the offset out, or use gpubpf run -o and gpu/insn/";
-	return capture && returns ? "an access of memory has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
+		return "a GPU kernel cannot be probed at a byte offset; omit the offset, or use gpubpf run -o with "
+		       "gpu/insn/";
+	return capture && returns ? "a memory access has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
 }
 
 static int set_place(struct sys_object *o, const char *function, bool returns)
@@ -220,7 +221,7 @@ int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
 		err = join_object(s, g, more, &diag);
 	free(g);
 	if (err < 0)
-		return note_failure(s, "map", map->map.def.name, "no element", err, &diag);
+		return note_failure(s, "map", map->map.def.name, "not added as an element", err, &diag);
 	gpubpf_arenas_give(s);
 	return 0;
 }
@@ -293,7 +294,7 @@ static int rebuild_program(struct gpubpf_session *s, struct sys_object *prog, en
 	s->error[0] = 0;
 	to = join_program(s, prog, sites[place], "*", &diag);
 	if (to < 0)
-		return note_failure(s, "program", prog->prog.name, "what it was", to, &diag);
+		return note_failure(s, "program", prog->prog.name, "not updated", to, &diag);
 	prog->prog.object[place] = to;
 	return replace_links(s, prog, from, to);
 }

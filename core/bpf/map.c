@@ -281,8 +281,8 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_of(c->s, with->was);
 
 	if (!inner)
-		gpubpf_session_note(c->s, "map %s: what its elements are like is not known: it was made by a process that is not in the "
-				    "session, and is empty; put a map into it first", name);
+		gpubpf_session_note(c->s, "map %s: the definition of its elements is not known: a process outside "
+					  "the session created it, and it is empty; put a map into it first", name);
 	else if (!gpubpf_map_may_be_inner(inner->type))
 		gpubpf_session_note(c->s, "map %s: " GPUBPF_NOT_INNER, name);
 	else

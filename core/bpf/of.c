@@ -103,8 +103,8 @@ void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map)
 	set_targets(s, map);
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
 		if (put_in_session_map(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
-			gpubpf_session_note(s, "map %s: map %s cannot be an element where programs see it: it was laid out before they "
-					    "came; attach them first", map->map.def.name,
+			gpubpf_session_note(s, "map %s: map %s cannot be an element for its programs: it was laid "
+					       "out before they were loaded; attach them first", map->map.def.name,
 					    sys_object_find(s, map->map.slots->ids[i])->map.def.name);
 }
 
@@ -141,8 +141,9 @@ static int check_element(struct gpubpf_session *s, struct sys_object *map, struc
 		return add_target(s, map, o);
 	def = o->map.def;
 	if (!gpubpf_map_is_like(&def, &map->map.inner)) {
-		gpubpf_session_note(s, "map %s: map %s is not like its elements: type, sizes, max_entries and flags are to be theirs%s",
-				    name, def.name, def.kernel ? ", and it may not be one that is mapped (BPF_F_MMAPABLE)" : "");
+		gpubpf_session_note(s, "map %s: map %s differs from the definition of its elements: type, sizes, "
+				       "max_entries and flags must be equal%s",
+				    name, def.name, def.kernel ? ", and it must not be mappable (BPF_F_MMAPABLE)" : "");
 		return -EINVAL;
 	}
 	return map->map.joined && !o->map.joined ? sys_map_join(s, o) : 0;
@@ -191,8 +192,9 @@ static int update_element(struct gpubpf_session *s, struct sys_object *map, cons
 	if (err < 0)
 		return err;
 	if (!o) {
-		gpubpf_session_note(s, "map %s: what is put in is no %s", map->map.def.name, progs ? "program for a GPU; one is if its "
-				    "name begins with cuda__, if --attach names it, or with --gpu" : "map");
+		gpubpf_session_note(s, "map %s: the value is no %s", map->map.def.name, progs ?
+				    "program for a GPU; its name must begin with cuda__, or --attach must name it, "
+				    "or --gpu must be set" : "map");
 		return -EINVAL;
 	}
 	err = check_element(s, map, o);

@@ -49,9 +49,10 @@ static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, 
 {
 	size_t each = ROUND8(map->value_size);
 
-	gpubpf_session_note(s, "map %s: %s: a key has %zu values, one a multiprocessor, and bpf(2) room for %zu, one a CPU%s; %s",
+	gpubpf_session_note(s, "map %s: %s: a key has %zu values, one per multiprocessor, but bpf(2) has room for "
+			       "%zu, one per CPU%s; %s",
 			    map->name, what, gpubpf_map__user_value_size(map) / each, sys_value_size(map) / each,
-			    err == -E2BIG ? ", and they are no sums" : "", instead);
+			    err == -E2BIG ? ", and they cannot be added up" : "", instead);
 	return err;
 }
 
@@ -106,7 +107,7 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 								     * kernel's programs */
 	else if (!err && fold_copies(map, value, value_size, all, size) < 0)
 		err = note_refusal(s, map, -E2BIG, "updates by loaders are refused (E2BIG)",
-				   "leave 0 what no multiprocessor has");
+				   "set the values without a multiprocessor to 0");
 	if (!err)
 		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);
 	free(all);
@@ -117,5 +118,5 @@ int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	if (!gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map))
 		return 0;
-	return note_refusal(s, map, -EOPNOTSUPP, "batches are refused (EOPNOTSUPP)", "ask for one key at a time");
+	return note_refusal(s, map, -EOPNOTSUPP, "batches are refused (EOPNOTSUPP)", "use one key per call");
 }

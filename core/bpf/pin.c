@@ -146,7 +146,8 @@ static int find_map_by_name(struct gpubpf_session *s, const char *name, uint32_t
 	if (n == 1)
 		return 0;
 	if (n)
-		return gpubpf_session_fail(s, -EINVAL, "%u maps of loaders are called %s; bpftool map pin id takes one by its number", n, name);
+		return gpubpf_session_fail(s, -EINVAL, "%u maps of loaders have the name %s; pin one by its id with "
+						       "bpftool map pin id", n, name);
 	return gpubpf_session_fail(s, -ENOENT, "no loader of the session has a map %s; gpubpf map show lists all maps", name);
 }
 
@@ -171,7 +172,8 @@ static const char *pin_error_text(int err)
 {
 	switch (err) {
 	case -EPERM:
-		return "pins are in the session's own folder and in folders below it alone (GPUBPF_PIN of loaders); a name without a slash is there";
+		return "a pin must be in the session's own folder or below it (GPUBPF_PIN of loaders); a name "
+		       "without a slash is in that folder";
 	case -EINVAL:
 		return "it is no pin";
 	}
@@ -186,8 +188,9 @@ int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, c
 	if (nwords != 1)
 		return gpubpf_session_fail(s, -EINVAL, "one path");
 	if (!s->bpf)
-		return gpubpf_session_fail(s, -EOPNOTSUPP, "no loader is in the session, and none but loaders (gpubpf bpf) can open a pin; its "
-					   "maps are there until it ends");
+		return gpubpf_session_fail(s, -EOPNOTSUPP,
+					   "no loader is in the session, and only loaders (gpubpf bpf) can open "
+					   "pins; the session's maps exist until it ends");
 	err = what == GPUBPF_QUERY_PIN ? find_map_by_name(s, map, &id) : 0;
 	if (err < 0)
 		return err;

@@ -100,8 +100,8 @@ int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kern
 	int err = sys_bridge_create(kernel, is_perf(map) ? 0 : map->map.def.max_entries, &map->map.stream->bridge);
 
 	if (err < 0)
-		gpubpf_session_note(s, "map %s: a loader reads it as the Linux kernel's, and records of a GPU cannot be put there: %s; "
-				    "the session needs CAP_BPF and CAP_PERFMON", map->map.def.name, strerror(-err));
+		gpubpf_session_note(s, "map %s: a loader reads it through the Linux kernel, and GPU records cannot "
+				       "be added there: %s; the session needs CAP_BPF and CAP_PERFMON", map->map.def.name, strerror(-err));
 	return err;
 }
 
@@ -381,7 +381,8 @@ bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_
 	int err = deliver(s, map, copy, data, size);
 
 	if (err == -E2BIG)
-		gpubpf_session_note(s, "map %s: a record of %u bytes is longer than its loader's buffer, and dropped; give it more pages",
+		gpubpf_session_note(s, "map %s: dropped a record of %u bytes, which is longer than its loader's "
+				       "buffer; give the buffer more pages",
 				    map->map.def.name, size);
 	if (err != -EAGAIN)
 		return true;

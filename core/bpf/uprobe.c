@@ -52,8 +52,8 @@ static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF
 	if (!gpubpf_pattern_keep(whole, out))
 		named = false;
 	if (!named)
-		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: no function begins there that its symbols name, and of a program "
-				    "for a GPU it is the host stub that names the kernel", (unsigned long long)offset);
+		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: its symbols name no function that begins "
+					  "there; a GPU program's uprobe must be at its kernel's host stub", (unsigned long long)offset);
 	gpubpf_symbols_free(symbols);
 	return named ? 0 : -EINVAL;
 }

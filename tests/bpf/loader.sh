@@ -88,7 +88,7 @@ if command -v bpftool > /dev/null; then
 	prints '^own: 1073[0-9]*: array  name counts' "map pin: bpftool finds it"
 	[ "$(grep -c '/own.: No such file' "$T/out")" = 2 ]; ok $? "map unpin: it is gone"
 	prints 'no loader of the session has a map none' "pins that cannot be"; prints '/p: File exists' "are refused"
-	prints '/tmp/own: pins are in the session' "with the reason"; prints '/file: it is no pin' "by map unpin"; prints '/gone: No such file' "too"
+	prints '/tmp/own: a pin must be in the session' "with the reason"; prints '/file: it is no pin' "by map unpin"; prints '/gone: No such file' "too"
 	prints '^key: 01 00 00 00  value: 06 00 00 00' "a map that is made there"
 	[ "$(tail -n 1 "$T/out")" = 0 ]; ok $? "what had its loader goes with the names"
 	pins=$(sed -n 's/^pins are in //p' "$T/out"); [ -n "$pins" ] && [ ! -e "$pins" ]; ok $? "and the folder with the session"
