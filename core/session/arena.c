@@ -61,8 +61,8 @@ static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
 		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_has(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
-			gpubpf_session_note(s, "map %s: %s has memory of its own, and what programs of the Linux kernel, or a loader "
-					    "that maps it, write from now on does not reach it", s->loaded->unit.maps[m].name, device);
+			gpubpf_session_note(s, "map %s: %s has its own memory, so later writes of the Linux kernel's "
+					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
 }
 
 /* The limit for maps in a device's own memory. The mirror uses host memory only for pages that were written. */
@@ -114,7 +114,7 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 
 	if (s->narenas == GPUBPF_MAX_ARENAS)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
-				       "the session has %u devices with memory of their own already",
+				       "the session already has %u devices with their own memory",
 				       GPUBPF_MAX_ARENAS);
 	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process };
 	if (caps) {
@@ -219,8 +219,8 @@ static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_
 {
 	for (uint32_t m = first; m < a->layout.nmaps; m++)
 		if (gpubpf_map_sums(s, m) && save_map(a, &a->layout.maps[m]) < 0)
-			gpubpf_session_note(s, "map %s: what it held at first is counted for each device: no memory to "
-					    "remember it", s->loaded->unit.maps[m].name);
+			gpubpf_session_note(s, "map %s: its first values are counted once per device: no memory to "
+					       "store them", s->loaded->unit.maps[m].name);
 }
 
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout)
@@ -233,7 +233,8 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 	if (!a->shared)
 		save_initial_values(s, a, first);
 	else if (gpubpf_linux_map_pages(s, a, first) < 0)
-		gpubpf_session_note(s, "arrays that loaders map, or the Linux kernel has, are apart from those of devices: %s",
+		gpubpf_session_note(s, "arrays that loaders map or the Linux kernel has are not shared with devices: "
+				       "%s",
 				    strerror(errno));
 }
 
@@ -248,7 +249,7 @@ static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, 
 {
 	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
 		if (s->map_set[m] && (own || is_host_only(s, m)) && seed_map(s, arena, m) < 0)
-			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
+			gpubpf_session_note(s, "map %s: not all values that were set before could be copied to %s",
 					    s->loaded->unit.maps[m].name, device);
 }
 

@@ -161,12 +161,12 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 	if (s->state == GPUBPF_SESSION_STOPPED)
 		return refuse(s, -EBUSY, prog, "the session was stopped");
 	if (!gpubpf_pattern_keep(all.pattern ? all.pattern : prog->pattern, pattern))
-		return refuse(s, -EINVAL, prog, "a glob has 1 to 255 characters, a kernel's whole name 4095 at most");
+		return refuse(s, -EINVAL, prog, "a glob has 1 to 255 characters, a kernel's whole name at most 4095");
 	if (!gpubpf_place_can_match(prog->site, pattern))
-		return refuse(s, -EINVAL, prog, "a line is named FILE:NUMBER, or by a glob of that");
+		return refuse(s, -EINVAL, prog, "a line is named by FILE:NUMBER, or by a glob for that");
 	link = find_link(s, prog, pattern);
 	if (link && link->attached)
-		return refuse(s, -EEXIST, prog, "it is attached to these kernels already");
+		return refuse(s, -EEXIST, prog, "it is already attached to these kernels");
 	if (!link && !(link = add_link(s, prog, pattern)))
 		return NULL;
 	link->attached = link->was_attached = true;
@@ -300,6 +300,6 @@ int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *name, 
 int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id)
 {
 	if (!s->loaded || id >= s->loaded->unit.nprogs || !s->links[id].attached)
-		return gpubpf_session_fail(s, -ENOENT, "there is no link %u; gpubpf session list has all", id);
+		return gpubpf_session_fail(s, -ENOENT, "there is no link %u; gpubpf session list shows all links", id);
 	return gpubpf_link__detach(&s->links[id]);
 }

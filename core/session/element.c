@@ -84,8 +84,8 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
 	if (verb->changes && is_device_only(s, *map))
-		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only its programs "
-					   "%s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
+		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only programs "
+							   "of the device can %s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
 					   "lookup and dump show it" : "peek and dump show it");
 	return 0;
 }
@@ -97,7 +97,7 @@ static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, 
 		const char *why;
 	} whys[] = {
 		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" }, { -E2BIG, "is full" }, { -EPERM, "can only be read" },
-		{ -EBUSY, "is busy: what others began did not end; try again" },
+		{ -EBUSY, "is busy: another update did not finish; try again" },
 	};
 
 	for (size_t i = 0; i < sizeof(whys) / sizeof(whys[0]); i++)
@@ -185,10 +185,11 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 		return 0;
 	id = find_kernel(s, word, &n);
 	if (n > 1)
-		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels are called %s; name the one that is meant as the image does, "
-					   "as %s", map->name, n, word, gpubpf_kernel_named(s, id));
+		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels have the name %s; use the name in the "
+						       "image, such as %s", map->name, n, word, gpubpf_kernel_named(s, id));
 	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
-		return gpubpf_session_fail(s, -ENOENT, "map %s: no kernel of the session is called %s; gpubpf session report lists them",
+		return gpubpf_session_fail(s, -ENOENT, "map %s: the session has no kernel %s; gpubpf session report "
+						       "lists them",
 					   map->name, word);
 	if (n)
 		memcpy(data, &id, size); /* little-endian, as all data here */
@@ -230,7 +231,7 @@ static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, ui
 	bool asks = map->type->flags & GPUBPF_MAP_ASKED;
 
 	if (what != GPUBPF_QUERY_PUSH && !asks)
-		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next", map->name, verbs[what].name) : 0;
+		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next one", map->name, verbs[what].name) : 0;
 	if (n < 2 || strcmp(words[0], "value"))
 		return gpubpf_session_fail(s, -EINVAL, "map %s: a value is missing; gpubpf map %s %s value DATA", map->name,
 					   verbs[what].name, map->name);

@@ -108,7 +108,7 @@ static int read_variables(struct request *q, char *const *words, uint32_t n)
 /* Read an element of a map of programs: the name of a program that the map can hold. */
 static int read_program(struct request *q, char *const *words, uint32_t n)
 {
-	char why[400] = "a value is the name of a program: ";
+	char why[400] = "a value must be the name of a program: ";
 
 	for (uint32_t i = 0; i < q->map->ntargets; i++) {
 		const struct gpubpf_map_target *target = &q->map->targets[i];
@@ -120,8 +120,8 @@ static int read_program(struct request *q, char *const *words, uint32_t n)
 		}
 		snprintf(why + at, sizeof(why) - at, "%s%s", i ? ", " : "", target->name);
 	}
-	return refuse(q, q->map->ntargets ? why : "no program of its object may stand in it: one that its definition names, or whose "
-		      "section names no kernel");
+	return refuse(q, q->map->ntargets ? why : "no program of its object can be an element; its definition must "
+						  "name the program, or the program's section must name no kernel");
 }
 
 /* Read an element of a map of maps by its name. */
@@ -131,10 +131,10 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 	uint32_t number = inner ? gpubpf_map__number(inner) : 0;
 
 	if (!inner)
-		return refuse(q, "a value is the name of a map of the session; gpubpf map show lists them");
+		return refuse(q, "a value must be the name of a map of the session; gpubpf map show lists them");
 	if (!gpubpf_map_takes(q->map, number))
-		return refuse(q, "that map is not like the elements: type, sizes, max_entries and flags are to be theirs, and "
-			      "it may not have been in use before they came");
+		return refuse(q, "that map differs from the definition of the elements: type, sizes, max_entries and "
+				 "flags must be equal, and the map must not have been in use before");
 	memcpy(q->value, &number, sizeof(number));
 	return 0;
 }
@@ -252,8 +252,8 @@ static int report_error(struct request *q, int err)
 		{ -EEXIST, index ? "has all its elements from the start" : "has that key" },
 		{ -E2BIG, index ? "has no element of that index" : "is full" }, { -ENOSPC, "is full" },
 		{ -EPERM, "can only be read" },
-		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not take that" },
-		{ -EBUSY, "is busy: what others began did not end; try again" },
+		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not accept that" },
+		{ -EBUSY, "is busy: another update did not finish; try again" },
 	};
 
 	for (size_t i = 0; err && i < sizeof(whys) / sizeof(whys[0]); i++)
@@ -423,7 +423,7 @@ static int next_key(struct request *q)
 	int err = key ? gpubpf_map__get_next_key(q->map, q->key, key, q->map->key_size) : -ENOMEM;
 
 	if (err == -ENOENT) {
-		err = gpubpf_session_fail(q->s, err, "map %s has no key behind that one", q->map->name);
+		err = gpubpf_session_fail(q->s, err, "map %s has no key after that one", q->map->name);
 	} else if (!err && q->flags & GPUBPF_QUERY_JSON) {
 		o = json_object_new_object();
 		json_object_object_add(o, "key", q->key ? key_json(q, q->key) : NULL);

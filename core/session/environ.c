@@ -124,6 +124,6 @@ int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char **
 	};
 
 	if (s->state != GPUBPF_SESSION_STARTED)
-		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+		return gpubpf_session_fail(s, -EINVAL, "the session is not running");
 	return gpubpf_environ(&o, base, env, s->error, sizeof(s->error));
 }

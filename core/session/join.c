@@ -50,7 +50,8 @@ static int check_same_object(const struct gpubpf_session *s, int number, const c
 
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		if (!strcmp(s->values[i].object, path) && strncmp(object->path, path, sizeof(object->path) - 1)) {
-			gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%s: its %s was given a value, and the session has it already, as %s",
+			gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+					"%s: a value is set for its %s, but the session already has this object as %s",
 					path, s->values[i].map, object->path);
 			return -EBUSY;
 		}
@@ -75,7 +76,7 @@ static int has_room(const struct joining *j, uint32_t maps, struct gpubpf_diag *
 	if (maps <= GPUBPF_MAX_MAPS && progs <= GPUBPF_PLAN_LINKS)
 		return 0;
 	gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-			"with it the session would have %u maps and %u links; it may have up to %u and %u", maps, progs,
+			"the session would have %u maps and %u links with it; the limits are %u and %u", maps, progs,
 			GPUBPF_MAX_MAPS, GPUBPF_PLAN_LINKS);
 	return -ENOSPC;
 }
@@ -164,9 +165,9 @@ static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		if (!layout_serves(j, m, j->use[m]))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
-					       "programs that were attached before only add to it; load this one before they "
-					       "are attached", j->unit.maps[m].name);
+					       "map %s has a copy per multiprocessor, or no room for deleted keys, "
+					       "because programs that were attached before only add to it; load this "
+					       "object before they are attached", j->unit.maps[m].name);
 	return 0;
 }
 
@@ -247,8 +248,8 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 	add_notes(j->s, j->more, 0);
 	add_notes(j->s, j->s->loaded, notes);
 	for (uint32_t i = 0; i < j->more->objects[0].nhost; i++)
-		gpubpf_session_note(j->s, "program %s is not attached: of an object that joins, none is loaded into the Linux "
-				    "kernel", j->more->objects[0].host[i]);
+		gpubpf_session_note(j->s, "program %s is not attached: programs of an object that joins a session "
+					  "are not loaded into the Linux kernel", j->more->objects[0].host[i]);
 	err = commit(j);
 	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* the session owns their contents now */
 	return err;
@@ -284,7 +285,7 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 	if (s->opts.inspect || s->state == GPUBPF_SESSION_STOPPED) {
 		free(j);
 		return gpubpf_session_fail(s, -EBUSY, "%s: %s", path, s->opts.inspect ?
-					   "this session looks at kernels alone, and nothing can be attached in it" :
+					   "this session only inspects kernels, and nothing can be attached in it" :
 					   "the session was stopped");
 	}
 	gpubpf_diag_init(&diag);

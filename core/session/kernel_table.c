@@ -18,9 +18,12 @@ int gpubpf_kernel_table_open(struct gpubpf_session *s)
 
 	s->table_fd = gpubpf_memfd_shared("gpubpf-table", sizeof(struct gpubpf_kernel_table));
 	if (s->table_fd < 0)
-		return gpubpf_session_fail(s, s->table_fd, "the session's kernel table of %zu bytes cannot be made: %s%s",
+		return gpubpf_session_fail(s, s->table_fd, "cannot create the session's kernel table of %zu bytes: "
+							   "%s%s",
 					   sizeof(struct gpubpf_kernel_table), strerror(-s->table_fd),
-					   s->table_fd == -EFBIG ? "; raise the limit on the size of files, in memory too (ulimit -f)" : "");
+					   s->table_fd == -EFBIG ?
+					   "; raise the limit on file sizes, which includes files in memory (ulimit "
+					   "-f)" : "");
 	base = mmap(NULL, sizeof(struct gpubpf_kernel_table), PROT_READ | PROT_WRITE, MAP_SHARED, s->table_fd, 0);
 	if (base == MAP_FAILED)
 		return gpubpf_session_fail(s, -errno, "cannot map the session's kernel table: %s", strerror(errno));

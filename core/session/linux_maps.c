@@ -41,14 +41,14 @@ const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
 	uint32_t flags = map->type->flags;
 
 	if (flags & GPUBPF_MAP_OF_MAPS)
-		return "what stands in them are each side's own maps";
+		return "their elements are each side's own maps";
 	if (flags & GPUBPF_MAP_PROGS)
-		return "what stands in them are each side's own programs";
+		return "their elements are each side's own programs";
 	if (flags & GPUBPF_MAP_STACKS)
-		return "the ids of stacks are each side's own";
+		return "stack ids are each side's own";
 	if (flags & GPUBPF_MAP_ASKED)
-		return "nobody can read what was pushed";
-	return kind_of(map) ? NULL : "maps of this kind are not carried";
+		return "pushed values cannot be read";
+	return kind_of(map) ? NULL : "maps of this kind are not synchronized";
 }
 
 /* Why it cannot be synchronized; NULL: it can. */
@@ -87,7 +87,7 @@ const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd
 	int err = why ? 0 : add_synced_map(s, map, fd, takes);
 
 	if (err < 0)
-		why = err == -E2BIG ? "values that are added to are larger than 1,024 words" : strerror(-err);
+		why = err == -E2BIG ? "summed values are larger than 1,024 words" : strerror(-err);
 	return why;
 }
 
@@ -112,9 +112,9 @@ static void note_full(struct gpubpf_linux_carried *c)
 	if (c->told || !(kernel || own))
 		return;
 	c->told = true;
-	gpubpf_session_note(c->s, "map %s: it is full %s: keys that there is no room for there are on the other side alone",
+	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
 			    gpubpf_linux_carried_map(c)->name,
-			    kernel ? "where the Linux kernel's programs see it" : "where programs for a GPU see it");
+			    kernel ? "on the Linux kernel's side" : "on the GPU's side");
 }
 
 int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
@@ -129,7 +129,7 @@ int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
 static void note_failed_sync(struct gpubpf_linux_carried *c, int err)
 {
 	if (err < 0)
-		gpubpf_session_note(c->s, "map %s: what one side wrote did not reach the other: %s",
+		gpubpf_session_note(c->s, "map %s: changes of one side did not reach the other: %s",
 				    gpubpf_linux_carried_map(c)->name, strerror(-err));
 }
 
@@ -154,8 +154,9 @@ static void warn_stale_clock(struct gpubpf_linux_carried *c)
 		return;
 	c->told_late = true;
 	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
-		gpubpf_session_note(c->s, "map %s: what the Linux kernel's programs write reaches a GPU's some %u ms later, and times there are "
-				    "of that age; an array with BPF_F_MMAPABLE is one memory for both",
+		gpubpf_session_note(c->s, "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
+					  "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
+					  "memory for both",
 				    gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
 }
 

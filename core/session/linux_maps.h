@@ -17,8 +17,8 @@
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless a pass takes long */
 #define GPUBPF_LINUX_RECORD_NS 50000000u /* how long a record waits for earlier ones */
 
-#define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and those for a GPU have one each: %s"
-#define GPUBPF_LINUX_BOTH_TAKE "programs of both take values out"
+#define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and the GPU's have one each: %s"
+#define GPUBPF_LINUX_BOTH_TAKE "programs of both sides take values out"
 #define GPUBPF_LINUX_BACKEND "linux"   /* of the kernel's records; others name a runtime */
 
 struct perf_buffer;

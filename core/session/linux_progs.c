@@ -71,7 +71,7 @@ int gpubpf_linux_progs_load(struct gpubpf_session *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->nlinux_progs; i++)
 		if (s->loaded->objects[i].nhost && s->opts.no_kernel)
-			note_all(s, &s->loaded->objects[i], "this session leaves the Linux kernel alone");
+			note_all(s, &s->loaded->objects[i], "this session loads nothing into the Linux kernel");
 		else if (s->loaded->objects[i].nhost)
 			load_object(s, i);
 	return 0;

@@ -79,7 +79,7 @@ static void warn_not_shared(struct gpubpf_linux_carried *c)
 {
 	for (uint32_t i = 1; i < c->s->narenas; i++)
 		if (c->s->arenas[i].used)
-			gpubpf_session_note(c->s, "map %s: %s has memory of its own, whose values stay with its programs",
+			gpubpf_session_note(c->s, "map %s: %s has its own memory, whose values only its programs see",
 					    gpubpf_linux_carried_map(c)->name, c->s->arenas[i].name);
 }
 
@@ -101,7 +101,8 @@ static int pass_queue(struct gpubpf_linux_carried *c)
 	put = push_all(c);
 	warn_not_shared(c);
 	if (c->in_hand)
-		gpubpf_session_note(c->s, "map %s: it is full where programs take values out: what the other side puts in waits",
+		gpubpf_session_note(c->s, "map %s: it is full on the side whose programs take values out: values of "
+					  "the other side wait",
 				    gpubpf_linux_carried_map(c)->name);
 	return err ? err : put;
 }

@@ -579,7 +579,7 @@ static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 		write_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
 			      "out of memory");
 	else if (w.size >= GPUBPF_MSG_MAX)
-		write_refusal(&w, "the program asks for too many kernels at once");
+		write_refusal(&w, "the program requests too many kernels at once");
 	known = gpubpf_peer_known(peer, req->identity);
 	gpubpf_put_u8(&w, req->identity && known && known->copy);
 	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);

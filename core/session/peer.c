@@ -321,8 +321,8 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 
 		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
 			gpubpf_session_note(s,
-					    "%s: the program was ended before its maps were copied back: what its last "
-					    "probed launches counted, up to %llu, is lost",
+					    "%s: the program ended before its maps were copied back: the counts of "
+					    "its last probed launches, up to %llu, are lost",
 					    dev->caps.name, (unsigned long long)n);
 	}
 }

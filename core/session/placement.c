@@ -27,7 +27,7 @@ int gpubpf_session__place(struct gpubpf_session *s, const char *map, const char 
 		return gpubpf_session_fail(s, -EBUSY, "%s: maps cannot be placed after loading", map);
 	gpubpf_placement_list(list, sizeof(list));
 	if (placement < 0)
-		return gpubpf_session_fail(s, -EINVAL, "%s is no memory that a map can lie in; there is %s", where, list);
+		return gpubpf_session_fail(s, -EINVAL, "%s is no memory for a map; known are %s", where, list);
 	grown = realloc(s->places, (s->nplaces + 1) * sizeof(*grown));
 	if (grown)
 		s->places = grown;
@@ -87,12 +87,13 @@ static int check_request(const struct gpubpf_session *s, const struct gpubpf_map
 	if (bars && glob)
 		return NO_REQUEST;
 	if (bars)
-		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map %s cannot lie in %s memory: %s; leave its place to the "
-				"session", map->name, gpubpf_placement_name(where), bars);
+		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
+				"map %s cannot be in %s memory: %s; let the session choose its place", map->name, gpubpf_placement_name(where), bars);
 	list_available(caps, available, sizeof(available));
 	if (lacks && !bars)
-		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map %s cannot lie in %s memory of %s, which lacks the "
-				"capability %s; it has: %s (--place %s=WHERE)", map->name, gpubpf_placement_name(where), device, lacks,
+		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
+				"map %s cannot be in %s memory of %s, which lacks the capability %s; it has: %s "
+				"(--place %s=WHERE)", map->name, gpubpf_placement_name(where), device, lacks,
 				available, map->name);
 	if (bars || lacks)
 		return -EOPNOTSUPP;
@@ -140,8 +141,9 @@ int gpubpf_placements_named(const struct gpubpf_session *s, const struct gpubpf_
 		while (m < unit->nmaps && (unit->maps[m].prototype || fnmatch(s->places[i].map, unit->maps[m].name, 0)))
 			m++;
 		if (m == unit->nmaps && !is_glob(s->places[i].map) && s->npaths)
-			return gpubpf_diag_refuse(diag, BAD_MAP, "there is no map %s to be placed; gpubpf prog show lists the maps "
-						  "of objects", s->places[i].map);
+			return gpubpf_diag_refuse(diag, BAD_MAP,
+						  "there is no map %s to place; gpubpf prog show lists the maps of "
+						  "objects", s->places[i].map);
 	}
 	return 0;
 }

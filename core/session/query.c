@@ -71,7 +71,7 @@ static const char *remark(const struct gpubpf_session *s, const struct gpubpf_pe
 {
 	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_live(s);
 
-	return live ? "not a snapshot: kernels may have run while this was read; --consistent has them wait" : "";
+	return live ? "not a snapshot: kernels may have run during the read; --consistent holds their launches" : "";
 }
 
 /* Answer the query. `done`: 0, or the -errno of a failed operation, with the reason in s->error. */
@@ -368,8 +368,8 @@ int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpu
 	int sock = connect_to(path), err;
 
 	if (sock < 0) {
-		snprintf(why, why_size, "no session answers there (%s); has it ended? gpubpf run -v tells where its "
-			 "own is", strerror(-sock));
+		snprintf(why, why_size, "no session answers there (%s); it may have ended; gpubpf run -v prints the "
+					"path of its own", strerror(-sock));
 		gpubpf_writer_finish(more);
 		return sock;
 	}

@@ -143,7 +143,7 @@ static uint64_t read_ring(struct reading *rd, const struct gpubpf_map_view *view
 	int64_t n = rd->last ? gpubpf_ring_drain(view, fn, rd) : gpubpf_ring_read(view, fn, rd);
 
 	if (n < 0)
-		gpubpf_session_note(rd->s, "ring %s: its words were overwritten by the program and it was reset",
+		gpubpf_session_note(rd->s, "ring %s: the program overwrote its control words, so it was reset",
 				    rd->map < 0 ? "of prints" : view->map->name);
 	return n > 0 ? n : 0;
 }

@@ -108,8 +108,8 @@ static const char *why_waiting(const struct gpubpf_session *s, const struct gpub
 	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
 		return "";
 	return s->opts.no_wait ?
-		"its twin was still being made when the session ended; let the program run longer, or do without --no-wait" :
-		"its twin was still being made when the session ended; let the program run longer, or raise --wait";
+		"its twin was still being built when the session ended; let the program run longer, or omit --no-wait" :
+		"its twin was still being built when the session ended; let the program run longer, or raise --wait";
 }
 
 const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)

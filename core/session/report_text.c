@@ -642,7 +642,7 @@ static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf
 		show_event(s, &s->kept[i], out, opts);
 	}
 	if (records > shown)
-		fprintf(out, "%s  ... and %llu more records (--events raises how many are kept)\n",
+		fprintf(out, "%s  ... and %llu more records (--events raises the limit)\n",
 			shown ? "" : "events\n", (unsigned long long)(records - shown));
 }
 

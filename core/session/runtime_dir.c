@@ -98,8 +98,9 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 					   "remove it or set XDG_RUNTIME_DIR", s->dir, strerror(-err));
 	err = check_parents(s->dir);
 	if (err < 0)
-		return gpubpf_session_fail(s, err, "%s: others may write a folder above it, and put their own in its "
-					   "place: %s; close it (chmod go-w) or set XDG_RUNTIME_DIR", s->dir,
+		return gpubpf_session_fail(s, err, "%s: other users may write to a folder above it, and could "
+						   "replace it: %s; close that folder (chmod go-w) or set "
+						   "XDG_RUNTIME_DIR", s->dir,
 					   strerror(-err));
 	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* removes the sockets of killed tools */
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),

@@ -131,8 +131,8 @@ static int add_peer(struct gpubpf_session *s, int sock)
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
 		return -errno;
 	if (cred.uid != geteuid()) {
-		gpubpf_session_note(s, "a process of user %u was turned away: a session takes its own user's "
-				    "only", cred.uid);
+		gpubpf_session_note(s, "rejected a process of user %u: a session accepts only processes of its owner",
+				    cred.uid);
 		return -EPERM;
 	}
 	peer = calloc(1, sizeof(*peer));
@@ -164,8 +164,8 @@ static int reject_peer(struct gpubpf_session *s)
 	if (sock >= 0)
 		close(sock);
 	s->spare = eventfd(0, EFD_CLOEXEC);
-	gpubpf_session_note(s, "a process goes on unprobed: the session has too many files open; raise the limit "
-			    "(ulimit -n)");
+	gpubpf_session_note(s, "a process continues unprobed: the session has too many open files; raise the limit "
+			       "(ulimit -n)");
 	return sock;
 }
 
@@ -202,8 +202,8 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			break;
 		if (msg.lost)
 			gpubpf_session_note(s,
-					    "something that %s (pid %u) sent is lost: the session has too many files "
-					    "open; raise the limit (ulimit -n)",
+					    "lost a message of %s (pid %u): the session has too many open files; "
+					    "raise the limit (ulimit -n)",
 					    peer_name(peer), peer->pid);
 		err = gpubpf_peer_message(s, peer, &msg);
 		gpubpf_msg_close(&msg);
@@ -212,8 +212,8 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			break;
 	}
 	if (peer && err == -EPROTO)
-		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and goes on unprobed; "
-				    "use a tool and an agent of the same version", peer_name(peer), peer->pid);
+		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and continues unprobed; use a tool "
+				       "and an agent of the same version", peer_name(peer), peer->pid);
 	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
 		gpubpf_peer_lost(s, peer);
 		close_peer(s, peer);

@@ -344,7 +344,8 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		if (!has_object(s, s->values[i].object))
-			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%s: its %s was given a value, but no object was added by that name",
+			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+					       "%s: a value is set for its %s, but no object of that name was added",
 					       s->values[i].object, s->values[i].map);
 	if (s->npaths)
 		err = gpubpf_load(&opts, &s->loaded, diag);
@@ -483,7 +484,7 @@ static int refuse_route(struct gpubpf_session *s)
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++)
 		if (gpubpf_target_route(t->name))
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", t->name);
-	return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that kernels come in; known are:%s", s->opts.route,
+	return gpubpf_session_fail(s, -EINVAL, "%s is no known form of kernel code; known are:%s", s->opts.route,
 				   list);
 }
 
@@ -539,10 +540,10 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	}
 	cache = s->opts.cache_dir ? gpubpf_result_cache_check(s->opts.cache_dir) : 0;
 	if (cache == -EPERM || cache == -ENOTDIR || cache == -ELOOP)
-		gpubpf_session_note(s, "%s: twins are not kept there: it must be a folder of your own with mode 0700; "
-				    "remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
+		gpubpf_session_note(s, "%s: twins are not stored there: it must be a folder of your own with mode "
+				       "0700; remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
 	else if (cache < 0)
-		gpubpf_session_note(s, "%s: twins are not kept there: %s", s->opts.cache_dir, strerror(-cache));
+		gpubpf_session_note(s, "%s: twins are not stored there: %s", s->opts.cache_dir, strerror(-cache));
 	gpubpf_links_publish(s);
 	if (!s->opts.no_attach)
 		gpubpf_linux_progs_attach(s);
@@ -563,7 +564,7 @@ int gpubpf_session__fd(const struct gpubpf_session *s)
 int gpubpf_session__poll(struct gpubpf_session *s, int timeout_ms)
 {
 	if (s->state != GPUBPF_SESSION_STARTED)
-		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+		return gpubpf_session_fail(s, -EINVAL, "the session is not running");
 	return gpubpf_server_poll(s, timeout_ms);
 }
 

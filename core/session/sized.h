@@ -13,7 +13,7 @@
 
 /* Larger than any version of these structs; a larger size means that it was never set. */
 #define GPUBPF_SIZED_MAX 4096
-#define GPUBPF_SIZED_WHY "sz is not set, or it asks for what only a newer libgpubpf knows"
+#define GPUBPF_SIZED_WHY "sz is not set, or it uses members that only a newer libgpubpf knows"
 
 /* Is the caller's struct usable, if this library knows `known` bytes of it? */
 bool gpubpf_sized_ok(const void *theirs, size_t known);

@@ -13,9 +13,10 @@
 
 static const char *const held_reasons[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
-	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that they are read from",
-	[GPUBPF_HELD_UNFOLLOWED] = "a graph or command list of its has probed kernels, or its runtime does not tell when they end",
-	[GPUBPF_HELD_BUSY] = "its kernels ran on for a second, or their device did not copy; try again",
+	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that is read",
+	[GPUBPF_HELD_UNFOLLOWED] = "one of its graphs or command lists has probed kernels, or its runtime does not "
+				   "report when kernels end",
+	[GPUBPF_HELD_BUSY] = "its kernels ran for more than a second, or their device did not copy; try again",
 };
 
 static bool uses_maps(const struct gpubpf_peer *peer)
@@ -77,6 +78,6 @@ int gpubpf_hold_check(struct gpubpf_session *s)
 					   held_reasons[peer->held]);
 	}
 	if (spent >= HOLD_MS * 1000000ull)
-		return gpubpf_session_fail(s, -EBUSY, "no snapshot: it took longer than launches wait, %u ms", HOLD_MS);
+		return gpubpf_session_fail(s, -EBUSY, "no snapshot: it took longer than launches are held, %u ms", HOLD_MS);
 	return waiting ? -EAGAIN : 0;
 }

@@ -172,8 +172,8 @@ int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32
 	peer->unloaded = unloaded;
 	number = get_stack_number(s, peer, address, n);
 	if (!number)
-		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no memory for them; "
-				    "programs get -EFAULT for the others", GPUBPF_STACKS_MOST);
+		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no "
+				       "memory for them; programs get -EFAULT for further stacks", GPUBPF_STACKS_MOST);
 	gpubpf_put_u32(&w, number);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_STACK_DONE, seq, &w, NULL, 0);
 }

@@ -169,7 +169,7 @@ void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 			putc_unlocked('\n', out);
 	}
 	if (t->failed)
-		fprintf(out, "  (memory ran out: the table is not complete)\n");
+		fprintf(out, "  (out of memory: the table is incomplete)\n");
 }
 
 void gpubpf_table_finish(struct gpubpf_table *t)

@@ -22,8 +22,9 @@
 static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 {
 	static const char *const why[] = {
-		[GPUBPF_IMAGE_OPENCL_BINARY] = "the program was loaded as a vendor binary whose source was not seen; "
-					       "empty the application's cache of kernels, so that it builds from source",
+		[GPUBPF_IMAGE_OPENCL_BINARY] = "the program was loaded as a vendor binary, and its source was not "
+					       "seen; empty the application's kernel cache, so that it builds from "
+					       "source",
 	};
 
 	if (kind < sizeof(why) / sizeof(why[0]) && why[kind])
@@ -107,7 +108,8 @@ static int emit_probes(struct gpubpf_making *m)
 	int err;
 
 	if (!m->emitter)
-		return gpubpf_diag_set(&m->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s takes probes in no form that is made",
+		return gpubpf_diag_set(&m->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				       "%s accepts probes in no form that gpubpf can emit",
 				       m->req->caps.name);
 	err = gpubpf_worker_emit(m->set->worker[m->emitter->worker], m->emitter->name, &job, &lower_opts, &piece->blob,
 				 &m->diag);
@@ -178,7 +180,7 @@ static bool deadline_passed(struct gpubpf_making *m)
 
 	if (spent_ms <= gpubpf_session_build_ms(m->s))
 		return false;
-	gpubpf_twin_refuse(m->twin, "its twin was not made within %u s", gpubpf_session_build_ms(m->s) / 1000);
+	gpubpf_twin_refuse(m->twin, "its twin was not built within %u s", gpubpf_session_build_ms(m->s) / 1000);
 	return true;
 }
 
@@ -221,7 +223,7 @@ static int find_crashing(struct gpubpf_making *m, bool *without, bool *others, c
 		without[i] = err < 0;
 		left += err >= 0;
 		if (err < 0)
-			gpubpf_making_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler died of its twin: " : "", m->diag.what);
+			gpubpf_making_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "", m->diag.what);
 	}
 	return left;
 }
@@ -355,7 +357,7 @@ static void set_refusal(struct gpubpf_making *m, int err)
 		remedy = "";
 	switch (err) {
 	case -ETIMEDOUT:
-		gpubpf_twin_refuse(m->twin, "its twin was not made within %u s",
+		gpubpf_twin_refuse(m->twin, "its twin was not built within %u s",
 				   gpubpf_session_build_ms(m->s) / 1000);
 		break;
 	case -ECANCELED:

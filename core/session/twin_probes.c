@@ -60,7 +60,8 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 			gpubpf_diag_init(&m->diag);
 			err = again == -ETIMEDOUT ? -EINVAL : again; /* its time limit is shorter than the twin's */
 			if (err < 0 && !log[0])
-				gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "ptxas made no machine code of the probes");
+				gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+						"ptxas produced no machine code for the probes");
 		}
 	}
 	free(text.piece[0].blob.data);

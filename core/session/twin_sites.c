@@ -59,8 +59,8 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	if (!prog->facts->stack_ids)
 		return true;
 	if (k->stack && k->stack != needed) {
-		gpubpf_making_refuse(k, "program %s asks for stacks (helper 27) without as many frames, or of as many, as another "
-				     "program of the kernel", prog->name);
+		gpubpf_making_refuse(k, "program %s requests stacks (helper 27) with another depth, or other skipped "
+					"frames, than another program of the kernel", prog->name);
 		return false;
 	}
 	k->stack = needed;
@@ -80,22 +80,24 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 		return false;
 	}
 	if (prog->facts->sm && !(caps->bits & GPUBPF_CAP_SM_ID)) {
-		gpubpf_making_refuse(k, "program %.30s reads the number of its multiprocessor (sm, helper 509), which is not known "
-				     "on %.60s (capability SM_ID); use the block's: bid, ctx->block_idx", prog->name, caps->name);
+		gpubpf_making_refuse(k, "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
+					"does not report (capability SM_ID); use the block's number: bid, "
+					"ctx->block_idx", prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
-		gpubpf_making_refuse(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523, 526), and "
-				     "where they lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
+		gpubpf_making_refuse(k, "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
+					"523, 526), whose addresses are not known on %s (capability ALLOCATIONS)", prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
-		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which cannot be done to single ones in code of this "
-				     "form (capability EXIT_THREAD)", prog->name);
+		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which this form of code cannot do to "
+					"single threads (capability EXIT_THREAD)", prog->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
-		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which could miss a barrier here", prog->name);
+		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which could then miss a barrier of "
+					"the kernel", prog->name);
 		return false;
 	}
 	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
@@ -122,8 +124,8 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 /* A program at a recursive function would use stack at every depth, so refuse it. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
-	gpubpf_making_refuse(k, "it calls a function that calls itself: probes of functions would take stack at each depth, which "
-				"the program has not allowed for");
+	gpubpf_making_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
+				"depth, which the program has not reserved");
 }
 
 static struct gpubpf_named_in named_in(const struct gpubpf_making *m, const struct gpubpf_kernel_info *info, const bool *calls)
@@ -348,12 +350,12 @@ static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 	if (!info)
 		gpubpf_making_refuse(k, "the program's image does not define it");
 	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
-		gpubpf_making_refuse(k, "it is code of %.60s, whose licence may not let you change it; "
-				     "--closed-libraries does", m->req->from);
+		gpubpf_making_refuse(k, "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
+					"allows them", m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		gpubpf_making_refuse(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
-		gpubpf_making_refuse(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
+		gpubpf_making_refuse(k, "the session already has %u kernels", GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
 	k->signature = info ? gpubpf_signature_create(info->params, info->nparams) : NULL;
 	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))

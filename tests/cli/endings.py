@@ -152,7 +152,7 @@ def killed(launches):
                            capture_output=True, text=True, timeout=WAIT)
     report = report_of(path)
     counts = counted(report) or [0]
-    lost = re.search(r"its last probed launches counted, up to (\d+), is lost", ended.stderr)
+    lost = re.search(r"the counts of its last probed launches, up to (\d+), are lost", ended.stderr)
     ok(ended.returncode == -signal.SIGKILL, f"kill -9 after {launches} launches ends the tool likewise", ended.stderr)
     ok(counts[0] // 1024 <= launches <= counts[0] // 1024 + int(lost[1] if lost else 0),
        "no launch is missing but those that are said to be lost", f"{counts} {ended.stderr}")

@@ -29,7 +29,7 @@ run "$GPUBPF" -e 'gpu/barrier/* { @ = count(); }' --strict -j -r "$T/r" -- "$LOO
 value "no place" "k['missed'], k['missed_by']" "4 {'no_place': 4}"
 run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -j -r "$T/r" -- "$LOOP" 4 0
 value "a refused kernel" "k['launches'], k['probed'], k['missed'], k['missed_by']" "4 0 4 {'refused': 4}"
-last 'nothing was probed: 4 launches of 1 kernel ran as they were; step_one: program .* reads the number of its multiprocessor' "and the last line has the reason"
+last 'nothing was probed: 4 launches of 1 kernel ran as they were; step_one: program .* reads the multiprocessor number' "and the last line has the reason"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0; says '^  step_one  *4  *4  *0 ' "as text: what is probed"
 
 # before an attach, and after a detach

@@ -26,7 +26,7 @@ run "$GPUBPF" map delete ways key 1; is 0 "it is taken out"; [ "$rc" = 0 ] || > 
 counts 0; ok $? "and lanes go on where they are"
 run "$GPUBPF" map lookup ways key 1; is 1 "nothing is there"; says 'map ways has no element of that index' "as is told"
 run "$GPUBPF" map update ways key 0 value cross; is 1 "one that may not stand there"
-says 'map ways: update: a value is the name of a program: left, right' "and which may"
+says 'map ways: update: a value must be the name of a program: left, right' "and which may"
 run "$GPUBPF" map update ways key 3 value left; is 1 "behind the end"
 > "$T/end"; wait $tool; rc=$?; is 42 "the program is done"
 finish

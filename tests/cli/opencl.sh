@@ -57,13 +57,13 @@ rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$OBJ/shown.bpf.o" -- sh -c '"$2" 1 0 > "$0.out"; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key step_one; is 0 "a kernel is a key by its name"; prints '^key: step_one  value: { .calls = [1-9]' "as a dump has it"
-run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"; says 'map by_kernel: no kernel of the session is called step_none' "says so"
+run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"; says 'map by_kernel: the session has no kernel step_none' "says so"
 run "$GPUBPF" map lookup by_name key step_one; is 0 "struct gpubpf_name is too"; prints '^key: step_one  value: 1$' "as a dump has it"
 let_go; wait $tool
 rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$OBJ/shown.bpf.o" -a show='_ZN*' -- sh -c 'for n in _ZN1AC1Ev _ZN1AC2Ev; do LOOP_NAME=$n "$2" 1 0 > "$0.out"; done; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
-run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels are called A::A(); .* as _ZN1AC2Ev' "and told apart by their own names"
+run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels have the name A::A(); .* such as _ZN1AC2Ev' "and told apart by their own names"
 run "$GPUBPF" map lookup by_kernel key _ZN1AC1Ev; is 0 "by which each is found"
 let_go; wait $tool
 # a map of allocations that joins: of what was made before, and of what is freed
@@ -179,7 +179,7 @@ run "$T/slow/gpubpf" run -o "$p" --no-cache --wait 2 -j --report "$T/r" -- "$LOO
 is 42 "a compile that takes for ever"; same 4 "it"
 [ $(($(date +%s) - start)) -lt 90 ]; ok $? "the program waited as long as --wait says, not longer"
 [ "$(json "r['kernels'][0]['probed']")" = 0 ] && [ -n "$(json "r['kernels'][0]['reason']")" ]; ok $? "the reason: $(json "r['kernels'][0]['reason']")"
-[ "$(json "'still being made' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
+[ "$(json "'still being built' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
 WORKERS=$(realpath "$(dirname "$GPUBPF")/core/worker")
 fake late "sleep 3; exec $WORKERS/gpubpf-build"
 for w in compile clread; do ln -sf "$WORKERS/gpubpf-$w" "$T/late/core/worker/gpubpf-$w"; done

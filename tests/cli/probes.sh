@@ -43,11 +43,11 @@ says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"
 says '^  KERNEL    LAUNCHES  BLOCKS  THREADS$' "a row's members are columns"; says '^  step_one         4      64     4096$' "and its values"
 for p in balance occupancy; do
 	run "$GPUBPF" run -p $p -j -r "$T/r" -- "$LOOP" 4 0; is 42 "$p where multiprocessors have no numbers"
-	gives "r['kernels'][0]['probed'], r['kernels'][0]['missed_by'], 'reads the number of its multiprocessor' in r['kernels'][0]['reason'], \
+	gives "r['kernels'][0]['probed'], r['kernels'][0]['missed_by'], 'reads the multiprocessor number' in r['kernels'][0]['reason'], \
 '(capability SM_ID); use the block' in r['kernels'][0]['reason']" "0 {'refused': 4} True True" "$p is refused, with what, why and what to do instead"
 done
 run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -- "$LOOP" 4 0; is 42 "sm there"
-says '4 of 4 launches were not probed: program .* reads the number of its multiprocessor' "sm is refused too"
+says '4 of 4 launches were not probed: program .* reads the multiprocessor number' "sm is refused too"
 grep -q '@\[' "$T/out" "$T/err"; [ $? = 1 ]; ok $? "and shows no figures"
 grep -q '^running\|^launched' "$T/err"; [ $? = 1 ]; ok $? "what they have for themselves alone is left out"
 finish

@@ -24,7 +24,7 @@ else skip "without the right to load programs into the kernel" "no setpriv, or n
 if grep -q 'in_linux is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
 run "$GPUBPF" run -o "$o" -- true; says "in_linux is not attached: its section says not where; --attach in_linux=BINARY:FUNCTION does" "a section without a place"
-run "$GPUBPF" run -o "$o" --no-kernel -- true; says "in_linux is not attached: this session leaves the Linux kernel alone" "none where none is wanted"
+run "$GPUBPF" run -o "$o" --no-kernel -- true; says "in_linux is not attached: this session loads nothing into the Linux kernel" "none where none is wanted"
 run "$GPUBPF" run -o "$o" -a in_linux=nowhere -- true; says "in_linux is not attached: nowhere is no place in a program" "no place"
 run "$GPUBPF" run -o "$o" -a in_linux="$T/app:nowhere" -- true; says "in_linux is not attached: attaching it: .*'nowhere'" "no such function"
 run "$GPUBPF" run -o "$o" -a in_linux="$T/app:host_step" -j -r "$T/r" -- "$T/app" 5 0; is 42 "a uprobe and programs in kernels"

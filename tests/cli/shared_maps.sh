@@ -40,8 +40,8 @@ equal "v('taken')[0] + len(maps['to_gpu'])" $launches "all that the kernel's pro
 equal "0 < v('taken')[2] <= $launches" True "and the other way"
 equal "[[e['value'] for e in maps['to_reader'] if (e['value'] >= 10**6) == gpu] == [n + gpu * 10**6 for n in range($launches)] for gpu in (0, 1)]" "[True, True]" "what both put in and nobody takes out is the reader's, in the order of each"
 equal "sorted(e['value'] for e in maps['heap']) == list(range($launches))" True "so is what is in a stack"
-says 'map both_take is not shared: .*: programs of both take values out' "a queue that both take from is not shared"
-says 'map bloom is not shared: .*: nobody can read what was pushed' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 2 ]; ok $? "and all others are"
+says 'map both_take is not shared: .*: programs of both sides take values out' "a queue that both take from is not shared"
+says 'map bloom is not shared: .*: pushed values cannot be read' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 2 ]; ok $? "and all others are"
 [ "$(grep -c . "$T/err")" -le 3 ]; ok $? "and nothing else is said"
 
 # each sees the other's while they run

@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as folder:
         skip("a deadly twin", "this compiler does not die of it")
         plan()
         sys.exit(0)
-    ok("the vendor's compiler died of its twin: " in kernels["deadly"]["reason"], "the deadly kernel is refused", kernels["deadly"])
+    ok("the vendor's compiler crashed on its twin: " in kernels["deadly"]["reason"], "the deadly kernel is refused", kernels["deadly"])
     ok(kernels["deadly"]["missed_by"] == {"refused": 1}, "and its launch is missed for that reason", kernels["deadly"])
     ok(kernels["harmless"]["probed"] == 1 and not kernels["harmless"]["reason"], "the other one is probed", kernels["harmless"])
     values = {e["key"]: e["value"] for m in document["maps"] for e in m["entries"]}

@@ -96,7 +96,7 @@ def chosen():
 def refused():
     ended, report = run(None, '--place', 'keys=managed')
     why = report['kernels'][0]['reason'] if report else ''
-    ok('map keys cannot lie in managed memory' in why and 'lacks the capability managed' in why and 'device, pinned, svm' in why,
+    ok('map keys cannot be in managed memory' in why and 'lacks the capability managed' in why and 'device, pinned, svm' in why,
        'what a device lacks is told by its name', why, ended.stderr)
     ok(ended.returncode == 42, 'and the program runs', ended.returncode)
     for options, words in ((['--place', 'nobody=svm'], 'no map nobody'), (['--place', 'keys=moon'], 'device, pinned, svm or managed'),
@@ -163,7 +163,7 @@ def copied():
     more(app)
     ok(first and until(lambda: number('beats', 0) > first), 'a card, svm: the host sees what a kernel that runs writes', first)
     told = ask('update', 'order', 'key', '0', 'value', '42')
-    ok('only its programs update' in told.stderr, 'a card, svm: which cannot see what the host writes', told.stderr)
+    ok('only programs of the device can update' in told.stderr, 'a card, svm: which cannot see what the host writes', told.stderr)
     out, _ = app.communicate(timeout=WAIT)
     ok('ended 1' in out, 'a card, svm: the kernel ends', out)
 

@@ -29,7 +29,7 @@ static void test_order(const char *object)
 	ok(gpubpf_session__poll(s, 0) == -EINVAL, "poll before start is too early");
 	ok(gpubpf_session__fd(s) == -1 && !gpubpf_session__path(s), "no descriptor and no path before start");
 	ok(gpubpf_session__stop(s) == -EINVAL && strstr(gpubpf_session__error(s), "not started"), "stop before start is too early");
-	ok(gpubpf_session__enable(s, true) == -EINVAL && strstr(gpubpf_session__error(s), "does not run"),
+	ok(gpubpf_session__enable(s, true) == -EINVAL && strstr(gpubpf_session__error(s), "is not running"),
 	   "enable before start is too early");
 	err = gpubpf_session__load(s);
 	if (!ok(!err, "load: %s", gpubpf_session__error(s)))
