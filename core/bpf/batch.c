@@ -78,8 +78,7 @@ static int alloc_results(struct batch *b, bool reads)
 	if (!reads)
 		return has_all_elements(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries + 1; /* one more than there can be: the batch ends with -ENOENT, as
-						     * bpf(2) does */
+		b->count = b->map->max_entries + 1; /* one more than exist: it ends with -ENOENT, like bpf(2) */
 	if (b->count > max_size / (key + value))
 		b->count = (uint32_t)(max_size / (key + value));
 	if (!b->count)

@@ -103,8 +103,7 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	all = calloc(1, size + 8);
 	err = all ? 0 : -ENOMEM;
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
-		memcpy(all + size - value_size, value, value_size); /* the values per CPU belong to the Linux
-								     * kernel's programs */
+		memcpy(all + size - value_size, value, value_size); /* for the Linux kernel's CPUs */
 	else if (!err && fold_copies(map, value, value_size, all, size) < 0)
 		err = note_refusal(s, map, -E2BIG, "updates by loaders are refused (E2BIG)",
 				   "set the values without a multiprocessor to 0");

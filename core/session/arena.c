@@ -645,8 +645,8 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = delete_devices(map, key, &devices);
 	own = gpubpf_map_delete(&view, key);
-	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key); /* a key that the kernel has not received
-									     * yet never arrives */
+	/* If synchronization has not inserted the key there yet, it never will. */
+	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
 	return gpubpf_map_told(devices ? err : own);
 }
 

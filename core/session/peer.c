@@ -240,8 +240,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->peer = peer->id;
 	req->seq = msg->seq;
 	req->caps = dev->caps;
-	req->caps.memory = req->caps.max_alloc = 0; /* no generated code depends on them, and virtual machines grow
-						     * and shrink */
+	req->caps.memory = req->caps.max_alloc = 0; /* no code depends on them, and they change in virtual machines */
 	req->layout = s->arenas[dev->arena].layout;
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {

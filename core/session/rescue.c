@@ -61,8 +61,7 @@ static int start_rescue(struct gpubpf_session *s, struct gpubpf_rescue *r)
 	char path[512] = "";
 	int err;
 
-	gpubpf_reader_run(s, false); /* empty the mirror's rings, so that they can take the records in the device's
-				      * rings */
+	gpubpf_reader_run(s, false); /* make room for records in the device's rings */
 	if (s->opts.worker_dir)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else

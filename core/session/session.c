@@ -500,8 +500,7 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {
-		s->loaded = calloc(1, sizeof(*s->loaded)); /* without objects the session only inspects, or loaders
-							    * bring the programs */
+		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: only inspects, or loaders bring them */
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)

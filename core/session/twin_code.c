@@ -38,8 +38,7 @@ static int run_assembler(struct gpubpf_making *m, const struct gpubpf_twin_piece
 			 struct gpubpf_twin_image *code, char *log, size_t log_size)
 {
 	char all[PATH_MAX + 256];
-	const struct gpubpf_device_caps any = { 0 }; /* the options name the architecture, so one result serves all
-						      * devices of it */
+	const struct gpubpf_device_caps any = { 0 }; /* the options name the architecture */
 	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
 	struct gpubpf_diag diag;
 

@@ -52,8 +52,7 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 		return err;
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
 				  &m->diag);
-	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* there is no assembler library; the user's
-								 * assembler builds the same probes */
+	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* no assembler library: use the user's assembler */
 		int again = gpubpf_making_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
 
 		if (again != -ENOENT) {

@@ -193,8 +193,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
-			desc->kernel_id = k->id; /* the id depends on the session's history, so set it only if used:
-						  * otherwise the cache finds twins without it */
+			desc->kernel_id = k->id; /* depends on history: set it only if used, for the cache */
 	}
 	if (!desc->nprogs)
 		return true;
