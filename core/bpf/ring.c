@@ -22,8 +22,7 @@
 #define BUFFERS_MAX 65536u         /* buffers of one array */
 #define BUFFER_MAX (64ull << 20)   /* bytes of one perf buffer */
 #define PIPE_SIZE 65536            /* bytes of a pipe, unless a loader has changed it */
-#define SAMPLE_MAX 65528ull        /* bytes of a perf record with its header: the largest multiple of 8 that 16 bits
-				    * can hold */
+#define SAMPLE_MAX 65528ull        /* with its header: the largest multiple of 8 in 16 bits */
 
 static bool is_perf(const struct sys_object *map)
 {

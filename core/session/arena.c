@@ -10,12 +10,11 @@
 
 #include "linux_maps.h"
 
-#define MAX_REPLICAS 1024 /* limit on a device's claim: each replica is a ring that the session reads a thousand
-			   * times a second */
+#define MAX_REPLICAS 1024 /* limit on a device's claim, since the session reads each one's ring often */
 #define MIN_ARENA_BYTES (1ull << 30)
 #define MAX_ARENA_BYTES (16ull << 30)
-#define MIN_SPARE_BYTES                                                                                                \
-	(16ull << 20) /* for objects that join later; this device memory is allocated even if none joins */
+/* for objects that join later; this device memory is allocated even if none joins */
+#define MIN_SPARE_BYTES (16ull << 20)
 #define MAX_SPARE_BYTES (256ull << 20)
 
 static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,

@@ -22,8 +22,7 @@
 #define MAX_CACHED 8192
 #define CACHE_ROWS 256
 #define MIN_STACK_BYTES (1u << 20)
-#define ASSEMBLER_MS 10000     /* time limit for one twin; then the runtime gets the text, and the launch still waits
-			        * for it */
+#define ASSEMBLER_MS 10000     /* for a twin; then the runtime gets the text, as the launch still waits */
 
 struct cached {
 	struct cached *next;

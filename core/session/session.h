@@ -40,13 +40,11 @@
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of one peer */
 #define GPUBPF_MAX_ARENAS 64
-#define GPUBPF_BATCH_ARENA 56      /* bit of a batch position: the arena's index from here on, the position in the
-				    * arena below */
+#define GPUBPF_BATCH_ARENA 56      /* bit of a batch position where the arena's index begins */
 #define GPUBPF_MAX_LISTED 256     /* devices in the report */
 #define GPUBPF_MAX_NOTES 256
 #define GPUBPF_MAX_KERNEL_IDS 65536
-#define GPUBPF_BUILD_MS 300000    /* time limit of a compiler for one twin, if --wait is not longer; the twin may be
-				   * late for its launch */
+#define GPUBPF_BUILD_MS 300000    /* limit of a compiler for one twin, if --wait is not longer */
 #define GPUBPF_PRINT_BYTES (1u << 20)
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* stored names of device functions */
 

@@ -15,8 +15,7 @@
 
 #define MAX_FILES 16384
 #define MAX_MAPPINGS 65536
-#define OFFSET_BITS 40             /* of a place: the offset in the file is below this bit, the file's index + 1
-				    * above it. 0: in no file */
+#define OFFSET_BITS 40             /* of a place: offset in the file below, the file's index + 1 above; 0: no file */
 
 struct gpubpf_code_file {
 	char *path;
