@@ -21,9 +21,9 @@
 
 #define MAX_DEVICES 64
 #define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
-#define TRIES 3 /* to get a binary with its code */
+#define TRIES 3 /* builds again while the binary lacks its code */
 
-/* a device that was built for, with its context */
+/* a device for which the worker builds, with its context */
 struct builder {
 	const struct gpubpf_clapi *cl;
 	cl_device_id device;
@@ -36,14 +36,14 @@ struct job {
 	struct builder *builder;
 	struct gpubpf_pool pool;
 	const struct gpubpf_twin_image *pieces;
-	struct gpubpf_cl_parts parts;   /* of all pieces, one after the other */
-	struct gpubpf_cl_parts read[3]; /* containers to finish */
+	struct gpubpf_cl_parts parts;   /* of all pieces, in order */
+	struct gpubpf_cl_parts read[3]; /* decoded containers, which the job must finish */
 	char *skip;                     /* [pieces->ntwins]: the twin is left out */
 	char *log;
 	size_t log_size;
 };
 
-/* Same name, as far as the caps hold it; *exact: same driver version too. */
+/* Does the device's name match the caps, up to the length that they store? *exact: the driver's version matches too. */
 static bool same_device(const struct gpubpf_clapi *cl, cl_device_id device, const struct gpubpf_device_caps *caps,
 			bool *exact)
 {
@@ -55,7 +55,7 @@ static bool same_device(const struct gpubpf_clapi *cl, cl_device_id device, cons
 	return strncmp(name, caps->name, sizeof(caps->name) - 1) == 0;
 }
 
-/* The device of that name; of several the one whose driver is the same too. */
+/* The device with that name. If there are several, prefer the one with the same driver version. */
 static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpubpf_device_caps *caps)
 {
 	cl_platform_id platforms[16];
@@ -80,7 +80,7 @@ static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpub
 	return found;
 }
 
-/* Of the programs that its twins are for: the runtime reads them once. */
+/* Set the environment variables of the program whose twins are built. The runtime reads them only once in a process. */
 static int take_settings(const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	static char taken[sizeof(caps->settings)];
@@ -161,7 +161,7 @@ static char *compile_options(const struct job *job, const struct gpubpf_cl_part 
 		return NULL;
 	fprintf(out, "%s", part->options ? part->options : "");
 	if (part->kind == GPUBPF_IMAGE_OPENCL_C)
-		fprintf(out, " -w"); /* what is written otherwise in a twin is nobody's to be warned of */
+		fprintf(out, " -w"); /* the user need not see warnings about text that the twin changed */
 	for (uint32_t i = 0; part->kind == GPUBPF_IMAGE_OPENCL_C && i < job->pieces->ntwins; i++)
 		if (job->skip[i])
 			fprintf(out, " -DGPUBPF_SKIP_%u", job->pieces->twins[i]);
@@ -212,7 +212,7 @@ static cl_int compile_headers(const struct builder *b, cl_program program, const
 	return err;
 }
 
-/* Compile one part. A binary that clCompileProgram made is linked as it is. */
+/* Compile one part. A binary that clCompileProgram made needs no compiling; it is linked unchanged. */
 static cl_int compile_part(struct job *job, const struct gpubpf_cl_part *part, cl_program *out)
 {
 	const struct builder *b = job->builder;
@@ -229,8 +229,8 @@ static cl_int compile_part(struct job *job, const struct gpubpf_cl_part *part, c
 	return *out ? err : err ? err : CL_OUT_OF_HOST_MEMORY;
 }
 
-/* Link with as many of the application's options as the device takes: what changes code must be the same
- * in the twin (Intel applies -cl-fast-relaxed-math at the link; PoCL refuses it there). */
+/* Link with as many of the application's options as the device accepts: options that change code must be the same in
+ * the twin. Intel applies -cl-fast-relaxed-math at the link; PoCL refuses it there. */
 static cl_int link_parts(struct job *job, const cl_program *programs, cl_program *out)
 {
 	const struct builder *b = job->builder;
@@ -257,8 +257,8 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 	return err ? err : CL_OUT_OF_HOST_MEMORY;
 }
 
-/* What a compiler says on standard error (PoCL's clang: how many errors there were) and output is in the log, as far as it
- * matters. Give kept[] to speak_again(). */
+/* Silence standard output and standard error, where compilers write too (PoCL's clang prints the number of errors). The
+ * compiler's log has everything that matters. Pass kept[] to speak_again(). */
 static void keep_silent(int kept[2])
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -283,7 +283,7 @@ static void speak_again(const int kept[2])
 		}
 }
 
-/* Compile and link with the twins that skip[] leaves; *out on success. */
+/* Compile and link the twins that skip[] does not exclude; *out on success. */
 static cl_int attempt(struct job *job, cl_program *out)
 {
 	const struct builder *b = job->builder;
@@ -305,7 +305,7 @@ static cl_int attempt(struct job *job, cl_program *out)
 	return err;
 }
 
-/* The first line of the log that names an error; "" none. */
+/* Copy the log's first line that names an error, searching from `from` or the start; "" if there is none. */
 static void error_line(const char *log, const char *from, char *line, size_t size)
 {
 	const char *at = strstr(from ? from : log, "error"), *end;
@@ -331,7 +331,7 @@ static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin
 		 line[0] ? line : "it gives no reason");
 }
 
-/* Refuse the twins that errors of the log point into, by their line numbers. How many. */
+/* Refuse the twins into whose line numbers errors of the log point. Returns how many. */
 static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t found = 0;
@@ -357,7 +357,7 @@ static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 	return found;
 }
 
-/* Nothing points at a twin: try each alone. True if some twin can be built. */
+/* The log points at no twin, so build each one separately. True if some twin can be built. */
 static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t n = job->pieces->ntwins, good = 0;
@@ -386,7 +386,7 @@ static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 	return good > 0;
 }
 
-/* Build all twins, or those that can be. */
+/* Build all twins, or as many as the compiler accepts. */
 static cl_int build_most(struct job *job, struct gpubpf_twin_image *out, cl_program *program)
 {
 	cl_int err = attempt(job, program);
@@ -401,7 +401,7 @@ static cl_int build_most(struct job *job, struct gpubpf_twin_image *out, cl_prog
 	return err;
 }
 
-/* -EAGAIN: it lacks the code. */
+/* Returns -EAGAIN if the binary lacks the code. */
 static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
 {
 	const struct builder *b = job->builder;
@@ -441,7 +441,7 @@ static bool is_container(const struct gpubpf_twin_piece *piece)
 	return piece->kind == GPUBPF_IMAGE_OPENCL_PARTS || piece->kind == GPUBPF_IMAGE_OPENCL_QUERY;
 }
 
-/* The tool names the twins to leave out in refused[] of the job. */
+/* Skip the twins that refused[] of the job names; the tool fills it in. */
 static void leave_out(struct job *job)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;
@@ -451,7 +451,7 @@ static void leave_out(struct job *job)
 			job->skip[i] |= pieces->twins[i] == pieces->refused[r].site;
 }
 
-/* Take the pieces apart into job->parts, and the clock if one wants it. */
+/* Collect the parts of all pieces in job->parts, and add the clock's source if a part imports the clock. */
 static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;
@@ -540,7 +540,8 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	return err;
 }
 
-/* The compiler refuses each part of a query with its answer (backends/spirv/wrap/query.h): a line each. */
+/* Answer a query. The compiler refuses each part of a query with an error that holds the answer
+ * (backends/spirv/wrap/query.h); the result has one line per part. */
 static int answer(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	char *text = NULL, *line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few calls of OpenCL that the builder makes, taken from whatever libOpenCL the machine has. */
+/* The OpenCL calls that the builder makes, resolved from the machine's libOpenCL. */
 #ifndef GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
 #define GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
 
@@ -24,11 +24,11 @@ struct gpubpf_clapi {
 #define CALL(name) __typeof__(&name) name;
 	GPUBPF_CL_CALLS(CALL)
 #undef CALL
-	/* OpenCL 2.1; NULL: no IL */
+	/* OpenCL 2.1; NULL: the library cannot load IL */
 	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL;
 };
 
-/* NULL when the machine has no OpenCL loader; *why then says what the dynamic linker said. */
+/* NULL if the machine has no OpenCL loader; *why is then the dynamic linker's message. */
 const struct gpubpf_clapi *gpubpf_clapi(const char **why);
 
 #endif

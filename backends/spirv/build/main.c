@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-build runs a vendor's OpenCL compiler. Such compilers map code that they make, start threads
- * and linkers, write caches and talk to devices: the sandbox allows that (core/worker/calls.def). The process has no
- * descriptor except its socket.
+ * gpubpf-build runs a vendor's OpenCL compiler. Such compilers map code that they generate, start threads and linkers,
+ * write caches and talk to devices. The sandbox allows that (core/worker/calls.def). The process has no descriptor
+ * except its socket.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ int main(void)
 {
 	static const struct gpubpf_serve_ops ops = { .build = gpubpf_cl_build, .sandbox = gpubpf_sandbox_outer };
 
-	/* our own layer has no business here, nor have others that the application asked for */
+	/* the builder must not load our own layer, nor layers that the application requested */
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("LD_PRELOAD");
 	return gpubpf_worker_serve(GPUBPF_WORKER_FD, &ops);

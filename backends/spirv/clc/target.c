@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "clc" of gpubpf-clread: the text of core/lower/clc.h. Wrapping a source around it is the target wrap's. */
+/* The target "clc" of gpubpf-clread: it emits the text of core/lower/clc.h. The target "wrap" inserts this text into a
+ * source. */
 #include "target.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "core/diag.h"
 #include "core/lower/clc.h"
 
-/* The reader of OpenCL C reads it as the device's compiler would, and finds nothing that it does not understand. */
+/* Parse the text as the device's compiler would; the parser must report no error. */
 static int clc_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag)
 {

@@ -4,7 +4,7 @@
 #include "core/lower/ctx.h"
 #include "env_use.h"
 
-/* A helper's argument is the number of a parameter, a constant. */
+/* The helper's argument, a parameter's number, is a constant. */
 static void use_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
 	if (call && call->konst_mask >> (arg - 1) & 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of struct gpubpf_env the programs of a kernel's sites need: the same for a wrapper in OpenCL C and
- * for one in SPIR-V. */
+/* Which members of struct gpubpf_env the programs of a kernel's sites read. Wrappers in OpenCL C and in SPIR-V share
+ * this. */
 #ifndef GPUBPF_BACKENDS_SPIRV_COMMON_ENV_USE_H
 #define GPUBPF_BACKENDS_SPIRV_COMMON_ENV_USE_H
 
@@ -8,21 +8,22 @@
 
 struct gpubpf_env_use {
 	uint64_t args;         /* bit i: arg[i] */
-	uint64_t read;         /* bit i: helper 520 reads parameter i; bit 63: any from 63 on */
-	bool ends_thread;      /* the entry site may ask to end the thread, and may do so here */
+	uint64_t read;         /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
+	bool ends_thread;      /* a program at the entry site may request the end of its thread, and is allowed to */
 };
 
-/* Add what the programs of a site need; UINT32_MAX: no site. */
+/* Add the members that the programs of a site read; UINT32_MAX: no site. */
 void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use);
-/* Bit i: a program of the site reads word i of what its places give (core/lower/ctx.h). */
+/* Bit i: a program of the site reads word i of the words that its places capture (core/lower/ctx.h). */
 uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
-/* A site on the same kernel whose parameters are the kernel's; where all are functions', the site itself. */
+/* A site on the same kernel whose parameters are the kernel's. The site itself, if all sites are on functions. */
 const struct gpubpf_site_desc *gpubpf_env_site(const struct gpubpf_lower_job *job, uint32_t site);
-/* Are the bytes of parameter i needed, and does the site have a place for them? */
+/* Does a program read the bytes of parameter i, and does the site reserve room for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
-/* Does a program at the kernel's places end threads elsewhere than at its entry? There a lane can leave alone. */
+/* Does a program at a place other than the kernel's entry end threads? There one lane can leave while the others
+ * continue. */
 bool gpubpf_env_ends_inside(const struct gpubpf_lower_job *job, const char *kernel);
-/* Size of arg_bytes, 0: none. */
+/* Bytes of arg_bytes, 0: none. */
 uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site);
 
 #endif

@@ -12,7 +12,7 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* One word from `at` into out, which has room; returns where it ends. */
+/* Copy one word from `at` into out, which has room for it; returns the word's end. */
 static const char *scan_word(const char *at, char *out)
 {
 	char quote = 0;
@@ -59,8 +59,7 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 	}
 }
 
-/* Where the folder stands in a word that gives an include folder, NULL in any other. `before` is the word
- * in front of it. */
+/* The folder's name inside a word that names an include folder, else NULL. `before`: the preceding word. */
 static const char *folder_of(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
 {
 	if (before && strcmp(before->text, "-I") == 0)
@@ -70,7 +69,7 @@ static const char *folder_of(const struct gpubpf_cl_word *w, const struct gpubpf
 	return NULL;
 }
 
-/* Quotes only where they are needed: PoCL 3.1 takes them as part of a name. */
+/* Quote only where a blank requires it: PoCL 3.1 takes quotes as part of the name. */
 static void write_folder(FILE *out, const char *option, const char *cwd, const char *folder)
 {
 	const char *quote = strpbrk(cwd, " \t") || strpbrk(folder, " \t") ? "\"" : "";
@@ -78,7 +77,7 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 	fprintf(out, "%s%s%s/%s%s ", option, quote, cwd, folder, quote);
 }
 
-/* What write() says of each word of the options, one behind the other, in the pool; NULL: no memory. */
+/* Concatenate in the pool what write() prints for each word of the options; NULL: no memory. */
 static const char *rewritten(const char *options, struct gpubpf_pool *pool,
 			     void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
 					   const void *arg), const void *arg)
@@ -126,7 +125,8 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 	return rewritten(options, pool, write_compile, &c);
 }
 
-/* Section 5.8.6.3 of the OpenCL 3.0 specification; the others promise what the values are, not how they come about. */
+/* OpenCL 3.0 specification, section 5.8.6.3. The other options constrain values, not the order in which they are
+ * computed. */
 bool gpubpf_cl_loose_math(const char *options)
 {
 	return strstr(options, "-cl-fast-relaxed-math") || strstr(options, "-cl-unsafe-math-optimizations") ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL build options as applications write them: words between blanks, with '...', "..." and
- * backslashes as a shell has them (the specification says nothing; all compilers at hand agree).
+ * OpenCL build options as applications write them: words between blanks, with '...', "..." and backslashes as in a
+ * shell. The specification does not define this; all compilers that we tested agree.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
 #define GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
@@ -14,7 +14,7 @@
 
 struct gpubpf_cl_word {
 	const char *text;    /* quotes and backslashes removed */
-	size_t start, end;   /* where it stands in the options, quotes included */
+	size_t start, end;   /* the word's range in the options, quotes included */
 };
 
 struct gpubpf_cl_words {
@@ -22,18 +22,18 @@ struct gpubpf_cl_words {
 	uint32_t n;
 };
 
-/* 0 or -ENOMEM. */
+/* Split the options into words. 0 or -ENOMEM. */
 int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf_cl_words *words);
 
-/* The options for a twin: folders of -I made absolute with cwd, and -Werror dropped (the application's
- * own build has already met it; a wrapper must not fail for a warning). NULL: no memory. */
+/* The options for a twin. Folders of -I become absolute paths below cwd. -Werror is dropped: the application's own
+ * build has passed it, and a wrapper must not fail because of a warning. NULL: no memory. */
 const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool);
 
-/* Do the options let a compiler round as it likes, so that what stands beside an expression may change its value? */
+/* Do the options let a compiler round freely, so that code next to an expression may change its value? */
 bool gpubpf_cl_loose_math(const char *options);
 
-/* Of the options those that change code and that a link may repeat: -cl-* without -cl-std and
- * -cl-kernel-arg-info; `spec`: only what the specification lists for clLinkProgram. NULL: no memory. */
+/* The options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With `spec`,
+ * only those that the specification lists for clLinkProgram. NULL: no memory. */
 const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool);
 
 #endif

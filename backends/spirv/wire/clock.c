@@ -15,7 +15,8 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 {
 	switch (clock) {
 	case GPUBPF_CLOCK_TSC:
-		return DECLARE "	return __builtin_readcyclecounter();\n}\n"; /* clang's: PoCL */
+		/* a clang builtin, which PoCL has */
+		return DECLARE "	return __builtin_readcyclecounter();\n}\n";
 	case GPUBPF_CLOCK_KHR:
 		return "#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable\n" DECLARE
 		       "	return clock_read_device();\n}\n";
@@ -28,7 +29,7 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 	}
 }
 
-/* A name in a Linkage decoration, whose words are followed by what it is for. */
+/* The name stands in a Linkage decoration; the word after it is the linkage type (import or export). */
 bool gpubpf_spv_reads_clock(const void *module, size_t size)
 {
 	static const char name[20] = "gpubpf_clock_read";
@@ -47,13 +48,13 @@ bool gpubpf_spv_reads_clock(const void *module, size_t size)
 #define OP(op, words) (words) << 16 | SpvOp##op
 #define CHARS(a, b, c, d) (uint32_t)(d) << 24 | (c) << 16 | (b) << 8 | (a)
 
-/* ids */
+/* result ids of the module */
 enum { VOID = 1, ULONG, POINTER, KERNEL_TYPE, READ_TYPE, CYCLES, READ, READ_LABEL, READ_VALUE, KERNEL, TO, KERNEL_LABEL,
        KERNEL_VALUE, BOUND };
 
 /*
- * OpReadClockKHR (SPV_KHR_shader_clock) would say it, but Intel's compilers did not take it for long; they have a function
- * for it in their library, which reads the register tm0, and take SPIR-V that imports it.
+ * OpReadClockKHR (SPV_KHR_shader_clock) would read the clock, but Intel's compilers did not accept it for a long time.
+ * Their library has a function that reads the register tm0, and they accept SPIR-V that imports it.
  */
 static const uint32_t clock_module[] = {
 	SpvMagicNumber, 0x00010000, 0, BOUND, 0,

@@ -4,8 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A header: "poclbin", device, version, number of kernels, flags, number of files, 41 bytes of a hash. Then in version 9 (PoCL 3)
- * files, each behind the bytes that it takes, which are 0 for one that is not there; from 10 on such are not counted. */
+/* The header: "poclbin", device, version, number of kernels, flags, number of files, 41 bytes of a hash. The files
+ * follow, each preceded by its size in bytes. Version 9 (PoCL 3) stores a missing file with size 0; from version 10 on
+ * the number of files does not count missing ones. */
 enum { VERSION = 16, FILES = 32, FIRST_FILE = 77, LAST_VERSION = 12 };
 
 bool gpubpf_cl_is_hollow(const void *binary, size_t size)

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Is it a binary of PoCL's without the program's code? They hold files of PoCL's cache, which another process that makes the
- * same program takes away for a moment, to write them anew; who loads a binary that was made then ends by an assert.
- * Source: pocl_binary and pocl_file_util of PoCL 3.1.
+ * Does a binary of PoCL lack the program's code? Such a binary holds files of PoCL's cache. Another process that builds
+ * the same program removes these files for a moment, to write them again. A process that loads a binary made at that
+ * moment ends with an assertion. Source: pocl_binary and pocl_file_util of PoCL 3.1.
  */
 bool gpubpf_cl_is_hollow(const void *binary, size_t size);
 

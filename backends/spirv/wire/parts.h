@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several OpenCL images as one: GPUBPF_IMAGE_OPENCL_PARTS. What an application compiled one by one with
- * clCompileProgram and then joined with clLinkProgram, and what gpubpf-clread makes of a source (then
- * with one part): each part with its own options and headers, then the options of the link. libc only;
- * the encoding is that of core/wire/wire.h and never leaves the machine.
+ * Several OpenCL images in one: GPUBPF_IMAGE_OPENCL_PARTS. An application compiles several programs with
+ * clCompileProgram and joins them with clLinkProgram; gpubpf-clread makes one part from a source. Each part has its own
+ * options and headers; the link options follow the parts. This file uses libc only. The encoding is that of
+ * core/wire/wire.h and never leaves the machine.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
 #define GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
@@ -25,10 +25,10 @@ struct gpubpf_cl_parts {
 	const char *link_options;            /* of clLinkProgram, "" if none */
 };
 
-/* Write them as an image; *out is malloc'd. 0 or -ENOMEM. */
+/* Encode the parts as an image; *out is malloc'd. 0 or -ENOMEM. */
 int gpubpf_cl_parts_write(const struct gpubpf_cl_parts *parts, struct gpubpf_blob *out);
-/* Read an image; hostile bytes give -EBADMSG. *parts points into data, which must outlive it, and is
- * freed by finish(). 0, -EBADMSG or -ENOMEM. */
+/* Decode an image. *parts points into data, which must outlive it; finish() frees it. 0, -ENOMEM, or -EBADMSG for bytes
+ * that are no valid image. */
 int gpubpf_cl_parts_read(const void *data, size_t size, struct gpubpf_cl_parts *parts);
 void gpubpf_cl_parts_finish(struct gpubpf_cl_parts *parts);
 

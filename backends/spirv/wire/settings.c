@@ -36,7 +36,7 @@ void gpubpf_cl_settings_ask(struct gpubpf_device_caps *caps, const char *(*varia
 	}
 }
 
-/* The value in a line of that name, or NULL; *next behind the line. */
+/* The value, if the line sets the variable `name`, else NULL. *next: the start of the next line. */
 static const char *value_of(const char *line, const char *name, const char **next)
 {
 	size_t size = strlen(name);

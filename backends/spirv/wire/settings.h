@@ -7,13 +7,15 @@
 #include "core/wire/caps.h"
 
 /*
- * Variables of the environment by which users tell OpenCL runtimes to make other code: what is made with them set is for
- * programs that run so. Source: Intel's and PoCL's manuals, and the names in libintelocl.so 2026.2.
+ * Environment variables by which users make OpenCL runtimes generate other code. A binary that was made with them set
+ * is valid only for programs that run with the same values. Source: Intel's and PoCL's manuals, and the names in
+ * libintelocl.so 2026.2.
  */
 
-/* Those that are set, into caps->settings. */
+/* Record in caps->settings the variables that are set; variable() looks one up. */
 void gpubpf_cl_settings_ask(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name));
-/* This process's environment as they say, and the others of these unset. False: it is not what gpubpf_cl_settings_ask() makes. */
+/* Set this process's variables as `settings` says and unset the other ones of the list. False if
+ * gpubpf_cl_settings_ask() cannot have written `settings`. */
 bool gpubpf_cl_settings_take(const char *settings);
 
 #endif
