@@ -7,20 +7,20 @@
 
 #include "core/places.h"
 
-#define MAX_STEPS 64 /* from a pointer to what it was made of */
+#define MAX_STEPS 64 /* length of the chain from a pointer to its origin */
 
 enum how { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
 
 struct row {
-	const char *name;          /* of a function; else NULL */
-	uint32_t first, last;      /* of an instruction */
-	enum gpubpf_mem_access access; /* 0: none */
+	const char *name;          /* of a called function; NULL in rows for instructions */
+	uint32_t first, last;      /* range of opcodes */
+	enum gpubpf_mem_access access; /* 0: no access */
 	uint8_t pointer;
 	uint16_t bytes;            /* enum how << 8 | word */
 	int value, index, operand; /* words, NONE, HIDDEN or ONE */
 	enum gpubpf_rmw rmw;
 	bool aligned, group;
-	uint32_t spaces;           /* of what cannot be seen */
+	uint32_t spaces;           /* of an access that cannot be described exactly */
 	const char *unseen;
 };
 
@@ -68,7 +68,7 @@ static const struct row elsewhere = { .spaces = GPUBPF_IN_ANY, .unseen = "a func
 static const struct row initial = { .spaces = GPUBPF_IN(LOCAL), .unseen = "the first value of a variable" };
 static const struct row nothing = { 0 };
 
-/* -- which rows -- */
+/* -- lookup of rows -- */
 
 static const struct row *find(const struct row *rows, size_t n, uint32_t op)
 {
@@ -78,7 +78,7 @@ static const struct row *find(const struct row *rows, size_t n, uint32_t op)
 	return &unknown;
 }
 
-/* Sets of debug information are for reading only (SPV_KHR_non_semantic_info, OpenCL.DebugInfo.100). */
+/* Debug information accesses no memory (SPV_KHR_non_semantic_info, OpenCL.DebugInfo.100). */
 static const struct row *find_extended(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3));
@@ -112,7 +112,7 @@ const char *gpubpf_spv_linked_name(const struct gpubpf_spv *m, uint32_t id)
 	return "";
 }
 
-/* "_Z10atomic_incPU3AS1Vi": the length of the name and the name are behind _Z. */
+/* A mangled name, such as "_Z10atomic_incPU3AS1Vi": the length of the function's name and the name follow _Z. */
 static const struct row *find_call(const struct gpubpf_spv *m, uint32_t function)
 {
 	const char *name;
@@ -161,7 +161,7 @@ static uint32_t elements_of(const struct gpubpf_spv *m, uint32_t type)
 	return t && t->op == SpvOpTypeVector ? gpubpf_spv_word(m, t, 3) : 1;
 }
 
-/* Those of a vector are its elements': three are not four. */
+/* A vector's size is the sum of its elements: one of three elements does not include the fourth's room. */
 static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access *a)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -172,7 +172,7 @@ static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access
 	       !__builtin_mul_overflow(a->bytes, a->count, &a->bytes);
 }
 
-/* Images, samplers, events and the like are no memory of the lane's. */
+/* Images, samplers, events and the like are no memory of the lane. */
 static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -184,7 +184,7 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 
 /* -- pointers -- */
 
-/* The pointer that this one was made of; 0: nothing says. */
+/* The pointer from which this one was derived; 0: unknown. */
 static uint32_t origin(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
@@ -205,7 +205,7 @@ static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
 	return t && t->op == SpvOpTypePointer ? gpubpf_spv_word(m, t, 2) : UINT32_MAX;
 }
 
-/* GPUBPF_IN of a pointer; of one that is generic, of what it was made of. 0: it points to no memory. */
+/* GPUBPF_IN of a pointer. For a generic pointer, that of its origin. 0: it points to no memory. */
 static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t at = pointer;
@@ -236,7 +236,8 @@ static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 	}
 }
 
-/* Work-item functions read variables that are no memory; some translators have them in constant or global memory. */
+/* Work-item functions read built-in variables, which are no memory. Some translators place them in constant or global
+ * memory. */
 static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
@@ -298,7 +299,7 @@ static uint32_t stride_of(const struct row *row, const struct spv_access *a)
 	return row->aligned && a->count == 3 ? a->bytes / 3 * 4 : a->bytes;
 }
 
-/* False: it is none. */
+/* False if the row describes no access. */
 static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, const struct row *row,
 			struct spv_access *a)
 {
@@ -351,7 +352,7 @@ static const struct {
 #include "isa.def"
 };
 
-/* Section 3.27; of one invocation, nobody waits. */
+/* Section 3.27. A barrier of one invocation waits for no other lane. */
 static enum gpubpf_barrier_kind kind_of_scope(uint32_t scope)
 {
 	switch (scope) {

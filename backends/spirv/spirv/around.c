@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes at single instructions: what the place gives goes into words behind the kernel's environment, of which the program
- * reads some; then the site is called. Functions that the kernel calls are given the environment as one parameter more, if
- * there are such places in them or in what they call. A function that several twins call asks the environment whose it is.
- * Of functions with programs at their calls and returns: calls.h.
- * Nothing of the original moves, and no block is split: what depends on a condition is a function of its own.
+ * Probes at single instructions.
+ *
+ * Does: stores a place's values in the words after the kernel's environment, then calls the site. Only words that a
+ * program reads are stored.
+ * Before: in->body is empty; the wraps list the places with their sites.
+ * After: functions that contain such places, or call functions that do, take the environment as an additional
+ * parameter.
+ * Requires: no call of these functions through a pointer.
+ *
+ * If several twins call a function, the function reads the twin's number from the environment. calls.h handles
+ * functions with programs at their calls and returns. Original instructions keep their order, and no block is split:
+ * code that depends on a condition is moved to a separate function.
  */
 #include "around.h"
 
@@ -43,7 +50,7 @@ uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, 
 	return spv_made2(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
 }
 
-/* Call the site and return, if the condition holds; go on in a block of its own if not. */
+/* If the condition holds, call the site and return; otherwise continue in a new block. */
 static void call_if(struct inject *in, struct spv_words *out, uint32_t condition, uint32_t site, uint32_t env)
 {
 	uint32_t then = spv_id(&in->b), after = spv_id(&in->b);
@@ -55,8 +62,8 @@ static void call_if(struct inject *in, struct spv_words *out, uint32_t condition
 	SPV_OP(out, SpvOpLabel, after);
 }
 
-/* A function of ours that calls the sites of n bodies, all at one place: that of the environment's twin; where only its
- * first lane is meant, by that. */
+/* Define a function that calls one of the sites of n bodies at one place: the site of the environment's twin. With
+ * first_lane, only the first lane of a block calls it. */
 static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
 {
 	struct spv_words *out = &in->definitions;
@@ -101,7 +108,7 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 	return a->place.insn == b->place.insn && a->place.access == b->place.access && a->place.kind == b->place.kind;
 }
 
-/* n bodies of one place. */
+/* Insert the n bodies of one place. */
 static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function, struct spv_words *out)
 {
 	const struct spv_called *called = body->place.function ? spv_called(in, function) : NULL;
@@ -165,7 +172,8 @@ void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struc
 	put_all(in, insn, function, false, out);
 }
 
-/* What must stand right before a branch (sections 2.11 and 3.52.17): what is before the branch stands before this. */
+/* Must the instruction stand directly before a branch (sections 2.11 and 3.52.17)? Bodies before such a branch are
+ * inserted before this instruction. */
 static bool is_merge(const struct gpubpf_spv *m, uint32_t insn)
 {
 	uint16_t op = m->insn[insn].op;
@@ -188,7 +196,7 @@ void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct 
 	put_all(in, insn, function, true, out);
 }
 
-/* With the type that has the environment behind the others. */
+/* Write the function with a type that has the environment as its last parameter. */
 static void write_head(struct inject *in, uint32_t insn, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -229,9 +237,9 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 	spv_write_insn(in, insn, function, out);
 }
 
-/* -- before the twins -- */
+/* -- preparation -- */
 
-/* What is first of the places at one instruction. */
+/* The order of several kinds of places at one instruction. */
 static uint32_t rank(enum gpubpf_site kind)
 {
 	return kind == GPUBPF_SITE_CALL ? 0 : gpubpf_place_has_name(kind) ? 1 : kind == GPUBPF_SITE_CALL_EXIT ? 3 : 2;
@@ -285,7 +293,7 @@ static bool is_entry(const struct gpubpf_spv *m, uint32_t function)
 	return false;
 }
 
-/* Functions with places in them, or in what they call, until nothing changes; kernels are none. */
+/* Mark functions that contain places or call marked functions, until nothing changes. Kernels are not marked. */
 static void spread(struct inject *in)
 {
 	const struct gpubpf_spv *m = in->b.m;

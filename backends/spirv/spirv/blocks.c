@@ -4,7 +4,7 @@
 #include "around.h"
 #include "give.h"
 
-/* The module's variable that is decorated so, three numbers, or ours. */
+/* The module's three-element variable with this decoration, else a new one. */
 static uint32_t built_in(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
@@ -32,7 +32,7 @@ static uint32_t built_in(struct inject *in, enum spv_input which)
 	return *id;
 }
 
-/* Its three numbers put together by an operation. */
+/* Combine the three elements of the variable with a binary operation. */
 static uint32_t combined(struct inject *in, struct spv_words *out, enum spv_input which, uint32_t op, uint32_t *element)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -60,7 +60,7 @@ uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 	return spv_made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
-/* The word that has the block's lanes. */
+/* The word that counts the block's lanes. */
 static uint32_t lanes(struct inject *in)
 {
 	struct spv_build *b = &in->b;
@@ -92,7 +92,8 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 	       spv_u32(b, SpvMemorySemanticsSequentiallyConsistentMask | SpvMemorySemanticsWorkgroupMemoryMask));
 }
 
-/* What the others did in memory before they left, their last one has before it. */
+/* The atomic has acquire and release order: the last lane sees all memory that the other lanes wrote before they
+ * returned. */
 void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
 	struct spv_build *b = &in->b;

@@ -16,7 +16,7 @@ struct spv_called *spv_called(const struct inject *in, uint32_t function)
 	return NULL;
 }
 
-/* The first instruction before which something may stand. */
+/* The first instruction of the function before which a call may stand. */
 static uint32_t top_of(const struct gpubpf_spv *m, uint32_t function)
 {
 	uint32_t i = m->def[function];
@@ -26,7 +26,7 @@ static uint32_t top_of(const struct gpubpf_spv *m, uint32_t function)
 	return i;
 }
 
-/* What the kernel's environment says of the launch, and whose it is. */
+/* Copy the launch's data and the twin's number from the kernel's environment. */
 static void copy_kernel(struct spv_fill *f)
 {
 	const uint32_t parts[][2] = { { 0, ENV_WORD(arg) }, { ENV_WORD(clock_offset), 1 }, { spv_twin_word(f->in), 1 } };
@@ -39,7 +39,7 @@ static void copy_kernel(struct spv_fill *f)
 	}
 }
 
-/* What has members is kept in a variable, of which programs see the bytes. */
+/* A returned struct or array is stored in a variable, so that programs see its bytes. */
 static void keep_result(struct spv_called *c, struct spv_fill *f)
 {
 	const struct gpubpf_spv *m = f->in->b.m;

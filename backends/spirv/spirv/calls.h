@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions with programs where they are called and where they return. Such a program finds the function's arguments where
- * those of the kernel are elsewhere, so each call has an environment of its own, which begins as the kernel's.
+ * Functions with programs at their calls or returns. Such a program finds the function's arguments where other programs
+ * find the kernel's arguments. Therefore each call has a separate environment, initialised from the kernel's.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_CALLS_H
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_CALLS_H
 
 #include "splice.h"
 
-/* what is added to a function */
+/* the code that is added to a function */
 struct spv_called {
 	const struct gpubpf_spv_kernel *function;
-	struct spv_words variables;    /* at the beginning of its first block */
-	struct spv_words body;         /* before the instruction `top` of the module, where the variables end */
+	struct spv_words variables;    /* at the start of its first block */
+	/* inserted before instruction `top` of the module, which is the first one after the variables */
+	struct spv_words body;
 	uint32_t top;
-	uint32_t env;                  /* a pointer to u64 */
-	uint32_t result, result_bytes; /* a variable of what is returned, and a pointer to its bytes; 0: it is none of memory's */
-	uint32_t size;                 /* of that */
+	uint32_t env;                  /* id of the environment, a pointer to u64 */
+	/* a variable for the returned value, and a pointer to its bytes; 0: the value needs no variable */
+	uint32_t result, result_bytes;
+	uint32_t size;                 /* of the returned value, in bytes */
 };
 
-/* Of the bodies that in->body has. 0 or -ENOMEM. */
+/* Prepare the functions named by in->body. 0 or -ENOMEM. */
 int spv_calls_init(struct inject *in);
 void spv_calls_finish(struct inject *in);
-/* NULL: there is nothing of that kind in the function. */
+/* The added code of a function; NULL if the function has no such programs. */
 struct spv_called *spv_called(const struct inject *in, uint32_t function);
 
 #endif

@@ -9,8 +9,9 @@ static uint32_t value(struct spv_fill *f, uint32_t op, uint32_t type, uint32_t o
 }
 
 /*
- * Of an array that is given the same in all lanes, and then to a function that is not inlined, Intel's runtime 2026.2 writes
- * that of one lane alone where it vectorises, unless it is said where the array's life begins, as clang says of all.
+ * Intel's runtime 2026.2 miscompiles an array that all lanes fill equally and that is passed to a function that is not
+ * inlined. When the runtime vectorises, it writes only one lane's copy. OpLifetimeStart prevents that; clang emits it
+ * for every variable.
  */
 static uint32_t variable(struct spv_fill *f, uint32_t type, uint32_t bytes)
 {
@@ -50,7 +51,7 @@ static void store(struct spv_fill *f, uint32_t word, uint32_t what)
 	SPV_OP(f->body, SpvOpStore, element(f, f->in->p64, f->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* Where the bytes of a parameter lie in private memory, as a pointer to u8. */
+/* A pointer to u8 that leads to the parameter's bytes in private memory. */
 static uint32_t address_of(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
@@ -71,7 +72,7 @@ void spv_copy_bytes(struct inject *in, struct spv_words *out, uint32_t to, uint3
 	SPV_OP(out, SpvOpCopyMemorySized, to, from, n, SpvMemoryAccessAlignedMask, 1);
 }
 
-/* An integer without a sign; a function may take a truth. */
+/* An unsigned 64-bit integer; a function may have boolean parameters. */
 static uint32_t widened(struct spv_fill *f, uint32_t i, uint32_t bits)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
@@ -84,13 +85,13 @@ static uint32_t widened(struct spv_fill *f, uint32_t i, uint32_t bits)
 	return id;
 }
 
-/* As include/gpubpf/ctx.h says. */
+/* The representation is that of include/gpubpf/ctx.h. */
 static void store_arg(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_param *p = &f->of->info.params[i];
 	uint32_t word = ENV_WORD(arg) + i, bits = f->param[i];
 
-	if (p->size == 2) /* half alone needs no integers of its size */
+	if (p->size == 2) /* a module that uses only half need not declare 16-bit integers */
 		spv_capability(&f->in->b, SpvCapabilityInt16);
 	switch (p->kind) {
 	case GPUBPF_PARAM_FLOAT:
@@ -114,7 +115,7 @@ static void store_arg(struct spv_fill *f, uint32_t i)
 	}
 }
 
-/* For helper 520: the bytes at the offsets of the site. */
+/* Copy the bytes that helper 520 reads to the offsets that the site assigns. */
 static void store_bytes(struct spv_fill *f)
 {
 	uint32_t size = gpubpf_env_bytes(&f->use, f->site), word, bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places of single instructions, and the functions that have them. */
+/* Finds the places at single instructions, and the functions that contain them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void add(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met, struct
 	++*n;
 }
 
-/* What cannot be seen in any memory may be of any kind. */
+/* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
 static bool may_do(const struct spv_access *a, uint32_t accesses)
 {
 	return a->access ? accesses >> a->access & 1 :
@@ -54,7 +54,7 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 				add(out, n, met, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn, .access = a });
 }
 
-/* What is one place of its kind at most. */
+/* Add the places of kinds that occur at most once per instruction. */
 static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
 		       uint32_t *n, uint32_t *met)
 {
@@ -74,7 +74,7 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 			add(out, n, met, (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
 }
 
-/* Where a function is entered, and where it returns. */
+/* Add a function's entry and its returns. */
 static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
 			 uint32_t *n, uint32_t *met)
 {
@@ -86,7 +86,7 @@ static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 		add(out, n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
 }
 
-/* Lines: section 3.52.2, OpLine ends with its block. */
+/* OpLine is valid up to the end of its block (section 3.52.2). */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
 {
 	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
@@ -108,15 +108,16 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 
 /* -- functions -- */
 
-/* what is listed of a module */
+/* the functions listed for a module */
 struct list {
 	const struct gpubpf_spv *m;
 	struct gpubpf_pool *pool;
 	struct gpubpf_spv_kernel *all;
-	uint32_t n, kinds;     /* of a kernel without those of functions */
-	uint32_t *index;       /* [bound]: of functions that are listed, their index + 1 */
-	uint32_t *linked;      /* [bound]: index + 1 of what decorates the id with a name to be linked by */
-	uint32_t *met;         /* [n]: index + 1 of the function that was seen last to call it */
+	/* number of functions; requested kinds, without those that only functions have for a kernel */
+	uint32_t n, kinds;
+	uint32_t *index;       /* [bound]: index + 1 of a function that is listed */
+	uint32_t *linked;      /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
+	uint32_t *met;         /* [n]: index + 1 of the last function that was seen to call it */
 };
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
@@ -145,7 +146,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->info.name, (*y)->info.name);
 }
 
-/* Names that functions are linked by are one another's only; others that several have get their id. */
+/* Make names unique. A Linkage name belongs to only one function and stays. Any other name that several functions share
+ * gets the function's id appended. */
 static int part_names(const struct list *l, uint32_t first)
 {
 	uint32_t n = l->n - first;
@@ -171,7 +173,7 @@ static int part_names(const struct list *l, uint32_t first)
 	return 0;
 }
 
-/* Those of functions are looked at where programs may stand at their calls. */
+/* A function's parameters matter only if programs may be inserted at its calls. */
 static void read_params(struct list *l, struct gpubpf_spv_kernel *f)
 {
 	if (!(l->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) || gpubpf_spv_params(l->m, l->pool, f))
@@ -219,7 +221,7 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 	return part_names(l, nkernels);
 }
 
-/* Calls of what has a body, each function once. */
+/* List the callees that have a body, each once. */
 static int find_callees(struct list *l, uint32_t f)
 {
 	struct gpubpf_kernel_info *info = &l->all[f].info;
@@ -249,7 +251,7 @@ uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kin
 	return info->flags & GPUBPF_KINFO_FUNCTION && !info->reason[0] ? kinds : kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
 }
 
-/* Behind the places that are listed already. */
+/* Append to the places that are already listed. */
 static int find_places(struct list *l, uint32_t f)
 {
 	char name[GPUBPF_PLACE_NAME];
@@ -294,7 +296,7 @@ int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, u
 	err = find_functions(&l, nkernels, *kernels);
 	for (uint32_t f = 0; !err && f < l.n; f++) {
 		if (l.all[f].function >= m->bound || !m->def[l.all[f].function])
-			continue; /* a kernel that is refused */
+			continue; /* a kernel that was refused */
 		err = find_callees(&l, f);
 		if (!err)
 			err = find_places(&l, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a place gives goes into words behind the kernel's environment, those alone that a program reads. */
+/* Stores the values that a place captures in words after the kernel's environment; only words that a program reads. */
 #include "give.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, ui
 	return spv_made2(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
 }
 
-/* An integer of the module as 64 bits without a sign. */
+/* An integer of the module, zero-extended to 64 bits. */
 static uint32_t widened(struct inject *in, struct spv_words *out, uint32_t id)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
@@ -68,7 +68,7 @@ static uint32_t space_of(const struct spv_access *a)
 	return __builtin_popcount(a->spaces) == 1 ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
 }
 
-/* -- what a place gives -- */
+/* -- values of a place -- */
 
 static void store(struct spv_giving *a, uint32_t word, uint32_t value)
 {
@@ -117,7 +117,8 @@ static void put_count(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_number(a, word, a->access.count);
 }
 
-/* Of loads and stores, by their memory operands (section 3.26); of copies by the first that stand there, which may be both's. */
+/* Loads and stores have memory operands (section 3.26). A copy has one or two sets; the first is used, which may apply
+ * to both sides. */
 static void put_hint(struct spv_giving *a, uint32_t word, uint32_t i)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -131,7 +132,8 @@ static void put_hint(struct spv_giving *a, uint32_t word, uint32_t i)
 			      (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
 }
 
-/* The elements of a vector that the first `most` bytes have, of `each` bytes; one is no vector. */
+/* The elements of a vector that fit in the first `most` bytes; `each`: bytes of an element. A single element is a
+ * scalar. */
 static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -155,7 +157,7 @@ static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *t
 	return id;
 }
 
-/* As memory has it. */
+/* Store a value in its memory representation. */
 static void store_as(struct spv_giving *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	struct inject *in = a->in;
@@ -167,7 +169,7 @@ static void store_as(struct spv_giving *a, uint32_t word, uint32_t value, uint32
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* Over zeros. Both words at once, with the first that is read. */
+/* Zero both words, then store the value. One call writes both words; the first word that programs read triggers it. */
 static void put_value(struct spv_giving *a, uint32_t word, uint32_t i)
 {
 	uint32_t first = ctx_word_of("mem.value", a->place->kind), value = a->access.value;
@@ -192,7 +194,7 @@ static void store_truth(struct spv_giving *a, uint32_t word, uint32_t value)
 	store(a, word, id);
 }
 
-/* Of a number or a vector of numbers the first 8 bytes, as memory has them. */
+/* Store the first 8 bytes of a number or vector of numbers, in its memory representation. */
 static void store_bits(struct spv_giving *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -208,7 +210,7 @@ static void store_bits(struct spv_giving *a, uint32_t word, uint32_t value, uint
 	store_as(a, word, value, type);
 }
 
-/* Pointers to what is no memory have no address. */
+/* A pointer to something that is no memory has no address; 0 is stored. */
 static void store_pointer(struct spv_giving *a, uint32_t word, uint32_t value)
 {
 	if (gpubpf_spv_is_memory(a->in->b.m, value))
@@ -217,7 +219,8 @@ static void store_pointer(struct spv_giving *a, uint32_t word, uint32_t value)
 		store_number(a, word, 0);
 }
 
-/* A value of the module: a truth is 0 or 1, of what has members the first counts, and what has no bits is 0. */
+/* Store a value of the module. A boolean becomes 0 or 1. An aggregate is represented by its first member. A value
+ * without bits becomes 0. */
 static void store_any(struct spv_giving *a, uint32_t word, uint32_t value)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -263,7 +266,7 @@ static void put_old(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_any(a, word, a->access.old);
 }
 
-/* Of the whole block, the grid or a sub-group: none has a number. */
+/* SPIR-V's barriers, of a block, grid or sub-group, have no number. */
 static void put_barrier_id(struct spv_giving *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 0);
@@ -285,7 +288,7 @@ static void put_taken(struct spv_giving *a, uint32_t word, uint32_t i)
 		store_number(a, word, 1);
 }
 
-/* Which lanes come with this one is not known. */
+/* The set of lanes that execute with this one is unknown; the mask has one bit. */
 static void put_active(struct spv_giving *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 1);
@@ -336,7 +339,7 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Fields of the kind that no row has are refused before. */
+/* Fields of this kind without a row were refused earlier. */
 static void put_field(struct spv_giving *a, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, a->place->kind), f = 0;

@@ -30,7 +30,7 @@ static int open_parts(struct gpubpf_spv_image *p, const struct gpubpf_image *ima
 	return err;
 }
 
-/* Read the part i; it becomes the module if it has kernels. */
+/* Read part i. If it has kernels, it becomes the image's module. */
 static int read_part(struct gpubpf_spv_image *p, uint32_t i, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];

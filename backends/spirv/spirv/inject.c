@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two pieces of the twins of programs with IL. */
+/* Does: builds the two pieces of a twin of a program in IL: the twin module and the probes.
+ * Before: an image whose kernels lie in one SPIR-V module.
+ * After: wanted kernels are replaced by their twins; kernels that cannot be probed are listed in refused[].
+ * Requires: a device that links programs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +21,8 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct gpubpf_spv_image *p;
-	uint32_t kinds;            /* of which the job has insertions: GPUBPF_TAKES */
-	bool *reached;             /* [p->nfunctions]: by the kernel that is being drafted */
+	uint32_t kinds;            /* GPUBPF_TAKES of the kinds that the job inserts */
+	bool *reached;             /* [p->nfunctions]: the current kernel reaches the function through calls */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
 	struct gpubpf_twin_image out;
@@ -52,7 +55,7 @@ static void reach(const struct gpubpf_spv_image *p, uint32_t from, bool *reached
 	}
 }
 
-/* What the place's access is must be known, as far as a program asks. */
+/* Check that the place's access is described as exactly as the programs there require. */
 static int check_access(const struct draft *draft, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
 {
 	const char *kind = gpubpf_place_kind(at->kind)->name;
@@ -90,7 +93,7 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 	return 0;
 }
 
-/* Functions whose addresses are taken cannot be given the environment. */
+/* A function whose address is taken cannot receive the environment as a parameter. */
 static bool has_pointers(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->ninsns; i++)
@@ -99,10 +102,10 @@ static bool has_pointers(const struct gpubpf_spv *m)
 	return false;
 }
 
-/* May the compiler make other values of the same arithmetic, by what stands beside it (section 3.15)? */
+/* May the compiler compute other results for the same arithmetic when it is surrounded by other code (section 3.15)? */
 static bool has_loose_math(const struct gpubpf_spv_image *p)
 {
-	/* with contract, reassoc and transform of later versions */
+	/* including Contract, Reassoc and Transform of later versions */
 	const uint32_t loose = SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask | 0x70000;
 	const struct gpubpf_spv *m = &p->module;
 
@@ -116,7 +119,7 @@ static bool has_loose_math(const struct gpubpf_spv_image *p)
 	return gpubpf_cl_loose_math(p->parts.link_options);
 }
 
-/* The places in one function's code, behind those that w has. */
+/* Append the places in one function's code to w->places. */
 static int draft_places(struct draft *draft, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
 			struct gpubpf_diag *why)
 {
@@ -219,7 +222,7 @@ static int make_draft(struct draft *draft, struct gpubpf_spv_image *p)
 	return err;
 }
 
-/* The parts with the program's own options, and room for two more. */
+/* Copy the parts with options fit for a twin, and leave room for two more parts. */
 static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
 {
 	bool complete;
@@ -236,7 +239,7 @@ static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image 
 	return complete ? 0 : -ENOMEM;
 }
 
-/* The probes as one more part, and the clock if they read it. */
+/* Append the probes as another part, and the clock's module if they read the clock. */
 static void join(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *probe)
 {
 	struct gpubpf_cl_part clock = { .kind = GPUBPF_IMAGE_SPIRV, .options = "" };
@@ -248,7 +251,8 @@ static void join(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *
 	parts->part[parts->nparts++] = clock;
 }
 
-/* The twin module in its part's place, as a container; the probes as its last parts where the runtime links parts. */
+/* Write the container in which the twin module replaces the original part. If the runtime links parts, the probes
+ * become the last parts; otherwise they are a second piece. */
 static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target spirv's list of a module's kernels, and of its functions where their instructions are asked for. */
+/* The operation `inspect` of the target spirv: lists a module's kernels, and its functions if places at instructions
+ * are requested. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "spv.h"
 
-/* Bytes of the names of its places. */
+/* Bytes that the names of the places occupy. */
 static size_t names_of(const struct gpubpf_kernel_info *info)
 {
 	size_t n = 0;
@@ -17,7 +18,7 @@ static size_t names_of(const struct gpubpf_kernel_info *info)
 	return n;
 }
 
-/* To where the list is; returns what is behind them. */
+/* Copy the names into the list's memory at `to`; returns the end of the copies. */
 static char *move_names(struct gpubpf_place *places, uint32_t n, char *to)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of a module: parameters, barriers through calls, and what stands against a probe. */
+/* Lists the kernels of a module: their parameters, their barriers (through calls), and reasons that rule out a
+ * probe. */
 #include "spv.h"
 
 #include <errno.h>
@@ -10,11 +11,11 @@
 #include "core/wire/name.h"
 
 #define MAX_PARAMS 1024
-#define MAX_ROUNDS 64 /* of spreading flags along calls; beyond them the worse case is assumed */
+#define MAX_ROUNDS 64 /* when propagating flags along calls; after that the worst case is assumed */
 
-/* -- barriers, and what comes out otherwise when lanes are not put in vectors -- */
+/* -- barriers, and results that change when lanes are not vectorised -- */
 
-/* beside enum gpubpf_kernel_flags, here only: results that depend on how the runtime vectorises */
+/* used only here, in addition to enum gpubpf_kernel_flags: the results depend on how the runtime vectorises */
 #define BY_WIDTH (1u << 31)
 
 struct calls {
@@ -22,7 +23,7 @@ struct calls {
 	uint32_t *flags;       /* [bound]: enum gpubpf_kernel_flags of function ids */
 };
 
-/* Sections 3.42.20, 3.42.21 and the extensions': all work-items of a group must reach these. */
+/* Sections 3.42.20, 3.42.21 and extensions: all work-items of a group must reach these instructions. */
 static bool group_op(uint16_t op)
 {
 	static const struct {
@@ -32,7 +33,7 @@ static bool group_op(uint16_t op)
 		{ SpvOpMemoryNamedBarrier, SpvOpMemoryNamedBarrier },
 		{ SpvOpGroupAsyncCopy, SpvOpGroupSMax },
 		{ SpvOpGroupNonUniformElect, SpvOpGroupNonUniformQuadSwap },
-		{ SpvOpSubgroupBallotKHR, SpvOpSubgroupReadInvocationKHR }, /* GroupNonUniformRotateKHR among them */
+		{ SpvOpSubgroupBallotKHR, SpvOpSubgroupReadInvocationKHR }, /* including GroupNonUniformRotateKHR */
 		{ 4457, 4460 },                                             /* CooperativeMatrix...KHR */
 		{ SpvOpGroupNonUniformPartitionNV, SpvOpGroupNonUniformPartitionNV },
 		{ SpvOpSubgroupShuffleINTEL, SpvOpSubgroupImageMediaBlockWriteINTEL },
@@ -47,8 +48,8 @@ static bool group_op(uint16_t op)
 	return false;
 }
 
-/* Functions of OpenCL.std that have but one right result; the others may round as they like (OpenCL C 7.4),
- * and Intel's do so otherwise for one lane than for eight. */
+/* Functions of OpenCL.std with exactly one correct result. The others may round (OpenCL C 7.4); Intel's library rounds
+ * differently for one lane and for eight. */
 static bool exact(uint32_t function)
 {
 	switch (function) {
@@ -75,7 +76,7 @@ static bool by_width(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *i
 	       !exact(gpubpf_spv_word(m, insn, 4));
 }
 
-/* One round over all functions; true if some flag changed. */
+/* One round of propagation over all functions; true if some flag changed. */
 static bool spread(struct calls *c)
 {
 	const struct gpubpf_spv *m = c->m;
@@ -130,7 +131,7 @@ static const char *module_reason(const struct gpubpf_spv *m)
 	return "";
 }
 
-/* Built-in variables of sub-groups, and arithmetic with less than the usual precision. */
+/* Is this a built-in variable of sub-groups, or arithmetic with reduced precision? */
 static bool module_by_width(const struct gpubpf_spv_insn *insn, uint32_t decoration, uint32_t value)
 {
 	if (insn->op != SpvOpDecorate)
@@ -172,7 +173,7 @@ static void name_scalar(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	snprintf(buf, size, "%s", t->op == SpvOpTypeInt ? ints[i] : floats[i]);
 }
 
-/* A type in OpenCL C's words, as far as a module keeps them. */
+/* Name a type in OpenCL C's terms, as far as the module contains them. */
 static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth, char *buf, size_t size)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -208,7 +209,7 @@ static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth,
 	}
 }
 
-/* Of private memory kernels are given nothing but what is theirs by value. */
+/* A kernel's only parameters in private memory are those passed by value. */
 static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (gpubpf_spv_word(m, t, 2)) {
@@ -225,7 +226,7 @@ static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct g
 {
 	switch (t->op) {
 	case SpvOpTypeInt:
-	case SpvOpTypeBool: /* of functions */
+	case SpvOpTypeBool: /* only in parameters of functions */
 		return GPUBPF_PARAM_INT;
 	case SpvOpTypeFloat:
 		return GPUBPF_PARAM_FLOAT;
@@ -268,7 +269,7 @@ static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 	return gpubpf_spv_layout(m, type, &p->size, &p->align);
 }
 
-/* The function's parameters follow it (section 2.4, 10); they must be those of its type. */
+/* The function's parameters follow it (section 2.4, 10); their types must match the function's type. */
 bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function), *type;
@@ -302,7 +303,7 @@ bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 	return true;
 }
 
-/* -- all of it -- */
+/* -- kernels of a module -- */
 
 struct module {
 	const struct gpubpf_spv *m;
@@ -311,7 +312,7 @@ struct module {
 	uint32_t flags;
 };
 
-/* A twin is made of the function itself: it must return nothing, have blocks, and be this kernel's alone. */
+/* The function itself becomes the twin. It must return void, have a body, and belong to only this entry point. */
 static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function);
@@ -328,7 +329,7 @@ static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel 
 	return i < m->ninsns && m->insn[i].op == SpvOpLabel;
 }
 
-/* A function of the module's own that has the twin's name where modules are linked. */
+/* Does a function of the module already have the twin's name as its Linkage name? */
 static bool name_is_taken(const struct gpubpf_spv *m, const char *kernel)
 {
 	uint32_t end;
@@ -361,8 +362,8 @@ static bool is_hinted(const struct gpubpf_spv *m, uint32_t function)
 	return false;
 }
 
-/* The entry, and the one block that all returns go to, with the lines of the first instruction and of the last return
- * (OpLine, section 3.42.2: it ends with its block). */
+/* List the kernel's entry and the single block that all returns branch to. They have the lines of the first instruction
+ * and the last return (OpLine is valid up to the end of its block, section 3.42.2). */
 static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	uint32_t line = 0, first = 0, last = 0;
@@ -406,7 +407,7 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its module has a function that is called as its twin would be, " GPUBPF_TWIN_PREFIX " and the kernel's name";
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);
-	/* splice.c keeps Intel's runtime from vectorising it */
+	/* splice.c prevents Intel's runtime from vectorising such a kernel */
 	if (k->local && !k->hinted && info->flags & BY_WIDTH)
 		why = "it has local memory, and sub-groups or inexact functions, whose results a probe would change";
 	info->flags &= ~BY_WIDTH;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where lines of the source begin: in each function, of each line the first instruction before which a call may stand. */
+/* Finds where source lines begin: for each function and line, the first instruction before which a call may stand. */
 #include <errno.h>
 
 #include "spv.h"
 
-/* lines of one function that were met: a table of OpLines by what they say */
+/* the lines seen in one function: a hash table of OpLines keyed by file and line */
 struct met {
 	const struct gpubpf_spv *m;
 	uint32_t *slot;            /* index + 1 of an OpLine */
-	uint32_t nslots;           /* a power of two, more than there are OpLines */
-	uint32_t function;         /* index of its OpFunction: those before it are of another */
+	uint32_t nslots;           /* a power of two, more than twice the number of OpLines */
+	uint32_t function;         /* index of its OpFunction; entries of earlier OpLines belong to other functions */
 };
 
 static uint32_t word(const struct met *met, uint32_t line, uint32_t i)
@@ -17,7 +17,7 @@ static uint32_t word(const struct met *met, uint32_t line, uint32_t i)
 	return gpubpf_spv_word(met->m, &met->m->insn[line], i);
 }
 
-/* Is it the first of its file and line in the function? */
+/* Is this the first OpLine with its file and line in the function? */
 static bool is_new(struct met *met, uint32_t line)
 {
 	uint32_t file = word(met, line, 1), number = word(met, line, 2);
@@ -33,7 +33,7 @@ static bool is_new(struct met *met, uint32_t line)
 	return true;
 }
 
-/* Sections 2.4 and 2.16.1: not in what a block or a function begins with. */
+/* A call may not stand among the instructions with which a function or block begins (sections 2.4 and 2.16.1). */
 static bool may_be_called_at(const struct gpubpf_spv *m, uint32_t i)
 {
 	switch (m->insn[i].op) {
@@ -44,7 +44,7 @@ static bool may_be_called_at(const struct gpubpf_spv *m, uint32_t i)
 	}
 }
 
-/* OpLine ends with its block (section 3.52.2). */
+/* OpLine is valid up to the end of its block (section 3.52.2). */
 static void find(struct met *met, uint32_t *starts)
 {
 	const struct gpubpf_spv *m = met->m;

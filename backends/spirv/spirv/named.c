@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places with names of their own. An instruction is called as the specification has it, one of the extended set OpenCL.std
- * "OpExtInst." and its name there. A mark is a call of the function gpubpf_mark of include/gpubpf/mark.h, whose first argument
- * is a constant text: compilers of IL leave it where it is, and those of the device, which see that it does nothing, drop it.
- * The former, where all of a module's marks have one name or one value, may write that into the function instead, which
- * keeps its name and its value in two variables of its own.
+ * Names of places. An instruction has its name in the specification; one of the extended set OpenCL.std has
+ * "OpExtInst." and its name there. A mark is a call of the function gpubpf_mark of include/gpubpf/mark.h with a
+ * constant string as its first argument. Compilers that produce IL do not move it; the device's compiler sees that it
+ * has no effect and drops it. If all marks of a module have one name or one value, the compiler may move this constant
+ * into the function. The function stores its name and value in two variables, where mark_argument() finds them.
  */
 #include "named.h"
 
@@ -15,8 +15,8 @@
 #include "access.h"
 
 #define MARK "gpubpf_mark"
-enum { MARK_NAME, MARK_VALUE, MARK_STORES }; /* its parameters */
-#define MAX_STEPS 16 /* from a pointer to the text that it is made of */
+enum { MARK_NAME, MARK_VALUE, MARK_STORES }; /* parameters of gpubpf_mark */
+#define MAX_STEPS 16 /* length of the chain from a pointer to its string */
 
 /* -- opcodes -- */
 
@@ -32,7 +32,7 @@ static const struct gpubpf_spv_opcode *find(const struct gpubpf_spv_opcode *rows
 	return bsearch(&number, rows, n, sizeof(*rows), compare);
 }
 
-/* The name of the set of an extended instruction; "": it is none. */
+/* The set of an extended instruction; "" for other instructions. */
 static const char *set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) : NULL;
@@ -53,7 +53,8 @@ static void opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 		snprintf(name, size, "Op%u", insn->op);
 }
 
-/* Sections 2.4 and 2.16.1: before these no call may stand; and what tells compilers and debuggers something does nothing. */
+/* No call may stand before these instructions (sections 2.4 and 2.16.1), or they only inform compilers and
+ * debuggers. */
 bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	switch (insn->op) {
@@ -95,7 +96,7 @@ uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv
 
 /* -- marks -- */
 
-/* As C has it, or as C++ writes a function's types into it. */
+/* The function's name in C, or mangled with its parameter types in C++. */
 bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function)
 {
 	static const char *const begins[] = { "_Z11" MARK, "_ZL11" MARK };
@@ -108,7 +109,7 @@ bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function)
 	return is;
 }
 
-/* Which parameter of the function an id is; UINT32_MAX: none. */
+/* The index of the function's parameter with this id; UINT32_MAX: no parameter. */
 static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint32_t id)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, id);
@@ -117,7 +118,7 @@ static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint
 	return def && def->op == SpvOpFunctionParameter && at >= first ? at - first : UINT32_MAX;
 }
 
-/* What a mark has, a value of the call, or of the module; 0: that cannot be told. */
+/* The id of a mark's argument, a value of the call or a constant of the module; 0: unknown. */
 static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *call, uint32_t which)
 {
 	uint32_t function = gpubpf_spv_word(m, call, 3), n = 0, stored[MARK_STORES], parameter;
@@ -144,7 +145,7 @@ uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_s
 	return mark_argument(m, insn, MARK_VALUE);
 }
 
-/* The first value of the variable that a pointer is to the beginning of; NULL: none is known. */
+/* The initialiser of the variable to whose start a pointer leads; NULL: unknown. */
 static const struct gpubpf_spv_insn *text_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);

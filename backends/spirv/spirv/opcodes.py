@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""opcodes.py CORE OPENCL OUT: what named.h declares of SPIR-V's instructions, and of those of OpenCL.std, as C, from the
-grammars of its headers."""
+"""opcodes.py CORE OPENCL OUT: generate the C tables that named.h declares.
+
+CORE and OPENCL are the JSON grammars in SPIR-V's headers, of the core instructions and of OpenCL.std. OUT is the C file."""
 import json
 import sys
 
@@ -9,7 +10,7 @@ IDS = {'IdRef', 'IdScope', 'IdMemorySemantics'}
 
 
 def letter(operand, masks):
-    """One word's, and whether more is known of what follows."""
+    """The letters for an operand, and whether the position of the next operand is known."""
     kind, many = operand['kind'], operand.get('quantifier') == '*'
     if kind in IDS:
         return ('I', False) if many else ('i', True)

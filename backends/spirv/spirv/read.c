@@ -8,7 +8,7 @@
 
 #include "core/diag.h"
 
-/* spirv.h defines it inline; C wants it declared once outside. */
+/* spirv.h defines it inline; C requires one external declaration. */
 extern inline void SpvHasResultAndType(SpvOp opcode, bool *hasResult, bool *hasResultType);
 
 static int refuse(struct gpubpf_diag *diag, uint32_t at, const char *what, uint32_t value)
@@ -42,7 +42,7 @@ static int read_words(struct gpubpf_spv *m, const void *data, size_t size, struc
 	return 0;
 }
 
-/* How many instructions there are; their lengths add up to the module. */
+/* Count the instructions; their lengths must add up to the module's. */
 static int count_insns(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 {
 	for (uint32_t at = GPUBPF_SPV_HEADER; at < m->nwords; m->ninsns++) {
@@ -73,7 +73,7 @@ static int define(struct gpubpf_spv *m, uint32_t index, struct gpubpf_diag *diag
 	return 0;
 }
 
-/* Functions do not nest, and nothing but lines stands between them (section 2.4). */
+/* Functions do not nest, and only line information may stand between them (section 2.4). */
 static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 {
 	bool inside = false;
@@ -180,7 +180,7 @@ uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id)
 	return type ? gpubpf_spv_word(m, def, 1) : 0;
 }
 
-/* Section 2.2.1: UTF-8 in the words from the lowest byte on, NUL-terminated. Little-endian hosts only. */
+/* Section 2.2.1: UTF-8 packed from the lowest byte of each word, NUL-terminated. Little-endian hosts only. */
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
 			      uint32_t *end)
 {

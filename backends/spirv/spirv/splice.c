@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The twin of a SPIR-V module. A kernel may not be called (section 2.16.1: an entry point is no target
- * of OpFunctionCall), and Intel's runtime 2026.2 crashes in Workgroup variables of a function that an entry
- * point calls. But the twin runs beside the original, so in the twin's module the function of each wanted
- * kernel K itself becomes gpubpf_twin_K: it takes (__global uchar *arena, ulong launch, ulong pid) after K's
- * parameters; a block before its first one fills a struct gpubpf_env (maps/devlib.h) and calls the imported
- * gpubpf_site_<i>; behind each OpReturn stands a call of the exit site. All ids stay, so execution modes,
- * decorations, interfaces and debug information hold as they are, and other kernels stay what they were.
- * Probes at instructions: around.c.
+ * Builds the twin of a SPIR-V module.
+ *
+ * Does: turns the function of each wanted kernel K into gpubpf_twin_K. The twin takes (__global uchar *arena, ulong
+ * launch, ulong pid) after K's parameters. A new first block fills a struct gpubpf_env (maps/devlib.h) and calls the
+ * imported gpubpf_site_<i>. All returns branch to a new last block that calls the exit site.
+ * Before: the module as the application loaded it.
+ * After: a module with the twins in place of their kernels; other kernels are unchanged. Ids stay, so execution modes,
+ * decorations, interfaces and debug information remain valid.
+ * Requires: wraps[] that inject.c has checked.
+ *
+ * The twin cannot call K: an entry point is no target of OpFunctionCall (section 2.16.1). Nor can K's code move to a
+ * function that the twin calls: Intel's runtime 2026.2 crashes on Workgroup variables of such a function. The original
+ * program stays loaded next to the twin's, so K itself may change here. around.c inserts probes at instructions.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -69,13 +74,13 @@ static void fill_env(struct twin *t)
 	store(t, ENV_WORD(launch), t->param[n + 1]);
 	store(t, ENV_WORD(pid_tgid), t->param[n + 2]);
 	store(t, ENV_WORD(kernel_id), spv_u64(b, t->site->kernel_id));
-	/* device, and flags in the upper half */
+	/* the device's number; the flags in the upper half are 0 */
 	store(t, ENV_WORD(device), spv_u64(b, t->in->job->caps->ordinal));
 	store(t, spv_twin_word(t->in), spv_u64(b, t - t->in->twins));
 	spv_fill_args(&fill);
 }
 
-/* Go to the function's end if the site's answer asks to end the thread. */
+/* Branch to the function's end if the site's result requests to end the thread. */
 static void leave_if(struct twin *t, uint32_t answer)
 {
 	struct spv_build *b = &t->in->b;
@@ -88,7 +93,7 @@ static void leave_if(struct twin *t, uint32_t answer)
 	SPV_OP(&t->body, SpvOpLabel, stay);
 }
 
-/* K's parameters as they are, three more, and the type of a function that takes them all. */
+/* Collect K's parameters, add three more, and create the function type. */
 static int make_params(struct twin *t)
 {
 	const struct gpubpf_spv_kernel *k = t->kernel;
@@ -165,8 +170,8 @@ static struct twin *twin_of(struct inject *in, uint32_t function)
 	return NULL;
 }
 
-/* The entry point of a twin: K's, with another name, and the same interface, but for what we read ourselves; of other than
- * inputs only later versions say so (section 3.52.6). */
+/* Write the twin's entry point: K's with another name. The interface also lists the inputs that our code reads;
+ * variables that are no inputs are listed only from SPIR-V 1.4 on (section 3.52.6). */
 static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -193,8 +198,8 @@ static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 	free(ids);
 }
 
-/* An instruction before the functions. Runtimes know a kernel by its entry point, by its OpName or by the name
- * that it is linked by: the twin has the first two, and nobody links to it. */
+/* Write an instruction that precedes the functions. Runtimes find a kernel by its entry point, its OpName or its
+ * Linkage name. The twin has the first two; no module links to it. */
 static void write_global(struct inject *in, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -210,8 +215,8 @@ static void write_global(struct inject *in, uint32_t i, struct spv_words *out)
 		copy_insn(m, i, out);
 }
 
-/* The twin's own block, which goes on to K's first. A function's variables stand in its first block
- * (section 2.16.1), so K's move here. */
+/* Write the twin's own first block, which branches to K's first block. A function's variables must stand in its first
+ * block (section 2.16.1), so K's variables move here. */
 static void write_first_block(struct twin *t, uint32_t label, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -225,7 +230,7 @@ static void write_first_block(struct twin *t, uint32_t label, struct spv_words *
 	SPV_OP(out, SpvOpBranch, gpubpf_spv_word(m, &m->insn[label], 1));
 }
 
-/* An instruction of K's function; *first: none of its blocks has begun. */
+/* Write an instruction of K's function; *first: no block of it has begun yet. */
 static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -282,7 +287,7 @@ static void write_functions(struct inject *in, struct spv_words *out)
 	}
 }
 
-/* Sections 1 to 8 of a module's layout, before types (section 2.4). */
+/* Sections 1 to 8 of a module's layout, which precede the types (section 2.4). */
 static bool before_types(uint16_t op)
 {
 	switch (op) {
@@ -299,12 +304,13 @@ static bool before_types(uint16_t op)
 }
 
 /*
- * Intel's runtime 2026.2 crashes in kernels of IL that it vectorises by 8: a conditional load from local memory
- * at a computed index takes the indices of two lanes for one. No probe is needed for it; clang's SPIR-V (-O1) of
+ * Intel's runtime 2026.2 crashes in kernels of IL that it vectorises by 8. For a conditional load from local memory at
+ * a computed index it uses one index for two lanes. This happens without probes, for example with clang's SPIR-V (-O1)
+ * of
  *	if (n & 3) p[get_global_id(0)] += s[(get_local_id(0) + 5) % 64]; atomic_add(count, 1u);
- * with a local n and s behind a barrier will do. Widths of 4 and 16 are well, and so is OpenCL C of the same;
- * but an atomic, as probes are, makes the runtime choose 8 where it would not. A vector type as hint tells it to
- * leave vectorising alone, and means nothing to others.
+ * with a local n and s that are read after a barrier. Widths of 4 and 16 work, and so does the same code in OpenCL C.
+ * But an atomic, which probes contain, makes the runtime choose 8 where it otherwise would not. A vector type hint
+ * makes this runtime skip vectorisation; other runtimes ignore it.
  */
 static void write_hints(struct inject *in, struct spv_words *out)
 {
@@ -318,14 +324,14 @@ static void write_hints(struct inject *in, struct spv_words *out)
 	}
 }
 
-/* Sections 1 to 5: execution modes come after them. */
+/* Sections 1 to 5 of the layout; execution modes follow them. */
 static bool before_modes(uint16_t op)
 {
 	return op == SpvOpCapability || op == SpvOpExtension || op == SpvOpExtInstImport || op == SpvOpMemoryModel ||
 	       op == SpvOpEntryPoint;
 }
 
-/* All of the module, with what is new at the end of its section. */
+/* Write the whole module; new instructions stand at the end of their section. */
 static void assemble(struct inject *in, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;

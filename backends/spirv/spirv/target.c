@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spirv target: SPIR-V 1.4 words by LLVM, for OpenCL devices that take IL. */
+/* The target spirv: LLVM emits SPIR-V 1.4 for OpenCL devices that accept IL. */
 #include "target.h"
 
 #include <llvm-c/Target.h>
@@ -20,7 +20,7 @@ static void init(void)
 static const struct gpubpf_llvm_target llvm_target = {
 	.name = "spirv", .features = "", .library = gpubpf_bitcode_spirv, .library_end = gpubpf_bitcode_spirv_end,
 	.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */, .init = init, .object = true,
-	/* of two cases that lead to one block Intel's compiler makes one edge, and crashes on what comes of it */
+	/* Intel's compiler merges two switch cases with the same successor block into one edge, and crashes later */
 	.passes = "function(lower-switch)",
 	.optimised_later = true, .few_widths = true,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types as memory: what OpenCL C and the CPU runtimes agree on (SPIR-V section 2.18, OpenCL C 6.1). */
+/* The memory layout of types, on which OpenCL C and the CPU runtimes agree (SPIR-V section 2.18, OpenCL C 6.1). */
 #include "spv.h"
 
 #define MAX_DEPTH 32
-#define MAX_STEPS 65536      /* members looked at: a hostile type may nest exponentially */
+#define MAX_STEPS 65536      /* members to visit: a hostile type may nest exponentially */
 #define MAX_SIZE (1u << 30)
 
 struct walk {
@@ -13,7 +13,7 @@ struct walk {
 
 static bool layout(struct walk *w, uint32_t type, unsigned depth, uint64_t *size, uint32_t *align);
 
-/* Of one that can be specialised, the default: the agent has put what the program set there. */
+/* For a specialization constant, the default: the agent has stored the program's value there. */
 static bool constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 {
 	const struct gpubpf_spv_insn *c = gpubpf_spv_def(m, id);
@@ -59,7 +59,7 @@ static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsign
 	return *size <= MAX_SIZE;
 }
 
-/* A vector of three takes the room of four. */
+/* A vector of three elements occupies the room of four. */
 static bool layout_vector(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size,
 			  uint32_t *align)
 {

@@ -27,7 +27,7 @@ static int check_module(const void *data, size_t size, struct gpubpf_diag *diag)
 }
 #endif
 
-/* Declarations of SPV_INTEL_memory_access_aliasing, which DPC++ makes: SPIRV-Tools of 2023 has no place for them. */
+/* Declarations of SPV_INTEL_memory_access_aliasing, which DPC++ emits; the SPIRV-Tools of 2023 reject them. */
 static bool is_beyond_tools(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->functions; i++)
@@ -60,7 +60,7 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "a piece is neither SPIR-V nor parts of it");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
-		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* of others the program's own stay as they came */
+		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are the program's own and unchanged */
 			err = check(parts.part[i].data, parts.part[i].size, diag);
 	gpubpf_cl_parts_finish(&parts);
 	return err;

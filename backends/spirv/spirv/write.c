@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPERANDS 0xffffu /* the length of an instruction has 16 bits */
+#define MAX_OPERANDS 0xffffu /* an instruction's length field has 16 bits */
 
 void spv_append(struct spv_words *w, const uint32_t *words, size_t n)
 {
@@ -56,7 +56,7 @@ uint32_t spv_id(struct spv_build *b)
 	return b->bound++;
 }
 
-/* A type in words: same opcode and operands, the result id aside. */
+/* Do the words define this type? Compares the opcode and operands, but not the result id. */
 static bool same(const uint32_t *words, uint32_t op, const uint32_t *operands, uint32_t n)
 {
 	return words[0] == ((n + 2) << SpvWordCountShift | op) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing SPIR-V: a growing run of words, and types and constants of a module by what they are. */
+/* Writes SPIR-V: a growing array of words, and a module's types and constants found or created by content. */
 #ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_WRITE_H
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_WRITE_H
 
@@ -11,24 +11,25 @@ struct spv_words {
 	bool failed;           /* memory ran out */
 };
 
-/* what is being made from a module: new words for each place where some go */
+/* New words for each section of a module that is being rewritten. */
 struct spv_build {
 	const struct gpubpf_spv *m;
 	uint32_t bound;        /* next free id */
 	struct spv_words capabilities, decorations, types, declarations;
 };
 
-/* Append an instruction of n operands. */
+/* Append an instruction with n operands. */
 void spv_op(struct spv_words *w, uint32_t op, const uint32_t *operands, uint32_t n);
 #define SPV_OP(w, op, ...) \
 	spv_op((w), (op), (const uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
 void spv_append(struct spv_words *w, const uint32_t *words, size_t n);
-/* An instruction that ends with a literal string: n operands before it, m after. */
+/* Append an instruction that contains a literal string: n operands precede it, m follow. */
 void spv_op_string(struct spv_words *w, uint32_t op, const uint32_t *before, uint32_t n, const char *text,
 		   const uint32_t *after, uint32_t m);
 
 uint32_t spv_id(struct spv_build *b);
-/* The type of these words: the module's own where it has it (section 2.8 wants types unique), else new. */
+/* The id of a type with this opcode and these operands. The module's own type is reused (section 2.8 requires unique
+ * types), else a new one is created. */
 uint32_t spv_type(struct spv_build *b, uint32_t op, const uint32_t *operands, uint32_t n);
 #define SPV_TYPE(b, op, ...) \
 	spv_type((b), (op), (const uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
