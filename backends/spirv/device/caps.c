@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an OpenCL device has. Where a driver's word is not enough (64-bit atomics, the clock, whether host
- * memory is really shared) one small program is run at open and its results looked at. It is built as one
- * program: runtimes cache those, and PoCL takes 0.7 s to link.
+ * Determines the capabilities of an OpenCL device. Drivers do not report some of them reliably: 64-bit atomics, the
+ * clock, and whether the device really shares host memory. For these, the agent runs a small program when it opens the
+ * device, and reads the results. It is built as one program: runtimes cache such programs, and PoCL needs 0.7 s to
+ * link.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #define GROUP 4u
 #define ITEMS 16u
 
-/* words of the buffer that the test works on */
+/* words of the buffer on which the test works */
 enum { WORD_ADDS, WORD_CLOCK, WORD_SEEN, WORD_HOST, WORDS };
 
 /* a kernel, its wrapper, and a kernel that reads the clock */
@@ -35,7 +36,7 @@ static const char wrapping[] =
 	"__kernel void gpubpf_test_where(__global uchar *p, __global ulong *w) { w[0] = (ulong)p; }\n"
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
-/* what stands for the probe */
+/* the function that takes the place of the probe */
 static const char probing[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 	"int gpubpf_test_probe(__private const ulong *env);\n"
@@ -62,7 +63,7 @@ static bool extension(const char *list, const char *name)
 	return false;
 }
 
-/* "SPIR-V_1.4 SPIR-V_1.3": the highest version as SPIR-V's header writes it */
+/* Parses a list such as "SPIR-V_1.4 SPIR-V_1.3"; returns the highest version in the encoding of SPIR-V's header. */
 static uint32_t spirv_version(const char *il)
 {
 	uint32_t best = 0;
@@ -109,7 +110,7 @@ static void ask(struct gpubpf_device *d)
 		caps->bits |= GPUBPF_CAP_TAKES_SPIRV;
 }
 
-/* NULL if the device refuses. */
+/* Returns NULL if the device's compiler refuses the program. */
 static cl_program build(struct gpubpf_device *d, const struct ocl_source *source)
 {
 	struct gpubpf_why why;
@@ -122,7 +123,7 @@ static cl_program build(struct gpubpf_device *d, const struct ocl_source *source
 	return err ? NULL : ocl_build(d, program, source->options, &why);
 }
 
-/* Launch one kernel of the test on the buffer and wait. */
+/* Launch one kernel of the test on the buffer and wait for its end. */
 static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_t items)
 {
 	size_t group = items < GROUP ? items : GROUP;
@@ -134,7 +135,8 @@ static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_
 	return 0;
 }
 
-/* Run the wrapper on memory that the host shares; the words as the device left them. */
+/* Run the wrapper on memory that the host shares. Copies the words as the device returns them, then as the host saw
+ * them. */
 static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *shared, uint64_t *read)
 {
 	cl_kernel kernel;
@@ -149,7 +151,7 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	if (!err) {
 		shared[WORD_HOST] = 41;
 		ret = launch(d, kernel, words, ITEMS);
-		shared[WORD_HOST] = 42; /* does the device see what the host writes between launches? */
+		shared[WORD_HOST] = 42; /* does the device see the host's writes between launches? */
 		if (!ret)
 			ret = launch(d, kernel, words, ITEMS);
 		memcpy(read + WORDS, shared, WORDS * sizeof(*shared));
@@ -162,7 +164,7 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	return ret;
 }
 
-/* What the words say. `read`: as the device reads them back; after WORDS, as the host saw them before. */
+/* Evaluate the words. read[]: WORDS words as the device returns them, then WORDS words as the host saw them before. */
 static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 {
 	const uint64_t *seen = read + WORDS;
@@ -173,7 +175,8 @@ static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
 }
 
-/* Build the program, or take it as it was built before, and run it; one from before that does not run is built anew. */
+/* Build the program, or load the cached binary, and run it. If a cached binary does not run, build the program
+ * again. */
 static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, uint64_t *shared, uint64_t *read)
 {
 	const char *const texts[] = { wrapping, probing, clock };
@@ -219,7 +222,7 @@ static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
 	munmap(shared, 4096);
 }
 
-/* The clock counts if it runs forward. */
+/* Accept the clock only if it advances. */
 static void try_clock(struct gpubpf_device *d)
 {
 	uint64_t first = 0, second = 0, before, after;
@@ -234,7 +237,7 @@ static void try_clock(struct gpubpf_device *d)
 		d->caps.clock = GPUBPF_CLOCK_NONE;
 }
 
-/* the clock to try first, and what the kind of processor tells besides */
+/* Choose the first clock to try, and set the caps that follow from the kind of processor. */
 static void choose_clock(struct gpubpf_device *d, const char *extensions, bool cpu)
 {
 #ifdef __x86_64__
@@ -253,7 +256,7 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 	}
 }
 
-/* The sizes that a kernel may ask for, or-ed: what is no power of 2 is none. */
+/* Record the sub-group sizes that a kernel may require, or-ed. A value that is no power of 2 is no size. */
 static void ask_sub_groups(struct gpubpf_device *d, const char *extensions)
 {
 	size_t sizes[16] = { 0 };
@@ -287,7 +290,7 @@ void ocl_caps_fill(struct gpubpf_device *d)
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 	try_features(d, atom, cpu || unified);
 	if (d->test && d->caps.bits & (GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_NVPTX_ASM))
-		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory, and NVIDIA's, stays where it is */
+		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory and NVIDIA's memory do not move */
 	ocl_memory_caps(d);
 	try_clock(d);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);

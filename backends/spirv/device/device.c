@@ -38,7 +38,7 @@ static bool matches(struct gpubpf_device *d, cl_platform_id platform, cl_device_
 	return strcasestr(device_name, name) || strcasestr(platform_name, name);
 }
 
-/* The device of that index among those whose name or platform's name matches. */
+/* Find the device with this index among the ones whose name, or whose platform's name, matches. */
 static int find_device(struct gpubpf_device *d, const char *name, uint32_t index, struct gpubpf_why *why)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
@@ -63,8 +63,8 @@ static int find_device(struct gpubpf_device *d, const char *name, uint32_t index
 }
 
 #define WHERE_NAP_NS 50000l
-#define WHERE_NS 50000000ull             /* for an answer, */
-#define WHERE_BUSY_NS 10000000000ull     /* and of a CPU that has no time for anybody */
+#define WHERE_NS 50000000ull             /* longest wait for the address of a buffer, */
+#define WHERE_BUSY_NS 10000000000ull     /* and on a CPU that other programs keep busy */
 
 static bool has_ended(struct gpubpf_device *d, cl_event event)
 {
@@ -74,7 +74,7 @@ static bool has_ended(struct gpubpf_device *d, cl_event event)
 	       status <= CL_COMPLETE;
 }
 
-/* No question of where a buffer lies is on its way: one may begin. */
+/* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
 static bool where_answered(struct gpubpf_device *d)
 {
 	if (d->where_event && !has_ended(d, d->where_event))
@@ -112,7 +112,8 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 	return err ? ocl_error(why, "creating a queue", err) : 0;
 }
 
-/* What it takes to ask where buffers lie; made with the rest, since its references to the context are counted. */
+/* Create the objects for address queries when the device opens, because applications can observe the context's
+ * reference count. */
 static void prepare_where(struct gpubpf_device *d)
 {
 	cl_int err;
@@ -184,7 +185,7 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 	return &d->caps;
 }
 
-/* AMD's tells what is free, in KiB; others what there is. */
+/* AMD's driver reports free memory, in KiB; other drivers report only the total. */
 static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
 {
 	size_t free[2] = {0};
@@ -261,8 +262,9 @@ static uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* A kernel of the application may run until its host says otherwise, and ours not before it ends: nobody waits for that.
- * On a CPU it takes the process's own time meanwhile; where that stands still it is the machine that is busy. */
+/* Wait a limited time for the query's kernel. A kernel of the application may run until its host stops it, and ours
+ * runs only after it; the caller must not wait for that. On a CPU device, such a kernel consumes CPU time of this
+ * process. If the process consumes none, the machine is busy and the limit is longer. */
 static void await_where(struct gpubpf_device *d)
 {
 	const uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -293,7 +295,7 @@ int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 	return err ? -EIO : 0;
 }
 
-/* gpubpf_clock_read() stands beside SPIR-V that calls it as OpenCL C (maps/devlib.h). */
+/* If the SPIR-V calls gpubpf_clock_read(), link the function's OpenCL C source to it (maps/devlib.h). */
 static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t size, const char *options,
 			     struct gpubpf_why *why)
 {
@@ -306,7 +308,7 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 
 	if (gpubpf_spv_reads_clock(image, size))
 		return ocl_link(d, pieces, 2, why);
-	/* in one step: linking leaves out what the options say of optimising */
+	/* build in one step: a separate link would ignore the optimisation options */
 	program = ocl_create(d, &pieces[1], why);
 	return program ? ocl_build(d, program, options, why) : NULL;
 }
@@ -428,7 +430,7 @@ static uint64_t now_ns(void)
 
 static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 {
-	enum { CLOCK_WORD = 1 }; /* of the test kernel's buffer (caps.c) */
+	enum { CLOCK_WORD = 1 }; /* word of the test kernel's buffer (caps.c) */
 	size_t one = 1;
 
 	if (!d->clock_kernel || d->api.clSetKernelArg(d->clock_kernel, 0, sizeof(d->clock_word), &d->clock_word) ||
@@ -441,7 +443,8 @@ static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 		       : 0;
 }
 
-/* The time-stamp counter is the host's own: no launch needed, and nanoseconds instead of microseconds. */
+/* The host can read the time-stamp counter itself. This needs no launch and is accurate to nanoseconds instead of
+ * microseconds. */
 static int ocl_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
 	int err = 0;

@@ -4,8 +4,8 @@
 
 #include "core/device.h"
 
-/* how->runtime: const cl_icd_dispatch *; context and handle: cl_context and cl_device_id. The address that
- * arena_attach() gives is the cl_mem, which twins take as their argument gpubpf_arena. */
+/* how->runtime: const cl_icd_dispatch *; context and handle: cl_context and cl_device_id. arena_attach() returns the
+ * cl_mem as the address; twins take it as their argument gpubpf_arena. */
 extern const struct gpubpf_device_ops gpubpf_device_opencl;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's program from before. To compile one takes Intel's CPU runtime 0.35 s of each process and PoCL 0.07 s where its own
- * cache has it; to load its binary 4 ms. What the file says it is for is compared whole with what is here.
+ * Caches the binary of a device's test program. Compilation takes 0.35 s per process with Intel's CPU runtime, and 0.07
+ * s with PoCL if its own cache has the program. Loading the binary takes 4 ms. A cached binary is used only if its
+ * complete key equals the key of this device and program.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,11 +22,11 @@
 #define FOLDER "devices"
 
 #ifdef __x86_64__
-/* What the processor can do, and what of its state the kernel keeps: binaries are for that. */
+/* A binary depends on the processor's features and on the register state that the kernel saves (XCR0). */
 static void put_processor(struct gpubpf_writer *w)
 {
 	static const struct {
-		unsigned leaf, part, mask[4]; /* of eax, ebx, ecx and edx: the others differ from core to core */
+		unsigned leaf, part, mask[4]; /* bits of eax, ebx, ecx and edx that are the same on all cores */
 	} asked[] = {
 		{ 1, 0, { ~0u, 0, ~0u, ~0u } },
 		{ 7, 0, { 0, ~0u, ~0u, ~0u } },
@@ -82,7 +83,7 @@ static bool is_cpu(struct gpubpf_device *d)
 	return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) == CL_DEVICE_TYPE_CPU;
 }
 
-/* All that the binary follows from. False: nothing of this device's is kept. */
+/* Write the key: everything on which the binary depends. False if this device's program is not cached. */
 static bool begin(struct gpubpf_device *d, const struct ocl_source *source, char folder[PATH_MAX], struct gpubpf_writer *key)
 {
 	if (!d->cache || snprintf(folder, PATH_MAX, "%s/" FOLDER, d->cache) >= PATH_MAX || !is_cpu(d))

@@ -24,16 +24,16 @@ struct gpubpf_device {
 	struct gpubpf_ze_api api;
 	struct gpubpf_device_caps caps;
 	ze_context_handle_t context;
-	bool own;                          /* the context is */
+	bool own;                          /* we created the context, and must destroy it */
 	ze_device_handle_t id;
-	ze_command_list_handle_t list;     /* immediate, synchronous, */
-	pthread_mutex_t lock;              /* for one thread at a time */
+	ze_command_list_handle_t list;     /* immediate and synchronous */
+	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
 	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
 	char *arena;
 	size_t arena_size;
 	struct gpubpf_device_module *clock_module;
 	struct gpubpf_device_kernel *clock_kernel;
-	void *clock_word;                  /* what it writes, in the device's memory */
+	void *clock_word;                  /* in the device's memory; the clock's kernel writes it */
 };
 
 struct gpubpf_device_module {
@@ -86,7 +86,7 @@ static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *given
 	return code ? gpubpf_ze_error(why, "zeInit", code) : 0;
 }
 
-/* What a driver says it has, as far as there is room: some fill all the room that they are told of. */
+/* Limit a driver's count to the room of our array: some drivers fill all entries up to the passed count. */
 static uint32_t clamp(uint32_t *n, uint32_t most)
 {
 	return *n = *n < most ? *n : most;
@@ -148,7 +148,7 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 	return 0;
 }
 
-/* The first group of queues that runs kernels. */
+/* Use the first queue group that can run kernels. */
 static int open_list(struct gpubpf_device *d, struct gpubpf_why *why)
 {
 	ze_command_queue_desc_t desc = {
@@ -171,8 +171,9 @@ static int open_list(struct gpubpf_device *d, struct gpubpf_why *why)
 	return code ? gpubpf_ze_error(why, "creating a command list", code) : 0;
 }
 
-/* Integrated devices share the host's memory: kernels reach it at no cost, and nothing needs to be copied by them. Cards have maps in
- * their own: adds over a bus take thousands of times as long, and lose some beside the host's (SUPPORT.md). */
+/* Integrated devices share the host's memory: kernels access it without extra cost, and no copies are needed. A card
+ * has the arena in its own memory. Atomic adds over a bus take thousands of times as long, and some are lost if the
+ * host adds too (SUPPORT.md). */
 static void choose_arena(struct gpubpf_device *d, bool shares)
 {
 	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
@@ -189,7 +190,7 @@ static void choose_arena(struct gpubpf_device *d, bool shares)
 	}
 }
 
-/* What maps may lie in beside that, by what host and kernels may do there at once. */
+/* Set the caps for map memory outside of the arena, by the accesses that host and kernels may make concurrently. */
 static void fill_memory(struct gpubpf_device *d)
 {
 	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
@@ -263,7 +264,8 @@ static void fill_caps(struct gpubpf_device *d)
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
 	fill_memory(d);
-	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA)) /* there CPUs would be told of the device's memory too */
+	/* with a shared arena, the memory of CPU devices would be reported too */
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
 		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }
 
@@ -337,7 +339,8 @@ static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *fro
 	return outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
 }
 
-/* Twins may reach all memory of these kinds: their kernels are made so (hooks/levelzero/twin_load.c). */
+/* Twins may access all memory of these kinds: the agent enables indirect access for their kernels
+ * (hooks/levelzero/twin_load.c). */
 static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
 			 struct gpubpf_device_memory *memory, struct gpubpf_why *why)
 {
@@ -447,7 +450,7 @@ static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf
 	return code;
 }
 
-/* By the lock. */
+/* Requires the device's lock. */
 static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
 {
 	const struct gpubpf_ze_api *api = &k->device->api;
@@ -479,7 +482,7 @@ static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_
 	return err;
 }
 
-/* ---- the clock: zeDeviceGetGlobalTimestamps() tells of another one than kernels can read ---- */
+/* ---- the clock: zeDeviceGetGlobalTimestamps() reads another clock than the one that kernels can read ---- */
 
 static uint64_t now_ns(void)
 {
@@ -506,7 +509,7 @@ static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_
 	return err ? err : copy_by_device(d, cycles, d->clock_word, sizeof(*cycles));
 }
 
-/* It counts if it runs forward. */
+/* Accept the clock only if it advances. */
 static void try_clock(struct gpubpf_device *d)
 {
 	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };

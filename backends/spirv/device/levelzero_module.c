@@ -14,7 +14,7 @@ int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code)
 	return code == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || code == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY ? -ENOMEM : -EIO;
 }
 
-/* The log's beginning on one line. */
+/* Copy the start of the log, as one line, to why. */
 static int refused(const struct gpubpf_ze_api *api, ze_module_build_log_handle_t log, ze_result_t code,
 		   struct gpubpf_why *why)
 {
@@ -86,7 +86,7 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 	return err;
 }
 
-/* A module that reads the clock, with the function that it leaves to others. */
+/* Link a module that imports the clock's function with a module that defines it. */
 static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			     const void *image, size_t size, const struct gpubpf_ze_build *build, ze_module_handle_t *module,
 			     struct gpubpf_why *why)

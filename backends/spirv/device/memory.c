@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of an OpenCL device for maps that lie elsewhere than in the arena. Twins reach it by its address: SVM, which their
- * kernels are told of, or, where a buffer keeps the address that kernels see, pinned memory of the host's. Devices whose arena
- * is the host's memory have all of it there.
+ * Memory of an OpenCL device for maps outside of the arena. Twins access it by address. It is SVM that the runtime
+ * knows for each kernel; or pinned host memory, if a buffer keeps the address that kernels see. On devices whose arena
+ * is host memory, all maps lie in host memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct {
 	{ CL_DEVICE_SVM_ATOMICS, GPUBPF_CAP_HOST_ATOMICS },
 };
 
-/* What stands for memory that the host has pinned: it is mapped all the while. */
+/* Map a buffer permanently, as pinned host memory. */
 static void *map(struct gpubpf_device *d, cl_mem memory, size_t size)
 {
 	cl_int err;
@@ -28,7 +28,7 @@ static void *map(struct gpubpf_device *d, cl_mem memory, size_t size)
 	return err ? NULL : at;
 }
 
-/* Does a kernel that writes into such memory write where the host has it mapped? */
+/* Does a kernel's write to such memory reach the host's mapping? */
 static bool try_pinned(struct gpubpf_device *d)
 {
 	size_t one = 1;

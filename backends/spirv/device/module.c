@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL programs: compile, link, build; the first lines of the vendor's log when it refuses. */
+/* OpenCL programs: compile, link, build. If the vendor's compiler refuses one, report the start of its log. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int ocl_error(struct gpubpf_why *why, const char *what, cl_int code)
 	return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ? -ENOMEM : -EIO;
 }
 
-/* The log's first error, or its beginning, on one line. */
+/* Copy the log's first error, or else its start, as one line to why. */
 static void keep_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code, struct gpubpf_why *why)
 {
 	const char *from;
