@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of a kernel, or of a function, in an environment: gpubpf_p<i> by number. */
+/* Stores the parameters of a kernel or function, named gpubpf_p<i>, in an environment. */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_FILL_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_FILL_H
 
@@ -10,13 +10,13 @@
 
 struct cl_fill {
 	FILE *out;
-	const struct gpubpf_cl_kernel *of; /* whose they are */
-	const struct gpubpf_site_desc *site; /* any of its programs' */
-	const char *env;               /* the environment */
+	const struct gpubpf_cl_kernel *of; /* the owner of the parameters */
+	const struct gpubpf_site_desc *site; /* any site whose programs use the environment */
+	const char *env;               /* expression for the environment */
 	struct gpubpf_env_use use;
 };
 
-/* Store the arguments that programs read, and where the bytes are that helper 520 does. */
+/* Store the arguments that programs read, and the address of the bytes that helper 520 reads. */
 void gpubpf_cl_fill(const struct cl_fill *f);
 
 #endif

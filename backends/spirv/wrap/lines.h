@@ -11,22 +11,23 @@
 
 struct cl_line {
 	const char *text;      /* without its newline; a comment is one blank */
-	uint32_t number;       /* in the file, of its first character */
+	uint32_t number;       /* line number of its first character in the file */
 };
 
 struct cl_lines {
 	struct cl_line *line;
 	uint32_t n;
-	bool trigraphs;        /* it has some, which are not replaced */
+	bool trigraphs;        /* the file contains trigraphs, which are not replaced */
 };
 
-/* 0 or -ENOMEM. All of it lies in the pool. */
+/* Split a text. 0 or -ENOMEM. The pool owns the result. */
 int clread_split_lines(const char *text, size_t size, struct gpubpf_pool *pool, struct cl_lines *lines);
 
-/* The directive's name and what follows it, "" of the null directive. NULL: the line is code. */
+/* Copy the directive's name ("" for the null directive) and return the text that follows it. NULL: the line is code. */
 const char *clread_directive(const char *line, char name[16]);
 
-/* The next identifier at or after `at`, outside of literals and numbers; *size is its length. NULL: there is none. */
+/* Find the next identifier at or after `at`, outside of literals and numbers; *size is its length. NULL: there is
+ * none. */
 const char *clread_identifier(const char *at, size_t *size);
 
 #endif

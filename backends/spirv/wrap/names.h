@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that the compiler predefines in a function: __func__ (C99 6.4.2.2) and clang's others. A copy of its body defines them
- * as macros, as strings of the same type and text as in the function. The application's own macros of these names stay.
+ * Names that the compiler predefines in a function: __func__ (C99 6.4.2.2) and clang's others. A copy of the body
+ * defines them as macros for strings with the original type and text. If the application has macros of these names,
+ * they stay.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_NAMES_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_NAMES_H
@@ -13,12 +14,13 @@ struct cl_names {
 	const char *pretty;       /* __PRETTY_FUNCTION__; NULL: the body does not use it */
 };
 
-/* The types of the strings, before a copy's body, in its function. */
+/* Declare the types of the strings, before a copy's body, inside its function. */
 void gpubpf_names_type(const struct cl_names *n, FILE *out);
 /* Define the macros before a copy's text, and restore the earlier ones after it. */
 void gpubpf_names_define(const struct cl_names *n, FILE *out);
 void gpubpf_names_drop(const struct cl_names *n, FILE *out);
-/* A statement for the function itself: its compiler makes the same of __PRETTY_FUNCTION__, or refuses the twin. */
+/* Write a statement for the original function. It does not compile unless __PRETTY_FUNCTION__ has the expected
+ * value. */
 void gpubpf_names_check(const struct cl_names *n, FILE *out);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the device's own compiler preprocesses a source. The query is the source's directives without its code, in the message of
- * a _Static_assert that fails. The compiler's log then says how each macro is defined and which branches of #if it takes.
- * The compiler makes no code, and nothing runs. clang 22 answers the same query. Where the two differ, clang takes over the
- * device's macros (dialect.h). Where the branches still differ, the reader refuses the source.
+ * Finds out how the device's own compiler preprocesses a source. The query contains the source's directives without its
+ * code, in the message of a _Static_assert that fails. The compiler's log then shows how each macro is defined and
+ * which branches of #if are taken. The compiler generates no code, and nothing runs. clang 22 answers the same query.
+ * If the answers differ, clang adopts the device's macros (dialect.h). If the branches still differ, the reader refuses
+ * the source.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_QUERY_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_QUERY_H
@@ -12,15 +13,16 @@
 
 struct cl_name {
 	const char *text;
-	bool tested;                 /* it may decide a branch of #if, itself or in another macro */
+	bool tested;                 /* it may decide a branch of #if, directly or through another macro */
 	bool weighed;                /* it may decide a branch together with __COUNTER__ */
-	bool own;                    /* of the source's text, else of the list that every query has */
+	bool own;                    /* it occurs in the source; else it is on the list that every query has */
 };
 
-/* of #if; or of an #include whose header is in no folder: one branch where the compiler finds it, another where it does not */
+/* A branch of #if. Also an #include whose header is in no known folder: one branch if the compiler finds it, another if
+ * not. */
 struct cl_branch {
 	uint32_t line;               /* in its file */
-	const char *header;          /* NULL: of #if */
+	const char *header;          /* NULL: a branch of #if */
 	bool found;
 };
 
@@ -34,10 +36,10 @@ struct cl_query {
 	struct cl_branch *branch;
 	uint32_t nbranches;
 	bool lines, counts;          /* a branch may depend on __LINE__, on __COUNTER__ */
-	const char *unsure;          /* why no answer decides how the source is read; NULL: an answer does */
+	const char *unsure;          /* why no answer determines how the source is read; NULL: an answer does */
 };
 
-/* The query of a source, for both compilers. All of it lies in the pool. 0 or -ENOMEM. */
+/* Create the query of a source, for both compilers. The pool owns it. 0 or -ENOMEM. */
 int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query);
 
 #endif

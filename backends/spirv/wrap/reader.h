@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: read.c (walk, places), param.c (types), body_repeats.c, call_graph.c (calls). */
+/* Shared by the files of the reader, among them read.c (walk, places), param.c (types), body_repeats.c and call_graph.c
+ * (calls). */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 
@@ -8,7 +9,7 @@
 
 #include "read.h"
 
-/* clang_getAddressSpace() gives enum LangAS of clang/Basic/AddressSpaces.h */
+/* clang_getAddressSpace() returns enum LangAS of clang/Basic/AddressSpaces.h */
 enum {
 	CLANG_AS_DEFAULT,
 	CLANG_AS_GLOBAL,
@@ -18,44 +19,47 @@ enum {
 	CLANG_AS_GENERIC,
 };
 
-struct span {                    /* in the main file */
+struct span {                    /* offsets in the main file */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
-	size_t reach;            /* of a macro's use: up to where it may take what stands behind it as arguments; `end`: it takes none */
-	bool hides;              /* of a macro's use: it makes a part of what a copy would replace */
-	bool known, keeps;       /* the rest is known; its arguments may be written differently */
-	int shape;               /* what its text is, range.c */
+	/* of a macro's use: end of the following text that the macro may take as arguments; `end` if it takes none */
+	size_t reach;
+	bool hides;              /* of a macro's use: it produces part of the text that a copy would replace */
+	/* known: keeps and shape are set. keeps: the macro does not change its arguments */
+	bool known, keeps;
+	int shape;               /* form of the macro's replacement, range.c */
 };
 
 /* a macro's definition */
 struct cl_body {
 	char **token;
 	CXTokenKind *kind;
-	unsigned n, first, params;   /* the text's first token; parameters are those from 2 below `params` */
+	/* first: the replacement's first token; parameters are the tokens from 2 to below `params` */
+	unsigned n, first, params;
 };
 
-/* a macro that leads to words whose value depends on their place */
+/* words whose value depends on their place in the text; a macro may lead to them */
 enum {
 	CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY, CLREAD_WORD_FILE, CLREAD_WORD_BASE_FILE,
 	CLREAD_WORD_FILE_NAME, CLREAD_WORD_BUILTIN_FILE,
 };
 
 struct telling {
-	uint32_t macro;          /* of unit->macro, until that is sorted */
+	uint32_t macro;          /* index in unit->macro before the final sort */
 	uint32_t words;
 };
 
-/* a string that the preprocessor makes */
+/* a string that the preprocessor creates */
 struct made {
-	uint32_t function;       /* in reader.function; UINT32_MAX: of the program */
+	uint32_t function;       /* index in reader.function; UINT32_MAX: outside of functions */
 	const char *text;
 };
 
 /* the text of an expression */
 struct cl_range {
 	size_t start, end;       /* both 0: not in the main file */
-	bool exact;              /* it stands for the expression, and for nothing else */
+	bool exact;              /* the text stands for the expression and for nothing else */
 };
 
 struct function {
@@ -64,7 +68,7 @@ struct function {
 	uint32_t *callee;        /* indices in reader.function */
 	uint32_t ncallees;
 	int32_t kernel;          /* index in the unit, or -1 */
-	struct gpubpf_cl_function source; /* where places are asked for */
+	struct gpubpf_cl_function source; /* only if places are requested */
 };
 
 struct reader {
@@ -76,82 +80,86 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
-	bool reached;            /* clread_reaches() */
-	CXCursor *definition;    /* of unit->macro, until that is sorted */
+	bool reached;            /* clread_reaches() has run */
+	CXCursor *definition;    /* parallel to unit->macro before the final sort */
 	uint32_t ndefinitions;
 	struct telling *telling;
 	uint32_t ntelling;
-	bool told;               /* all of them are known */
+	bool told;               /* `telling` is complete */
 	struct made *made;
 	uint32_t nmade;
-	const char **header;     /* files that were included, by a name without its folder's */
+	const char **header;     /* names of included files relative to their folders */
 	uint32_t nheaders;
 	struct function *function;
 	uint32_t nfunctions;
-	uint32_t *bucket;        /* hash of functions: index + 1 */
+	uint32_t *bucket;        /* hash table of functions: index + 1 */
 	uint32_t nbuckets;
-	uint32_t current;        /* function being walked */
+	uint32_t current;        /* the function that the walk is in */
 	const char *newer;       /* an included file that changed after the build */
 	bool globals;            /* a writable program-scope variable was seen */
 };
 
-const char *clread_included(struct reader *r); /* included.c: lines for behind the twin's text */
+const char *clread_included(struct reader *r); /* included.c: comment lines that follow the twin's text */
 char *clread_text(struct reader *r, CXString s);
 
-/* param.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */
+/* param.c: fill in k->info.params and k->type. Sets a reason if a wrapper cannot declare a parameter. */
 void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel *k);
 
-/* Fill in what a function takes and returns; its signature's reason says why that cannot be said again. */
+/* Fill in the function's parameters and result. The signature's reason says why they cannot be declared again. */
 void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 
-/* splice.c: in the text, turn backslashes that join lines between two tokens into blanks. */
+/* splice.c: in the text, replace by a blank each backslash that joins two lines between tokens. */
 void clread_part_splices(char *text);
 
-/* body_repeats.c: the reason why code changes when the compiler reads it once more, "code with ..."; NULL: it does not.
- * `moved`: columns change too. *mask: the words in it, 1 << CLREAD_WORD_. */
+/* body_repeats.c: why code has another meaning when the compiler reads it again, "code with ...", or NULL if it has
+ * not. `moved`: the copy has other columns. *mask: the words in the code, 1 << CLREAD_WORD_. */
 const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask);
 
-/* made.c: note a string that the preprocessor makes; of a variable, all; at the end, refuse kernels whose strings differ. */
+/* made.c: note a string that the preprocessor creates, or all such strings of a variable. clread_judge_made() finally
+ * refuses kernels whose strings differ in a twin. */
 extern const char *const clread_own_names[];
 void clread_made(struct reader *r, CXCursor literal, uint32_t function);
 void clread_made_of(struct reader *r, CXCursor variable);
 void clread_judge_made(struct reader *r);
 
-/* param.c: the value of __PRETTY_FUNCTION__ in a function; NULL: a macro cannot say it. */
+/* param.c: the value of __PRETTY_FUNCTION__ in a function, or NULL if a macro cannot have this value. */
 const char *clread_pretty(struct reader *r, CXCursor function);
 
-/* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
- * parentheses do. */
+/* range.c. `around`: the text of the enclosing expression, NULL in a statement. transparent: the enclosing expression
+ * adds no operation, for example parentheses. */
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
-/* A vector of one value, (float4)(x), ends for clang with the value: the parenthesis that is open there is its own. False: it is
- * not closed. */
+/* For a vector literal with one value, (float4)(x), clang's range ends after the value. Extend the range to the
+ * parenthesis that is still open. False: that parenthesis is not closed. */
 bool clread_close(const struct reader *r, struct cl_range *range);
 
 bool clread_body(struct reader *r, CXCursor definition, struct cl_body *body);
-/* When all uses of macros are known: how far they reach. */
+/* Compute how far uses of macros reach; call it when all uses are known. */
 void clread_reaches(struct reader *r);
 
-/* expand.c: the source without those uses of macros that hide an event; NULL: there are none. */
+/* expand.c: the source in which the uses of macros that hide an event are replaced, or NULL if there are none. */
 const char *clread_expanded(struct reader *r);
 
-/* type.c: a type's name where the source has it at file scope, "": it has none there. With what qualifies what a pointer
- * points to, if `pointer`: of a pointer to it. */
+/* type.c: a type's name as the source can write it at file scope, or "" if the type cannot be named there.
+ * clread_pointer_name() returns the name of a pointer to the type, with the pointee's qualifiers. */
 const char *clread_type_name(struct reader *r, CXType type);
 const char *clread_pointer_name(struct reader *r, CXType type);
-/* clread_array_pointer(): the pointer type of a parameter that is written as an array; "": its elements have no name. */
+/* clread_array_pointer(): the pointer type of a parameter that is declared as an array; "" if its elements have no
+ * name. */
 bool clread_is_array(CXType canonical);
 const char *clread_array_pointer(struct reader *r, CXType type);
-/* Memory that a type lies in, GPUBPF_IN; 0: it does not say. Elements: of a vector, else 1. */
+/* clread_spaces(): the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type does not tell.
+ * clread_elements(): the number of a vector's elements, else 1. */
 uint32_t clread_spaces(CXType type);
 uint32_t clread_elements(CXType type);
 
-/* event.c: of the function's body. */
+/* event.c: list the events in the function's body. */
 void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
-/* function.c: of a definition whose index is known, its text and events. */
+/* function.c: read the text and events of a definition whose index is known. */
 void clread_source(struct reader *r, CXCursor c, uint32_t index);
-/* Its body's text, and where a copy of it may stand, `moved` in its line too. Why there is none, NULL: there is. */
+/* Find the body's text and where a copy of it may stand; `moved`: the copy starts in another column. Returns why the
+ * body cannot be copied, NULL if it can. */
 const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f);
-/* read.c. clread_place(): the offset at which something may stand behind a definition. */
+/* read.c. clread_place(): the offset after a definition at which a wrapper or copy may stand. */
 bool clread_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);
 void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column);
@@ -159,17 +167,17 @@ void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
 #define APPEND(r, list, count) \
 	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
 
-/* call_graph.c: barriers, local and program-scope variables, through calls. */
+/* call_graph.c: barriers, local variables and program-scope variables, followed through calls. */
 void clread_variable(struct reader *r, CXCursor c);
-/* Index of a function, made on first sight; UINT32_MAX: no memory. */
+/* Index of a function, or UINT32_MAX if memory runs out. A new function is added. */
 uint32_t clread_function_of(struct reader *r, CXCursor c);
-/* Does the source declare it? Clang makes OpenCL C's own functions where they are called. */
+/* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
 bool clread_is_declared(const struct reader *r, CXCursor c);
 void clread_function(struct reader *r, CXCursor c);
 /* Returns its function's index. */
 uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
 void clread_spread(struct reader *r);
-/* At the end: all functions, as the unit has them. */
+/* At the end of the walk, copy all functions to the unit. */
 void clread_list_functions(struct reader *r);
 
 #endif

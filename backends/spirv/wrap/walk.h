@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a function's tree that finds its events: what event.c and event_call.c share. */
+/* The walk over a function's syntax tree that finds its events. Shared by event.c and the other event files. */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 
 #include "reader.h"
 
-/* what is wanted of an expression */
+/* how the enclosing code uses an expression: its value, not at all, or its address */
 enum want { VALUE, NOTHING, ADDRESS };
 
 /* one expression or statement on the way down */
@@ -18,8 +18,9 @@ struct node {
 struct walk {
 	struct reader *r;
 	struct gpubpf_cl_function *f;
-	const char *unseen;        /* what all of the code is in, NULL: nothing */
-	bool constant;             /* it is the value of an integer that is const, which arrays may be as long as */
+	const char *unseen;        /* why no event in the current code can be probed; NULL: it can */
+	/* inside the initialiser of a const integer; arrays may use the variable as their length */
+	bool constant;
 };
 
 struct children {
@@ -29,40 +30,44 @@ struct children {
 };
 
 void clread_children_of(struct walk *w, CXCursor c, struct children *children);
-/* The null cursor: it has none, or more. */
+/* The null cursor unless there is exactly one child. */
 CXCursor clread_only_child(CXCursor c);
-/* The null cursor: it has none. */
+/* The null cursor if there is no child. */
 CXCursor clread_first_child(CXCursor c);
 void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
-/* An expression, and which text is its own. */
+/* Create the node of an expression, with the text that belongs to it alone. */
 struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
-/* An event of that text, unseen if no text is its own; NULL: no memory. */
+/* Append an event with the node's text. It is marked unseen if no text belongs to the node alone. NULL: no memory. */
 struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n);
-/* One more part, with the type of the variable that keeps it, NULL: none does. "": it cannot be named. */
+/* Append a part. type: the type of the variable that stores its value. It is NULL if no variable does, and "" if the
+ * type has no name. */
 void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type);
 void clread_set_type(struct cl_event *e, const char *type);
-/* c, a part of n, decides where control goes; or what does cannot be seen. */
+/* Add a condition: c, a child of n, decides the control flow. The second function is for a decision that cannot be
+ * probed. */
 void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form);
 void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why);
-/* An access of an lvalue of that type. */
+/* Describe an access of an lvalue of this type. */
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
-/* What might touch any memory, and be a barrier. */
+/* Add an event that might access any memory and might be a barrier. */
 void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
-/* event_text.c: is there a directive in it? */
+/* event_text.c: does the text contain a directive? */
 bool clread_has_directive(const char *text, size_t from, size_t to);
-/* The elements that ".xy" names, as a range; false: they are none. */
+/* Parse the elements that ".xy" names. False if they are no contiguous range. */
 bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
-/* GNU C's a ?: b, which libclang has no kind for; what has it inside is taken for one too. */
+/* Is this GNU C's a ?: b, for which libclang has no kind? Also true for a text that contains one or is not exact. */
 bool clread_has_no_middle(const char *text, const struct cl_range *range);
-/* Which of an expression's children, of *end, are evaluated: not what compilers ask for as constants. */
+/* Select the children of an expression, of *end, that are evaluated at run time; others are constants for the
+ * compiler. */
 void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
-/* event_align.c: of an lvalue, in bytes; UINT32_MAX: not known. */
+/* event_align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
 uint32_t clread_align_of(CXCursor lvalue);
-/* event_mark.c: of a loop, whether it is a mark, and no loop. */
+/* event_mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
-/* event_line.c: of a statement, or an expression in its place that is asked for its value. */
+/* event_line.c: add the event of a statement that begins a line. value: the expression in its place has a value that is
+ * used. */
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
-/* event_statement.c; false: it is none that has an order or a condition of its own. */
+/* event_statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);
 /* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
