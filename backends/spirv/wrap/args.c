@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line with which clang reads a program as the device's own compiler does: the same language, features and macros.
- * Options that only change code generation are dropped.
+ * Builds the command line with which clang reads a program as the device's own compiler does: the same language,
+ * features and macros. Options that only change code generation are dropped.
  */
 #include "dialect.h"
 
@@ -13,20 +13,20 @@
 
 #include "backends/spirv/common/options.h"
 
-/* What a vendor's compiler predefines beyond the specification; `match` begins the device's name or its
- * driver. The last row is for all others. */
+/* Macros that a vendor's compiler predefines beyond the specification. `match` is a prefix of the device's name or
+ * driver. The last row matches all others. */
 static const struct vendor {
 	const char *match;
 	const char *triple;
 	const char *define[3];
-	const char *before, *after; /* where it looks for headers before the folders of -I, and after them */
+	const char *before, *after; /* folders that it searches before the -I folders, and after them */
 } vendors[] = {
 	/* PoCL on a CPU compiles for the host */
 	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "cpu-", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "basic", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "NVIDIA", "nvptx64-nvidia-nvcl", { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" },
-	  "-I. ", " -Iinclude -I/usr/local/include -I/usr/include" }, /* found so by the compiler of driver 580 */
+	  "-I. ", " -Iinclude -I/usr/local/include -I/usr/include" }, /* observed with the compiler of driver 580 */
 	{ "Advanced Micro Devices", "amdgcn-amd-amdhsa", { "-D__AMD__=1", "-D__GPU__=1" } },
 	{ "", "spir64-unknown-unknown", { 0 } },
 };
@@ -61,7 +61,7 @@ static void add(struct gpubpf_cl_args *args, const char *arg)
 		args->arg[args->n++] = arg;
 }
 
-/* Without -cl-std a program is OpenCL C 1.2, or what the device has if that is less. */
+/* Without -cl-std a program is OpenCL C 1.2, or the device's version if that is lower. */
 static const char *standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
 {
 	static const char *const known[] = { "CL", "CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0",
@@ -75,12 +75,12 @@ static const char *standard(const struct gpubpf_cl_words *words, const struct gp
 			    strcmp(words->word[i].text + 8, known[k]) == 0)
 				std = words->word[i].text;
 	for (uint32_t i = 0; i < words->n; i++)
-		if (strncmp(words->word[i].text, "-cl-std=CL3.", 12) == 0) /* the nearest that clang 22 has */
+		if (strncmp(words->word[i].text, "-cl-std=CL3.", 12) == 0) /* the nearest that clang 22 supports */
 			std = "-cl-std=CL3.0";
 	return std;
 }
 
-/* Options that choose what is compiled; each with its value, joined or in the next word. */
+/* Add the options that select the compiled text; each has its value joined or in the next word. */
 static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_words *words)
 {
 	static const char *const joined[] = { "-D", "-I", "-U" };
@@ -104,8 +104,8 @@ static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_word
 	}
 }
 
-/* The macros of the device's extensions. clang enables each extension that it knows for the triple: a source that the device's
- * compiler accepts uses no others. */
+/* Define the macros of the device's extensions. clang enables every extension that it knows for the triple. That is
+ * harmless: a source that the device's compiler accepts uses no others. */
 static int add_extensions(struct gpubpf_cl_args *args, const char *extensions, struct gpubpf_pool *pool)
 {
 	char *names = gpubpf_pool_strndup(pool, extensions, strlen(extensions));
@@ -136,7 +136,7 @@ static void add_dialect(struct gpubpf_cl_args *args, const struct cl_dialect *di
 	}
 }
 
-/* Clang's own headers: beside this program where it brings them, else where clang was when it was built. */
+/* Clang's own headers: next to this program if the package contains them, else where clang was at build time. */
 static const char *headers(struct gpubpf_pool *pool)
 {
 	char path[PATH_MAX];

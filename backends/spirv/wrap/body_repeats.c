@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does code mean the same when the compiler reads it once more? A #define or an #include leaves something behind, __COUNTER__
- * counts on, and a probed copy has other columns. The check reads all tokens of the source, also in branches that the
- * preprocessor skips. It follows the macros that they name, through other macros.
+ * Checks whether code means the same when the compiler reads it again. A #define or an #include has effects that
+ * remain, __COUNTER__ advances, and a probed copy has other columns. The check reads all tokens of the source,
+ * including branches that the preprocessor skips, and follows macros through other macros.
  */
 #include <string.h>
 
 #include "reader.h"
 
-/* names whose value depends on their place in the text; `part`: bytes of the shortest beginning or end that ## may complete */
+/* names whose value depends on their place in the text; `part`: length of the shortest prefix or suffix that ## may
+ * complete */
 static const struct {
 	const char *name;
 	size_t part;
@@ -20,7 +21,7 @@ static const struct {
 	[CLREAD_WORD_FILE] = { "__FILE__", 5 },
 	[CLREAD_WORD_BASE_FILE] = { "__BASE_FILE__", 5 },
 	[CLREAD_WORD_FILE_NAME] = { "__FILE_NAME__", 5 },
-	[CLREAD_WORD_BUILTIN_FILE] = { "__builtin_FILE_NAME", 11 }, /* and its beginning, __builtin_FILE */
+	[CLREAD_WORD_BUILTIN_FILE] = { "__builtin_FILE_NAME", 11 }, /* also covers its prefix __builtin_FILE */
 };
 
 #define NWORDS (sizeof(words) / sizeof(*words))
@@ -56,7 +57,7 @@ static uint32_t words_of_token(const char *token)
 	return mask;
 }
 
-/* The words of a macro's expansion, known so far. */
+/* The words in a macro's expansion, as far as known. */
 static uint32_t words_of_macro(const struct reader *r, const char *name)
 {
 	uint32_t mask = 0;
@@ -67,7 +68,7 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 	return mask;
 }
 
-/* Collect the words of a definition; true: they were not known before. */
+/* Collect the words in a definition; true if some are new. */
 static bool read_definition(struct reader *r, uint32_t macro, const struct cl_body *b)
 {
 	uint32_t mask = 0, i = 0;
@@ -105,7 +106,7 @@ static void read_macros(struct reader *r)
 
 /* -- directives -- */
 
-/* the directive that begins with the '#' before token `i` */
+/* Does the directive whose '#' precedes token i have no lasting effect? */
 static bool leaves_nothing(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const harmless[] = { "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
@@ -117,7 +118,7 @@ static bool leaves_nothing(char *const *token, unsigned i, unsigned n)
 	return i < n && one_of(token[i], harmless);
 }
 
-/* Does a directive depend on whether a copy's own macro is defined? */
+/* Does a directive test whether a macro is defined that copies define? */
 static bool looks_for_name(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const looks[] = { "ifdef", "ifndef", "elifdef", "elifndef", "defined", NULL };

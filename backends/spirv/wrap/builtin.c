@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls of OpenCL C's functions do to memory, by builtin.def. */
+/* Describes how calls of OpenCL C's functions access memory, according to builtin.def. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const struct row {
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
-	uint32_t spaces;           /* UNSEEN: beside those of its pointers */
+	uint32_t spaces;           /* UNSEEN: in addition to the spaces of its pointers */
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },
@@ -55,7 +55,7 @@ static bool is_called(const struct row *row, const char *name)
 	return !*name || ((row->how == RMW || row->how == WHOLE) && !strcmp(name, "_explicit"));
 }
 
-/* vload3 reads three elements, which lie as close as those of an array. */
+/* vload3 reads three adjacent elements, without padding. */
 static void shape_vector(const struct row *row, const char *name, const struct cl_argument *arg, struct cl_access *a)
 {
 	uint32_t each = row->shape == PLAIN ? arg[row->pointer].bytes : 2, n = atoi(name + strlen(row->name));
@@ -88,7 +88,7 @@ static void add_unseen(struct cl_event *e, uint32_t spaces, const char *why)
 	e->naccesses = 1;
 }
 
-/* What it is given leads to memory of which this cannot be told. */
+/* The function accesses memory through its arguments in an unknown way. */
 static void unseen_arguments(const struct cl_argument *arg, uint32_t nargs, const char *why, struct cl_event *e)
 {
 	for (uint32_t i = 0; i < nargs; i++) {

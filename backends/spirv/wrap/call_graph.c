@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel does through calls: barriers and group functions, local variables, writable
- * program-scope variables. Calls are collected while the unit is walked and spread at its end. What
- * cannot be told counts as the worse case.
+ * Does: finds the properties that a kernel has through calls: barriers and group functions, local variables, writable
+ * program-scope variables.
+ * Before: the walk over the unit has collected the calls of each function.
+ * After: each kernel's flags include the flags of all functions that it calls. Anything unknown counts as the worse
+ * case.
+ * Requires: the walk has visited every definition of the unit.
  */
 #include <string.h>
 
@@ -32,7 +35,7 @@ static bool rehash(struct reader *r)
 	return true;
 }
 
-/* The bucket of a function, or the one where it would be. */
+/* The function's bucket, or the free one for it. */
 static uint32_t bucket_of(const struct reader *r, CXCursor canonical)
 {
 	uint32_t at = clang_hashCursor(canonical) & (r->nbuckets - 1);
@@ -62,7 +65,7 @@ bool clread_is_declared(const struct reader *r, CXCursor c)
 	return r->nbuckets && r->bucket[bucket_of(r, clang_getCanonicalCursor(c))];
 }
 
-/* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: functions that all work-items of a group must reach */
+/* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: all work-items of a group must reach these functions */
 static bool group_function(const char *name)
 {
 	static const char *const begin[] = { "barrier", "work_group_", "sub_group_", "intel_sub_group_",
@@ -112,7 +115,7 @@ static CXType element_type(CXCursor c)
 	return type;
 }
 
-/* Does the variable keep its value from launch to launch? */
+/* Does the variable keep its value between launches? */
 static bool is_kept(CXCursor c)
 {
 	CXCursor parent = clang_getCursorSemanticParent(c);
@@ -120,8 +123,8 @@ static bool is_kept(CXCursor c)
 	return clang_getCursorKind(parent) == CXCursor_TranslationUnit || clang_Cursor_getStorageClass(c) == CX_SC_Static;
 }
 
-/* The kernels of a program share such a variable unless it is constant or a sampler. clang assigns no address space to one
- * that it rejects; the device's compiler has accepted it. */
+/* The kernels of a program share such a variable unless it is constant or a sampler. If clang rejects a variable, it
+ * assigns no address space to it; the device's compiler has accepted it. */
 void clread_variable(struct reader *r, CXCursor c)
 {
 	CXType type = element_type(c);
@@ -171,8 +174,8 @@ uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 	return index;
 }
 
-/* Callers take over the flags of what they call, until nothing changes. A program that clang has not
- * understood in full may hide a barrier. */
+/* Callers inherit the flags of their callees, until nothing changes. A program that clang has not fully understood may
+ * contain a hidden barrier. */
 void clread_spread(struct reader *r)
 {
 	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);

@@ -10,15 +10,15 @@
 
 #include "core/diag.h"
 
-/* an answer, taken apart */
+/* a parsed answer */
 struct answer {
 	const char **value;      /* [query->nnames], NULL: not defined */
-	const char *branches;    /* the numbers of the taken branches, each with a point after it */
+	const char *branches;    /* the numbers of the taken branches, each followed by a point */
 };
 
 /* -- answers -- */
 
-/* Where the answer of name i begins, at or after `at`: behind "@i=" or "@i-". */
+/* Find the answer about name i at or after `at`. Returns the position of "@i=" or "@i-". */
 static const char *find_entry(const char *at, uint32_t i)
 {
 	char mark[16];
@@ -29,7 +29,7 @@ static const char *find_entry(const char *at, uint32_t i)
 	return at;
 }
 
-/* False: it is no answer to this query, or cut. */
+/* False: the text is no answer to this query, or is truncated. */
 static bool read_answer(const char *text, const struct cl_query *q, struct gpubpf_pool *pool, struct answer *a)
 {
 	const char *end, *at = text ? find_entry(text, 0) : NULL;
@@ -56,7 +56,7 @@ static const char *value_of(const struct cl_query *q, const struct answer *a, co
 	return NULL;
 }
 
-/* -- clang's own -- */
+/* -- clang's answer -- */
 
 static struct CXUnsavedFile *list_files(const struct cl_query *q, const struct cl_dialect *d, struct gpubpf_pool *pool)
 {
@@ -77,7 +77,7 @@ static struct CXUnsavedFile *list_files(const struct cl_query *q, const struct c
 	return files;
 }
 
-/* The message of the assertion that fails. */
+/* The message of the failed assertion. */
 static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 {
 	const char *found = NULL;
@@ -94,7 +94,7 @@ static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 	return found;
 }
 
-/* NULL: it gives none. */
+/* Answer the query with clang. NULL: it gives no answer. */
 static const char *ask_clang(const struct cl_query *q, const struct cl_dialect *d, const struct gpubpf_device_caps *caps,
 			     struct gpubpf_pool *pool)
 {
@@ -120,7 +120,7 @@ static const char *ask_clang(const struct cl_query *q, const struct cl_dialect *
 
 /* -- the language -- */
 
-/* clang 22 has no OpenCL C after 3.0, which is the nearest then. */
+/* clang 22 supports no OpenCL C after 3.0; use 3.0 as the nearest. */
 static const char *find_standard(const struct cl_query *q, const struct answer *a)
 {
 	static const struct {
@@ -139,8 +139,9 @@ static const char *find_standard(const struct cl_query *q, const struct answer *
 }
 
 /*
- * Features that change what the same text means: overloads, address spaces of pointers and variables. clang refuses some
- * without another (clang/lib/Basic/OpenCLOptions.cpp). All others are on: a source that the device accepts uses only its own.
+ * Features that change the meaning of the same text: overloads, address spaces of pointers and variables. clang refuses
+ * some of them without another (clang/lib/Basic/OpenCLOptions.cpp). All other features are enabled: a source that the
+ * device accepts uses only the device's own.
  */
 static const struct {
 	const char *name, *needs[2];
@@ -151,7 +152,7 @@ static const struct {
 	{ "__opencl_c_device_enqueue", { "__opencl_c_generic_address_space", "__opencl_c_program_scope_global_variables" } },
 };
 
-/* OpenCL C 3.0 has features instead of what 2.0 has always. */
+/* OpenCL C 3.0 makes optional what 2.0 always has; only then features are listed. */
 static const char *list_features(const struct cl_query *q, const struct answer *a, const char *standard, struct gpubpf_pool *pool)
 {
 	static const char all[] = "-cl-ext=+all";
@@ -173,7 +174,7 @@ static const char *list_features(const struct cl_query *q, const struct answer *
 
 /* -- macros -- */
 
-/* Numbers and what joins them: such a value means the same to both compilers. */
+/* Does the value consist of numbers and operators only? Then it means the same to both compilers. */
 static bool is_plain(const char *value)
 {
 	bool word = false;
@@ -193,7 +194,7 @@ static bool is_number_of_place(const struct cl_name *name)
 	return !strcmp(name->text, "__LINE__") || !strcmp(name->text, "__COUNTER__");
 }
 
-/* Give clang the device's definition of a name, where that can matter. */
+/* Pass clang the device's definition of a name if it can matter. */
 static void write_macro(FILE *out, const struct cl_name *name, const char *device, const char *clang)
 {
 	if (!name->own || is_number_of_place(name) || (device && clang && !strcmp(device, clang)) || (!device && !clang))
@@ -202,7 +203,8 @@ static void write_macro(FILE *out, const struct cl_name *name, const char *devic
 		fprintf(out, "#undef %s\n#define %s %s\n", name->text, name->text, device);
 	else if (!device && name->tested)
 		fprintf(out, "#undef %s\n", name->text);
-	else if (device && !clang && name->tested) /* the replacement is the vendor's own; only the definition counts */
+	/* the device's replacement is internal to the vendor; only whether the macro is defined counts */
+	else if (device && !clang && name->tested)
 		fprintf(out, "#define %s %s\n", name->text, name->text);
 }
 
@@ -227,7 +229,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 
 /* -- branches -- */
 
-/* The first branch that only one of the two takes. */
+/* The first branch that only one of the two compilers takes. */
 static uint32_t first_difference(const struct cl_query *q, const char *a, const char *b)
 {
 	while (*a && *b && atoi(a) == atoi(b)) {
@@ -265,8 +267,8 @@ static const char *differ_without(struct gpubpf_pool *pool, const char *why)
 }
 
 /*
- * A query has other numbers of __COUNTER__ than the source. The two compilers still decide alike if all that its conditions
- * test is the same. Lines are numbered as in the source.
+ * In a query, __COUNTER__ has other values than in the source. The two compilers still decide alike if all values that
+ * such conditions test are equal. Lines have the same numbers as in the source.
  */
 static bool tests_unlike(const struct cl_query *q, const struct answer *a, const struct answer *b)
 {
@@ -279,7 +281,7 @@ static bool tests_unlike(const struct cl_query *q, const struct answer *a, const
 	return false;
 }
 
-/* The device's compiler came to a header that it does not find, though it has built the program. */
+/* A header that the device's compiler needs and does not find, although it has built the program. */
 static const char *find_gone(const struct cl_query *q, const char *branches)
 {
 	for (; *branches; branches += strcspn(branches, ".") + (strchr(branches, '.') != NULL)) {
@@ -291,7 +293,7 @@ static const char *find_gone(const struct cl_query *q, const char *branches)
 	return NULL;
 }
 
-/* -- the whole -- */
+/* -- comparison -- */
 
 static int compare(const struct cl_query *q, const struct answer *device, const struct gpubpf_device_caps *caps,
 		   struct gpubpf_pool *pool, struct cl_dialect *d)

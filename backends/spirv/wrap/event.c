@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a function's tree that finds its events. */
+/* The walk over a function's syntax tree that finds its events. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static bool is_vector(CXCursor c)
 	return kind_of(c) == CXType_ExtVector;
 }
 
-/* libclang shows an element of a vector, v.x, as an expression without a kind, whose text ends behind its child's. */
+/* libclang reports an element of a vector, v.x, as an expression without a kind. Its text ends after its child's. */
 static bool is_element(const struct node *n, CXCursor child, const struct cl_range *of)
 {
 	return (is_vector(child) || kind_of(child) == CXType_Pointer) && of->end && n->range.end > of->end &&
@@ -88,7 +88,7 @@ static bool is_element(const struct node *n, CXCursor child, const struct cl_ran
 
 /* -- events -- */
 
-/* A macro hides it, for this reason, which it returns. */
+/* Mark the event as hidden by a macro. Returns the reason. */
 static const char *hide(struct cl_event *e, const char *why)
 {
 	e->by_macro |= !e->unseen;
@@ -145,19 +145,20 @@ struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, in
 
 /* -- memory -- */
 
-/* A pointer, or what libclang shows as an array: an array, or a parameter that is written as one. */
+/* Is it a pointer or, for libclang, an array? A parameter declared as an array is one too. */
 static bool leads_to_memory(CXCursor c)
 {
 	return kind_of(c) == CXType_Pointer || is_array(c);
 }
 
-/* Parameters are private, whatever they are written as. */
+/* Parameters are private, however they are declared. */
 static bool is_parameter(CXCursor c)
 {
 	return clang_getCursorKind(clang_getCursorReferenced(c)) == CXCursor_ParmDecl;
 }
 
-/* Does an lvalue lie in memory, as far as the source says: behind an address, or in a variable that is not private? */
+/* Does the source show that the lvalue lies in memory? It is reached through an address, or is a variable that is not
+ * private. */
 static bool is_memory(CXCursor c)
 {
 	CXCursor base;
@@ -180,7 +181,7 @@ static bool is_memory(CXCursor c)
 	}
 }
 
-/* Bits of a struct, and elements of vectors by a number, have no address. */
+/* Bit fields have no address, nor do vector elements selected by number. Operators on atomics are excluded too. */
 static const char *why_unseen(CXCursor c)
 {
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
@@ -192,13 +193,13 @@ static const char *why_unseen(CXCursor c)
 	return NULL;
 }
 
-/* a vector of which elements are meant, or a whole lvalue */
+/* the target of an access: a whole lvalue, or some elements of a vector */
 struct accessed {
-	CXCursor cursor;           /* the lvalue that has an address */
+	CXCursor cursor;           /* the lvalue whose address is taken */
 	const struct node *node;
 	struct cl_range range;
 	const char *member;        /* "" or ".xy" */
-	CXType type;               /* of what is accessed */
+	CXType type;               /* type of the accessed part */
 	uint32_t offset, count, bytes;
 	const char *unseen;
 };
@@ -210,7 +211,7 @@ static void whole_target(const struct node *n, struct accessed *t)
 	*t = (struct accessed){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes, why_unseen(n->cursor) };
 }
 
-/* `at`: where the base's text, with its parentheses, ends. */
+/* `at`: end of the base's text, including its parentheses. */
 static void element_target(struct walk *w, const struct node *n, const struct node *base, size_t at, struct accessed *t)
 {
 	CXType vector = type_of(base->cursor);
@@ -246,7 +247,7 @@ static struct cl_access target_access(const struct accessed *t, enum gpubpf_mem_
 	return a;
 }
 
-/* Its address, as part 0. */
+/* Add the target's address as part 0. */
 static void add_target(struct walk *w, struct cl_event *e, const struct accessed *t)
 {
 	CXType type = type_of(t->cursor);
@@ -272,13 +273,13 @@ static void add_load(struct walk *w, const struct accessed *t)
 	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
 }
 
-/* Clang evaluates what is assigned before what it is assigned to, unless that is a struct. */
+/* Clang evaluates the right side of an assignment before the left side, except for structs. */
 static bool is_value_first(const struct cl_event *e, CXType type)
 {
 	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start;
 }
 
-/* n: the whole of it, an assignment or an update, of which nobody asks for the value if it is `dropped`. */
+/* n: the whole assignment or update. `dropped`: no code uses its value. */
 static void add_store(struct walk *w, const struct node *n, const struct accessed *t, const struct cl_range *from, bool dropped)
 {
 	enum cl_form form = from ? CLREAD_ASSIGN : CLREAD_UPDATE;
@@ -297,7 +298,7 @@ static void add_store(struct walk *w, const struct node *n, const struct accesse
 		e->member = t->member;
 		e->value_first = is_value_first(e, t->type);
 	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
-		/* its value would be read once more */
+		/* using its value would read the memory again */
 		value = CLREAD_HIDDEN;
 		if (!dropped && !e->unseen)
 			e->unseen = "the value of an assignment to volatile memory";
@@ -332,7 +333,7 @@ static struct node without_parentheses(struct walk *w, struct node n)
 	return n;
 }
 
-/* What is accessed where an lvalue is meant, with the nodes that stand for it; false: it is no memory. */
+/* Find the accessed target of an lvalue, and the nodes that represent it; false: it is no memory. */
 static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct accessed *t)
 {
 	struct node child;
@@ -361,7 +362,7 @@ static void walk_children(struct walk *w, const struct node *n, enum want want)
 		clread_walk(w, children.list[i], n, want);
 }
 
-/* An lvalue's own parts: what is read to find its address. */
+/* Walk the expressions that compute an lvalue's address. */
 static void walk_inside(struct walk *w, const struct node *n)
 {
 	CXCursor base = clread_only_child(n->cursor);
@@ -372,7 +373,7 @@ static void walk_inside(struct walk *w, const struct node *n)
 		walk_children(w, n, VALUE);
 }
 
-/* An lvalue of memory whose value is read. */
+/* Add the read of an lvalue in memory. */
 static void walk_load(struct walk *w, const struct node *n)
 {
 	struct node nodes[2];
@@ -489,7 +490,7 @@ static void walk_chosen(struct walk *w, const struct node *n)
 		clread_walk(w, children.list[i], n, i ? n->want : VALUE);
 }
 
-/* p->x of a pointer to a vector */
+/* Add p->x where p points to a vector. */
 static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);
@@ -512,7 +513,7 @@ static void walk_several(struct walk *w, const struct node *n)
 		clread_walk(w, children.list[i], n, VALUE);
 }
 
-/* libclang's expressions without a kind: conversions, elements of vectors, and what OpenCL C has alone. */
+/* Expressions without a kind in libclang: conversions, elements of vectors, and operators that only OpenCL C has. */
 static void walk_unexposed(struct walk *w, const struct node *n)
 {
 	CXCursor child = clread_only_child(n->cursor);
@@ -540,7 +541,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	clread_walk(w, child, n, is_array(child) ? ADDRESS : n->want);
 }
 
-/* Of a type's name, or an array's number, nothing is evaluated. */
+/* A cast's type name, and an array's length in it, are not evaluated. */
 static void walk_typed(struct walk *w, const struct node *n)
 {
 	struct children children;
@@ -605,7 +606,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 	case CXCursor_CallExpr:
 		clread_walk_call(w, &n);
 		return;
-	case CXCursor_UnaryExpr: /* sizeof and the like */
+	case CXCursor_UnaryExpr: /* sizeof and similar operators */
 	case CXCursor_StaticAssert: case CXCursor_EnumDecl: case CXCursor_StructDecl: case CXCursor_UnionDecl:
 	case CXCursor_TypedefDecl: case CXCursor_FunctionDecl:
 		return;
@@ -629,7 +630,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 
 /* -- a function -- */
 
-/* In the order of the text; what is around something before it. */
+/* Sort by text; an enclosing event precedes its parts. */
 static int compare(const void *a, const void *b)
 {
 	const struct cl_event *x = a, *y = b;
@@ -652,7 +653,7 @@ static bool is_same(const struct cl_event *a, const struct cl_event *b)
 	return same && (!a->type || !strcmp(a->type, b->type));
 }
 
-/* What a macro repeats of its arguments is one text, and one event, unless it means different things. */
+/* A macro that uses an argument repeatedly produces equal events with the same text. Join them, unless they differ. */
 static void join_repeated(struct gpubpf_cl_function *f)
 {
 	uint32_t n = 0;
@@ -670,7 +671,7 @@ static void join_repeated(struct gpubpf_cl_function *f)
 	f->nevents = n;
 }
 
-/* A condition has the text of what it is the value of; else one text is one thing. */
+/* Refuse different events with the same text. Exceptions are a condition and the expression that it evaluates. */
 static void refuse_different(struct gpubpf_cl_function *f)
 {
 	for (uint32_t i = 1; i < f->nevents; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an lvalue is aligned for compilers: to less than its type where it is a member of what is packed, or where a typedef
- * says so. An address that a probed copy keeps leads to memory that is aligned so, too.
+ * Computes the alignment that compilers may assume for an lvalue. It is lower than its type's for members of packed
+ * structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same alignment.
  */
 #include "walk.h"
 
@@ -27,7 +27,7 @@ static uint32_t natural_of(CXType type)
 	return align > 0 ? align : UINT32_MAX;
 }
 
-/* With the names that it is declared by, which the canonical type has lost. */
+/* The pointee type with its declared names, which the canonical type has lost. */
 static CXType pointee_of(CXType pointer)
 {
 	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
@@ -38,7 +38,8 @@ static CXType pointee_of(CXType pointer)
 	return clang_getPointeeType(pointer);
 }
 
-/* What an address leads to; an array's, or that of what & is before, as that is. */
+/* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, that of the object
+ * itself. */
 static uint32_t align_behind(CXCursor pointer)
 {
 	CXCursor c = pointer;

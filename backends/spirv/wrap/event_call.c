@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls are: of OpenCL C's functions, of functions of the source, and of others. */
+/* Events at calls: of OpenCL C's functions, of functions of the source, and of others. */
 #include <ctype.h>
 #include <string.h>
 
 #include "walk.h"
 
-/* What memory a pointer leads to: where a conversion that nobody wrote has made its address generic, what it is of. */
+/* The memory to which a pointer leads. If an implicit conversion has made the address generic, use the original
+ * pointer's space. */
 static uint32_t pointed_spaces(CXCursor c)
 {
 	CXType type = clang_getCanonicalType(clang_getCursorType(c));
@@ -33,7 +34,7 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	return arg;
 }
 
-/* The type of a variable that keeps it: a parameter that is written as an array is a pointer. */
+/* Type of the variable that stores an argument: a parameter that is declared as an array is a pointer. */
 static const char *kept_type(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c);
@@ -43,7 +44,7 @@ static const char *kept_type(struct walk *w, CXCursor c)
 	return strstr(name, "(*)") ? "" : name;
 }
 
-/* An access is about it. */
+/* Does an access refer to the argument? */
 static bool is_used(const struct cl_event *e, int i)
 {
 	for (uint32_t a = 0; a < e->naccesses; a++) {
@@ -55,7 +56,7 @@ static bool is_used(const struct cl_event *e, int i)
 	return false;
 }
 
-/* Which arguments are kept in variables: those that are used, and others before them, which are evaluated first. */
+/* Store an argument in a variable if an access uses it or a later argument: arguments are evaluated in order. */
 static bool is_kept(const struct cl_event *e, int i, int nargs)
 {
 	while (i < nargs && !is_used(e, i))
@@ -106,7 +107,7 @@ void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what
 	e->barrier = GPUBPF_BARRIER_BLOCK;
 }
 
-/* The name's token begins the call's text, and a parenthesis follows. */
+/* The function's name must be the first token of the call's text, followed by a parenthesis. */
 static void add_function(struct walk *w, const struct node *n, CXCursor callee)
 {
 	const char *name = clread_text(w->r, clang_getCursorSpelling(callee)), *text = w->r->source->text;

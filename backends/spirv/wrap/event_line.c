@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of the source: before the first statement that begins in one, of those that do something. Its text, with its
- * semicolon, is what a probed copy replaces, by the same in braces, and where its value is asked for in parentheses; of a
- * declaration with a value it is the place before it.
+ * Lines of the source. The place is before the first statement that begins in the line and executes something. A probed
+ * copy replaces the statement, with its semicolon, by the same statement in braces. If its value is used, it replaces
+ * the expression by one in parentheses. For a declaration with an initialiser, the place is before the declaration.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static enum CXChildVisitResult find_value(CXCursor c, CXCursor parent, CXClientD
 	return *found ? CXChildVisit_Break : CXChildVisit_Continue;
 }
 
-/* Is there an instruction to stand before? What is in braces, or behind a label, is a statement of its own. */
+/* Does the statement itself execute something? Statements in braces or after a label are separate. */
 static bool does_something(CXCursor c)
 {
 	bool found = false;
@@ -35,7 +35,7 @@ static bool does_something(CXCursor c)
 	}
 }
 
-/* FILE:LINE, as #line has it; NULL: it was met before. */
+/* FILE:LINE, according to #line; NULL: the line already has an event. */
 static const char *name_of(struct walk *w, CXCursor c)
 {
 	char name[GPUBPF_PLACE_NAME];
@@ -60,8 +60,8 @@ static size_t expanded_at(const struct reader *r, CXSourceLocation where, bool *
 	return offset;
 }
 
-/* Its text, macros as they are used: of one that makes a part, all. False: it is not in the source, or begins or ends within
- * one. */
+/* Find the statement's text, with whole uses of macros. False: it is not in the main file, or begins or ends inside a
+ * use. */
 static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range)
 {
 	bool in_main = true;
@@ -83,7 +83,7 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 	return in_main && range->start < range->end && range->end <= r->source->size && clread_close(r, range);
 }
 
-/* With the semicolon, where there is one; false: it ends in another way than by it or by a brace. */
+/* Include the semicolon if there is one. False: the text ends neither with a semicolon nor with a brace. */
 static bool find_end(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;

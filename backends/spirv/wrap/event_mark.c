@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks of include/gpubpf/mark.h: the loop that its macro makes, which goes round once, and whose first declaration has the
- * mark's name. The macro's use is the text that a probed copy replaces; its second argument is what the mark gives.
+ * Marks of include/gpubpf/mark.h. The macro produces a loop that runs once, and whose first declaration contains the
+ * mark's name. A probed copy replaces the macro's use. The macro's second argument is the mark's value.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define MACRO "GPUBPF_MARK"
 #define VARIABLE "gpubpf_mark_"
 
-/* The declaration of a mark's loop; the null cursor: it is another loop. */
+/* The declaration in a mark's loop; the null cursor: it is an ordinary loop. */
 static CXCursor declared(struct walk *w, CXCursor loop)
 {
 	static const enum CXCursorKind kinds[] = { CXCursor_CompoundStmt, CXCursor_DeclStmt, CXCursor_VarDecl };
@@ -27,7 +27,7 @@ static CXCursor declared(struct walk *w, CXCursor loop)
 	return c;
 }
 
-/* The use of the macro that this text is; NULL: another macro's, or it is in a header. */
+/* The use of the mark macro that produced the loop; NULL: another macro did, or the use is in a header. */
 static const struct span *use_of(const struct reader *r, CXCursor loop)
 {
 	CXSourceLocation where = clang_getRangeStart(clang_getCursorExtent(loop));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements: which of their parts are lines, conditions, and what is evaluated. */
+/* Statements: finds which of their parts are lines, conditions or evaluated expressions. */
 #include <string.h>
 
 #include "walk.h"
 
-/* Where the semicolons of a for are; false: a macro makes them. */
+/* Find the two semicolons of a for statement; false: a macro produces them. */
 static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
 {
 	CXToken *tokens = NULL;
@@ -26,7 +26,7 @@ static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
 	return found == 2 && n->range.exact;
 }
 
-/* What stands between its semicolons is its condition, if anything does. */
+/* The expression between the two semicolons is the condition, if there is one. */
 static void walk_for(struct walk *w, const struct node *n)
 {
 	struct children children;
@@ -48,7 +48,7 @@ static void walk_for(struct walk *w, const struct node *n)
 	}
 }
 
-/* Statements, one after the other. */
+/* Walk consecutive statements. */
 static void walk_statements(struct walk *w, const struct node *n)
 {
 	struct children children;
@@ -60,7 +60,7 @@ static void walk_statements(struct walk *w, const struct node *n)
 	}
 }
 
-/* GNU C's ({ }), whose value is that of its last statement, if that is an expression. */
+/* GNU C's ({ }): its value is that of its last statement, if that is an expression. */
 static void walk_statement_expression(struct walk *w, const struct node *n)
 {
 	struct node block = clread_node_of(w, clread_only_child(n->cursor), n, NOTHING);
@@ -75,7 +75,7 @@ static void walk_statement_expression(struct walk *w, const struct node *n)
 	}
 }
 
-/* The first, or of do the last, of its parts is its condition. */
+/* The condition is the first child, or the last one in a do statement. */
 static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorKind kind)
 {
 	struct children children;
@@ -92,7 +92,7 @@ static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorK
 	}
 }
 
-/* Nothing of a case's number is evaluated. */
+/* The constant of a case is not evaluated. */
 static void walk_case(struct walk *w, const struct node *n)
 {
 	struct children children;

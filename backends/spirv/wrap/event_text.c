@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of an expression its text alone says, and libclang does not. */
+/* Properties of an expression that only its text shows; libclang does not report them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ bool clread_has_no_middle(const char *text, const struct cl_range *range)
 	return !range->exact;
 }
 
-/* Designators, and numbers before or behind what is evaluated. */
+/* Skip designators, and constants before or after the evaluated operands. */
 void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
 {
 	static const struct {

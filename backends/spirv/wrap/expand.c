@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Macros that make parts of what a probed copy replaces, and so hide where it begins and ends: what they stand for is put in
- * place of their uses, and the source read again. Its tokens stay those that the vendor's compiler makes of it, in the lines
- * where uses begin. Arguments come first, then the definition with them in it, as the preprocessor does it (OpenCL C 6.10, C99
- * 6.10.3); macros that the definition has in it are left to the next reading, and so is a use with such arguments. One whose text might mean something else so
- * is left as it is, and its place refused as before: of macros with # or ##, with "...", that lead back to themselves or are
- * not of the source itself, of what a place's number is in (__LINE__, __COUNTER__), and with arguments of which a macro makes several.
+ * Does: replaces uses of macros that produce part of the text that a probed copy replaces, and thereby hide where that
+ * text begins and ends.
+ * Before: the unit's events and macro uses; the source is read again afterwards.
+ * After: the same tokens as the vendor's compiler sees, on the lines where the uses begin.
+ * Requires: clread_reaches() has run.
+ *
+ * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
+ * 6.10.3). Macros in the definition wait for the next pass; so does a use whose arguments still contain macros. A use
+ * stays unchanged if its replacement might change the meaning, and its place is then refused as before. This holds for
+ * macros with #, ## or "...", for macros that lead back to themselves, and for macros that the source does not define.
+ * It also holds for uses that involve __LINE__ or __COUNTER__, and for arguments that a macro turns into several.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,7 +25,7 @@ struct expanding {
 	struct reader *r;
 	const char *text;
 	uint32_t looks, depth, replaced;
-	bool several_lines;      /* the use that is being replaced stands in several lines */
+	bool several_lines;      /* the current use spans several lines */
 };
 
 struct part {
@@ -31,7 +36,7 @@ static bool expand_use(struct expanding *x, struct span *s, FILE *out);
 
 /* -- definitions -- */
 
-/* Is it one of the list, which ends with NULL? */
+/* Is it in the list, which ends with NULL? */
 static bool is_one_of(const char *const *names, const char *name, size_t n)
 {
 	while (*names && (strlen(*names) != n || memcmp(*names, name, n)))
@@ -42,13 +47,14 @@ static bool is_one_of(const char *const *names, const char *name, size_t n)
 static const char *const line_names[] = { "__LINE__", "__builtin_LINE", NULL };
 static const char *const moving_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
 
-/* Does a predefined name in an argument get another value in the replaced text? In one line, lines stay. */
+/* Would the predefined name have another value in the replaced text? If the use is on one line, its line number
+ * stays. */
 static bool changes(const struct expanding *x, const char *name, size_t n)
 {
 	return is_one_of(moving_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
 }
 
-/* In a definition: does its value depend on its place in the text? */
+/* Does the value of a name in a definition depend on its place in the text? */
 static bool depends_on_place(const char *name)
 {
 	return is_one_of(moving_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
@@ -65,14 +71,14 @@ static bool is_of_source(const struct expanding *x, CXCursor definition)
 	return file && clang_File_isEqual(file, x->r->main);
 }
 
-/* Macros and their parameters may be called as OpenCL C's keywords are. */
+/* Macros and their parameters may have names that are keywords of OpenCL C. */
 static bool is_word(const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Identifier || b->kind[i] == CXToken_Keyword;
 }
 
-/* Does what the definition leads to have the name, or make something else of a text's blanks and lines? Any definition of a name
- * counts, and so does a search that takes too long. */
+/* Does the definition lead to the name, or treat blanks and lines specially? All definitions of a name are followed. A
+ * search that takes too long counts as yes. */
 static bool leads_to(struct expanding *x, const struct cl_body *b, const char *name)
 {
 	bool found = ++x->looks > MOST_LOOKS || ++x->depth > DEEPEST;
@@ -102,7 +108,7 @@ static bool can_replace(struct expanding *x, const struct cl_body *b)
 
 /* -- arguments -- */
 
-/* The character behind a comment or a string that begins there; `at`: none does. */
+/* The end of the comment or string that begins at `at`; `at` itself if none does. */
 static size_t skip_whole(const char *text, size_t at, size_t end)
 {
 	char quote = text[at];
@@ -133,7 +139,7 @@ static size_t name_end(const char *text, size_t at)
 	return at;
 }
 
-/* Commas and the last parenthesis part them; number of arguments, or -1. */
+/* Split the arguments at commas, up to the last parenthesis. Returns their number, or -1. */
 static int find_arguments(const char *text, const struct span *s, struct part *argument)
 {
 	size_t at = s->start, behind;
@@ -159,7 +165,7 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 	return -1;
 }
 
-/* The use that begins there; of the longest, which has the others in its arguments. */
+/* The longest use that begins at `at`; others that begin there are in its arguments. */
 static struct span *use_at(const struct expanding *x, size_t at, size_t end)
 {
 	struct span *longest = NULL;
@@ -173,7 +179,8 @@ static struct span *use_at(const struct expanding *x, size_t at, size_t end)
 	return longest;
 }
 
-/* What is in a line of its own there would be in another's here. */
+/* Copy one character or literal. Comments, newlines and splices become blanks, so that the replacement stays on one
+ * line. */
 static void put_plain(const char *text, size_t *at, size_t end, FILE *out)
 {
 	size_t behind = skip_whole(text, *at, end);
@@ -189,7 +196,7 @@ static void put_plain(const char *text, size_t *at, size_t end, FILE *out)
 	*at = behind > *at ? behind : *at + 1;
 }
 
-/* Would it be several arguments? */
+/* Would the text be several arguments? */
 static bool has_comma(const char *text)
 {
 	size_t end = strlen(text), behind;
@@ -203,7 +210,8 @@ static bool has_comma(const char *text)
 	return depth != 0;
 }
 
-/* What is to be replaced yet, or a name that might become a use behind something else. */
+/* Does the text contain a macro that is still to be replaced, or a macro's name that might become a use with the
+ * following text? */
 static bool has_macro(const struct expanding *x, const char *text)
 {
 	size_t end = strlen(text), behind;
@@ -219,7 +227,7 @@ static bool has_macro(const struct expanding *x, const char *text)
 	return false;
 }
 
-/* Its text with macros replaced, which the caller frees; NULL: it must stay. */
+/* The argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
 static char *argument_text(struct expanding *x, const struct part *argument)
 {
 	char *made = NULL;
@@ -282,7 +290,7 @@ static int params_of(const struct cl_body *b)
 	return n;
 }
 
-/* The use again, with what its arguments have become. */
+/* Write the use again with its expanded arguments. */
 static void put_again(const char *name, char *const *argument, int n, FILE *out)
 {
 	fprintf(out, "%s(", name);
@@ -326,7 +334,7 @@ static bool expand_use(struct expanding *x, struct span *s, FILE *out)
 
 /* -- the source -- */
 
-/* Uses that are in no other's arguments, and hide an event. */
+/* Mark the outermost uses that hide the event. */
 static void mark_uses(struct reader *r, const struct cl_event *e)
 {
 	size_t start = e->start, end = e->end;
@@ -371,7 +379,7 @@ static int compare(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-/* A use's text, and the lines that it has; false: none, or it must stay. */
+/* Write a use's replacement and as many newlines as the use contains. False: the use stays unchanged. */
 static bool put_use(struct expanding *x, struct span *s, FILE *to)
 {
 	char *made = NULL;
@@ -414,7 +422,7 @@ const char *clread_expanded(struct reader *r)
 	out = open_memstream(&made, &size);
 	for (uint32_t i = 0; i < n && out; i++) {
 		if (list[i]->start < at)
-			continue; /* it is in the arguments of one before it */
+			continue; /* it is in an argument of an earlier one */
 		fwrite(x.text + at, 1, list[i]->start - at, out);
 		at = list[i]->start;
 		if (!put_use(&x, list[i], out))

@@ -8,8 +8,9 @@ static const char *word_of(uint32_t size)
 	return size == 1 ? "uchar" : size == 2 ? "ushort" : size == 4 ? "uint" : "ulong";
 }
 
-/* The first bytes of a value as env.arg has them: a union, since sizes differ and compilers assume that
- * types do not alias. Its type by name: NVIDIA's compiler takes __typeof__ of it for one in an address space. */
+/* Write the first bytes of a value in env.arg's representation. The code uses a union, because the sizes differ and
+ * compilers assume that types do not alias. The type is written by name: NVIDIA's compiler misreads __typeof__ of the
+ * value as a type in an address space. */
 static void write_bits(const struct cl_fill *f, uint32_t i, const struct gpubpf_param *p, const char *type)
 {
 	uint32_t n = p->size < 8 ? p->size : 8;
@@ -49,7 +50,7 @@ static void write_arg(const struct cl_fill *f, uint32_t i)
 	}
 }
 
-/* Copy one parameter to where helper 520 reads it. */
+/* Copy one parameter to the buffer that helper 520 reads. */
 static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf_param *p)
 {
 	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
@@ -60,7 +61,7 @@ static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf
 		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
 }
 
-/* The bytes of the parameters that helper 520 reads, at the offsets of the site. */
+/* Copy the parameters that helper 520 reads to the offsets that the site assigns. */
 static void write_arg_bytes(const struct cl_fill *f)
 {
 	const struct gpubpf_site_desc *site = f->site;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's definition as text that can be written once more under another name. */
+/* Finds the text of a function's definition that a copy under another name can repeat. */
 #include <ctype.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static const char by_macro[] = "code that a macro or a header makes";
 
 /* -- the head -- */
 
-/* Does the macro make a name and nothing else: one token, tokens that ## joins, or one use of such a macro? */
+/* Does the macro produce a name and nothing else? It consists of one token, of tokens that ## joins, or of one use of
+ * such a macro. */
 static bool makes_name(struct reader *r, const struct cl_body *b, int depth)
 {
 	unsigned i = b->first;
@@ -43,7 +44,7 @@ static bool makes_name(struct reader *r, const struct cl_body *b, int depth)
 	return i + 1 == b->n;
 }
 
-/* Are a use's arguments words that ## can join? */
+/* Do the use's arguments consist only of words that ## can join? */
 static bool has_words(const char *text, size_t at, size_t end)
 {
 	while (at < end) {
@@ -60,7 +61,8 @@ static bool has_words(const char *text, size_t at, size_t end)
 	return true;
 }
 
-/* Find the text of its name: the name itself, or the use of a macro that makes the name and nothing else. */
+/* Find the text of the function's name: the name itself, or the use of a macro that produces the name and nothing
+ * else. */
 static bool find_name(struct reader *r, struct gpubpf_cl_function *f)
 {
 	const char *text = r->source->text;
@@ -79,7 +81,7 @@ static bool find_name(struct reader *r, struct gpubpf_cl_function *f)
 	return !clread_in_expansion(r, f->name_at) && !strncmp(text + f->name_at, f->name, strlen(f->name));
 }
 
-/* The parentheses around its parameters, behind its name. */
+/* Find the parentheses around the parameters, which follow the name. */
 static void find_parameters(struct reader *r, CXSourceRange from, struct gpubpf_cl_function *f)
 {
 	CXToken *tokens = NULL;
@@ -120,7 +122,7 @@ static void find_head(struct reader *r, CXCursor c, struct gpubpf_cl_function *f
 
 /* -- the body -- */
 
-/* Behind the braces of its body; false: a macro or a header makes them. */
+/* Find the text between the body's braces; false: a macro or a header produces the braces. */
 static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, size_t *end)
 {
 	const char *text = r->source->text;
@@ -135,7 +137,7 @@ static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, siz
 	return true;
 }
 
-/* The file's name by #line; NULL: no #line gives one. */
+/* The file's name by #line; NULL: no #line sets one. */
 static const char *named_file(struct reader *r, size_t at)
 {
 	CXString name, own = clang_getFileName(r->main);
@@ -149,7 +151,8 @@ static const char *named_file(struct reader *r, size_t at)
 	return file;
 }
 
-/* Why the copy behind `at` cannot have the file's name that the body has; NULL: it can, or no word of `mask` reads it. */
+/* Check that a copy after `at` can have the same file name as the body. Returns why it cannot; NULL: it can, or no word
+ * in `mask` reads the name. */
 static const char *find_file(struct reader *r, size_t body, size_t at, uint32_t mask, const char **file)
 {
 	const uint32_t reads = 1u << CLREAD_WORD_FILE | 1u << CLREAD_WORD_BASE_FILE | 1u << CLREAD_WORD_FILE_NAME |

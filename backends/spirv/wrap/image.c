@@ -36,7 +36,7 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	return err;
 }
 
-/* The answer to the query of source n of the image; each is a line. */
+/* The answer to the query of source n of the image; each answer is one line. */
 static const char *answer_of(const char *answer, uint32_t n)
 {
 	while (answer[0] != '!' && n--)
@@ -44,7 +44,7 @@ static const char *answer_of(const char *answer, uint32_t n)
 	return answer;
 }
 
-/* How the device's compiler reads the part; with no answer, as it seems. */
+/* Find out how the device's compiler reads the part. Without an answer, clang's defaults apply. */
 static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag)
 {
@@ -65,7 +65,7 @@ static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, co
 	return err;
 }
 
-/* NUL bytes end a source for OpenCL's compilers; so they do here. */
+/* For OpenCL's compilers a NUL byte ends a source; it does so here too. */
 static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image, uint32_t places,
 		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
@@ -134,7 +134,7 @@ bool wrap_loose_math(const struct wrap_image *p)
 	return gpubpf_cl_loose_math(p->parts.link_options);
 }
 
-/* A part of the query: the source's directives, as query.h says. */
+/* Add a part's query: the directives of its source (query.h). */
 static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		     const struct gpubpf_cl_part *from, struct gpubpf_cl_parts *to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a source's #include directives look, as lines of comment behind the twin's text: a twin that is kept on disk holds as
- * long as none of these files changes, comes or goes (core/session/twin_store.c). Not known where the source asks itself
- * whether a file is there, or has bytes of one in it.
+ * Lists the paths that a source's #include directives search, as comment lines after the twin's text. A twin in the
+ * disk cache is valid while none of these files changes, appears or disappears (core/session/twin_store.c). The list is
+ * unknown if the source itself tests whether a file exists, or embeds a file's bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { MOST_PATHS = 2048, MOST_FOLDERS = 64 };
 
 struct looking {
 	struct reader *r;
-	const char *folder[MOST_FOLDERS]; /* that options name */
+	const char *folder[MOST_FOLDERS]; /* from options */
 	uint32_t nfolders;
 	const char **path;
 	uint32_t npaths;
@@ -44,7 +44,7 @@ static void note_path(struct looking *l, const char *folder, const char *name)
 	l->path[l->npaths++] = path;
 }
 
-/* -I, whose folder may be the next word. */
+/* -I; its folder may be the next word. */
 static void find_folders(struct looking *l)
 {
 	struct gpubpf_cl_words words;
@@ -68,7 +68,7 @@ static void find_folders(struct looking *l)
 	}
 }
 
-/* "#embed", with blanks between. */
+/* Does the text contain "#embed", perhaps with blanks between? */
 static bool embeds(const char *text, size_t size)
 {
 	const char *at = text, *end = text + size, *hash;
@@ -89,7 +89,7 @@ static bool asks(const char *text, size_t size)
 	       embeds(text, size);
 }
 
-/* The folder of the file that has the directive, where quotes look first. */
+/* The folder of the file that contains the directive; quoted names are searched there first. */
 static const char *folder_of(struct reader *r, CXCursor directive)
 {
 	unsigned line, column, offset;
@@ -125,7 +125,7 @@ static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData d
 	return CXChildVisit_Continue;
 }
 
-/* Other builds of the same text may have had other files. */
+/* Make the text unique to this build: other builds of the same text may have used other files. */
 static const char *unknown(struct reader *r)
 {
 	char *text = gpubpf_pool_alloc(r->pool, sizeof(GPUBPF_INCLUDED_UNKNOWN) + 32, 1);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target wrap's twins: which wrappers each part gets, and the container of all parts with them. */
+/* Does: builds the twins of the target wrap: selects the wrappers of each part, and writes the container of all parts
+ * with them.
+ * Before: an image whose kernels lie in OpenCL C source.
+ * After: one piece with the source of all parts; kernels that cannot be wrapped are listed in refused[].
+ * Requires: a device that links programs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +16,11 @@
 #include "image.h"
 #include "write.h"
 
-/* the wrappers of all parts while they are being chosen */
+/* the selected wrappers of all parts */
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
-	uint32_t kinds;                 /* of which the job has insertions: GPUBPF_TAKES */
+	uint32_t kinds;                 /* GPUBPF_TAKES of the kinds that the job inserts */
 	struct gpubpf_wrap **wraps;     /* [part] */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
@@ -37,7 +41,7 @@ static int refuse(struct draft *draft, uint32_t site, const char *reason)
 
 /* -- places of instructions -- */
 
-/* What a program reads there must be known. */
+/* Does a program at the place read the field? */
 static bool reads(const struct gpubpf_lower_job *job, const struct cl_place *at, const char *field)
 {
 	return gpubpf_env_words(job, at->site) >> ctx_word_of(field, at->kind) & 1;
@@ -72,7 +76,7 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 	return 0;
 }
 
-/* The programs at the calls of a function. */
+/* Find the programs at the calls of a function. */
 static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_wrap *w)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
@@ -83,7 +87,7 @@ static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, st
 	called->sites = called->call != UINT32_MAX || called->call_exit != UINT32_MAX;
 }
 
-/* The places in one function that are to have a program. */
+/* Select the places in one function that have a program. */
 static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
 			  struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
@@ -122,7 +126,8 @@ static void reach(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reache
 	}
 }
 
-/* Functions with places in them, or in what they call, or that call what is called otherwise, until nothing changes. */
+/* Select the functions to copy, until nothing changes: functions with places, callers of a copied function, and callers
+ * of a function with programs at its calls. */
 static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
 {
 	bool more = true;
@@ -140,7 +145,7 @@ static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struc
 	}
 }
 
-/* Each function with places must be one whose text can be copied, and whose calls can be renamed. */
+/* Check that each function with places can be copied, and that calls of it can be renamed. */
 static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
 	for (uint32_t i = 0; i < unit->nfunctions; i++) {
@@ -303,7 +308,7 @@ static int list_twins(const struct draft *draft, uint32_t nparts)
 	return 0;
 }
 
-/* The container of the wrapped parts; a part that nothing is wrapped in goes as it is. */
+/* Write the container of the wrapped parts; a part without wrappers stays unchanged. */
 static int write_parts(const struct draft *draft, struct wrap_image *p, const char *cwd)
 {
 	struct gpubpf_cl_parts made = p->parts;
@@ -334,7 +339,8 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 	return err;
 }
 
-/* A wrapper that cannot be compiled is left out, as it is where the vendor's compiler finds it. How many, or -errno. */
+/* Refuse wrappers that clang cannot compile, as the builder refuses wrappers that the vendor's compiler rejects.
+ * Returns how many, or -errno. */
 static int leave_out(struct draft *draft, uint32_t part, const struct gpubpf_cl_unit *unit)
 {
 	uint32_t found = 0;
@@ -361,7 +367,7 @@ static int leave_out(struct draft *draft, uint32_t part, const struct gpubpf_cl_
 	return found;
 }
 
-/* What was written is read back. How many wrappers were left out, or -errno. */
+/* Read the written source back. Returns how many wrappers were removed, or -errno. */
 static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_piece *piece = &draft->out->piece[0];
@@ -377,7 +383,7 @@ static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 	return err < 0 ? err : found;
 }
 
-/* The twins that are drafted, and the source that has them. */
+/* Write the source with the drafted twins. */
 static int write_twins(struct draft *draft, struct wrap_image *p, const char *cwd)
 {
 	struct gpubpf_twin_image *out = draft->out;

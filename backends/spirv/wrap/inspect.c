@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target wrap's list of the kernels of all parts. */
+/* The operation `inspect` of the target wrap: lists the kernels of all parts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,13 @@
 #include "core/diag.h"
 #include "image.h"
 
-/* what is listed: kernels, and behind them functions with code that kernels may call, of one part after the other */
+/* The list: for each part its kernels, followed by the functions with code that kernels may call. */
 struct list {
 	const struct wrap_image *p;
 	const struct gpubpf_device_caps *caps;
 	uint32_t places;
-	bool none;              /* at instructions of the part: it is not understood, or its arithmetic is relaxed */
+	/* no place in the part can be probed: clang does not understand it, or its arithmetic is relaxed */
+	bool none;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
 	struct gpubpf_place *place;
@@ -22,13 +23,13 @@ struct list {
 	uint32_t *callee;
 };
 
-/* As a function; a kernel that others call is one besides. */
+/* Is it listed as a function? A kernel that others call is listed as both. */
 static bool is_listed(const struct gpubpf_cl_function *f)
 {
 	return (!f->kernel || f->called) && f->name && f->name[0];
 }
 
-/* Bytes of the names of a function's places. */
+/* Bytes that the names of a function's places occupy. */
 static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
 {
 	size_t n = 0;
@@ -38,7 +39,7 @@ static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
 	return n;
 }
 
-/* With room for what add_function() may say of each. */
+/* Allocate the list, with room for everything that add_function() adds. */
 static int make_room(struct list *l)
 {
 	size_t kernels = 0, places = 0, params = 0, callees = 0, names = 0;
@@ -125,7 +126,8 @@ static int add_kernel(struct list *l, uint32_t part, const struct gpubpf_cl_kern
 	return 0;
 }
 
-/* What a function takes, and the places where it is called and returns, each in one that is called instead of it. */
+/* Add the parameters, and the places at calls and returns; these run in a wrapper that is called instead of the
+ * function. */
 static void add_signature(struct list *l, const struct gpubpf_cl_function *f, struct gpubpf_kernel_info *to)
 {
 	static const enum gpubpf_site both[] = { GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT };
@@ -154,7 +156,8 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 	return add_places(l, f, to);
 }
 
-/* Where in the list a unit's function is as one, behind the kernels, the first at `base`; UINT32_MAX: it is not in it. */
+/* Index in the list of a unit's function; UINT32_MAX: it is not listed. Functions follow the kernels, which begin at
+ * `base`. */
 static uint32_t index_of(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
 {
 	uint32_t at = base + unit->nkernels;
@@ -217,7 +220,7 @@ static int list_kernels(struct list *l, struct gpubpf_kernel_info **out, uint32_
 	return 0;
 }
 
-/* Programs that were linked, whose kernels are all in IL. */
+/* Is this a linked program whose kernels are all in IL? */
 static bool is_for_spirv(const struct wrap_image *p)
 {
 	bool il = false;

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* How many characters a backslash and the newline that follows take; 0: they are none. Compilers allow blanks between. */
+/* Number of characters of a line splice at `at`: a backslash, optional blanks and a newline. 0: there is none.
+ * Compilers allow the blanks. */
 static size_t splice_size(const char *at, const char *end)
 {
 	const char *from = at++;
@@ -15,7 +16,7 @@ static size_t splice_size(const char *at, const char *end)
 	return *from == '\\' && at < end && *at == '\n' ? at + 1 - from : 0;
 }
 
-/* The text without splices. Newlines stay; number[i] is the line number of line i. */
+/* Copy the text without splices. Newlines stay; number[i] is the line number of line i. */
 static size_t join_splices(const char *text, size_t size, char *out, uint32_t *number)
 {
 	const char *end = text + size;
@@ -39,7 +40,7 @@ static size_t join_splices(const char *text, size_t size, char *out, uint32_t *n
 	return n;
 }
 
-/* The end of a literal that begins here, which a newline ends too. */
+/* The end of the literal that begins here; a newline ends it too. */
 static char *skip_literal(char *at)
 {
 	char quote = *at++;
@@ -57,7 +58,7 @@ static char *skip_comment(char *at)
 	return at ? at + 2 : NULL;
 }
 
-/* Write a line without comments over the text itself; returns where the next line begins, NULL: that was the last. */
+/* Overwrite a line with its text without comments. Returns the start of the next line, NULL after the last. */
 static char *strip_line(char *at, char *to, uint32_t *newlines)
 {
 	while (*at && *at != '\n') {
@@ -126,7 +127,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* The end of what begins here and is no identifier. */
+/* The end of the token that begins here and is no identifier. */
 static const char *skip_other(const char *at)
 {
 	if (*at == '"' || *at == '\'')

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings that the preprocessor makes: of __DATE__, __FILE__ and the like, and of a macro's arguments. Some differ in a twin. It
- * is compiled later, and includes headers by their full names. A probed copy of a body defines macros for return and __func__.
+ * Finds strings that the preprocessor creates: from __DATE__, __FILE__ and the like, and from a macro's arguments. Some
+ * differ in a twin: it is compiled later and includes headers by absolute paths, and a probed copy of a body defines
+ * macros for return and __func__.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include "reader.h"
 
-enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits of function.flags that enum gpubpf_kernel_flags does not use */
+enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags leaves free */
 
 const char *const clread_own_names[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION", "return", NULL };
 
@@ -24,7 +25,7 @@ void clread_made_of(struct reader *r, CXCursor variable)
 	clang_visitChildren(variable, visit_literal, r);
 }
 
-/* Is it written in no file? */
+/* Does the literal occur in no file? */
 static bool is_made(CXCursor literal)
 {
 	CXFile file;
@@ -42,7 +43,7 @@ void clread_made(struct reader *r, CXCursor c, uint32_t function)
 	*made = (struct made){ function, clread_text(r, clang_getCursorSpelling(c)) };
 }
 
-/* Does the text have the form at some place: 0 a digit, a a letter, else itself? */
+/* Does the form match somewhere in the text? In the form, 0 stands for a digit or blank, a for a letter. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *text; text++) {
@@ -57,7 +58,7 @@ static bool has_form(const char *text, const char *form)
 	return false;
 }
 
-/* __DATE__, __TIME__, __TIMESTAMP__: C99 6.10.8 */
+/* C99 6.10.8: __DATE__, __TIME__, __TIMESTAMP__ */
 static bool is_dated(const char *text)
 {
 	return has_form(text, "aaa 00 0000") || has_form(text, "00:00:00");
@@ -81,7 +82,8 @@ static bool names_header(const struct reader *r, const char *text)
 	return false;
 }
 
-/* The copy's own macros would be in the string, if the macro's argument is replaced before. */
+/* Refuse a function whose string contains a name that copies define as a macro: the string may contain the macro's
+ * replacement. */
 static void judge_names(struct reader *r, const struct made *made)
 {
 	static const char why[] = "code with a string that a macro makes of __func__, return or the like, which a copy replaces";
@@ -106,7 +108,7 @@ static uint32_t flags_of(const struct reader *r, const struct made *made)
 	return (is_dated(made->text) ? DATED : 0) | (names_header(r, made->text) ? IN_HEADER : 0);
 }
 
-/* Give each function the flags of its callees; return the flags of the whole program. */
+/* Propagate the flags from callees to callers; returns the flags of the whole program. */
 static uint32_t spread(struct reader *r)
 {
 	uint32_t all = 0;

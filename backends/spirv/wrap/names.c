@@ -50,7 +50,8 @@ void gpubpf_names_drop(const struct cl_names *n, FILE *out)
 			fprintf(out, "#pragma pop_macro(\"%s\")\n", macros[i].macro);
 }
 
-/* A constant by folding: OpenCL C has no other that takes a string's characters. */
+/* The check is an enum constant, which the compiler must fold: OpenCL C has no other constant expression that reads a
+ * string's characters. */
 void gpubpf_names_check(const struct cl_names *n, FILE *out)
 {
 	fprintf(out, "{ enum { gpubpf_other_pretty_function = 1 / (sizeof(__PRETTY_FUNCTION__) == %zu", strlen(n->pretty) + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel parameters: what a probe sees of them, and how a wrapper declares the same type again. */
+/* Kernel parameters: what a probe sees of them, and how a wrapper declares the same types. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static enum gpubpf_param_kind kind_of(CXType canonical)
 	}
 }
 
-/* clang spells where the parameter itself lives: the last __private is that of the outermost type. */
+/* clang also prints the parameter's own address space: the last __private belongs to the outermost type. */
 static char *without_private(char *text)
 {
 	static const char word[] = "__private";
@@ -54,7 +54,7 @@ static bool unnamed(CXType type)
 	return clang_Cursor_isAnonymous(declared) || clang_Cursor_isAnonymousRecordDecl(declared);
 }
 
-/* A pointer to an unnamed type is passed on as a pointer to void in the same address space. */
+/* A wrapper passes a pointer to an unnamed type as a pointer to void in the same address space. */
 static const char *void_pointer(CXType canonical)
 {
 	switch (clang_getAddressSpace(clang_getPointeeType(canonical))) {
@@ -71,7 +71,7 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 {
 	const char *text = without_private(clread_text(r, clang_getTypeSpelling(type)));
 
-	/* "(unnamed at FILE:1:2)", unless a typedef names it */
+	/* clang prints "(unnamed at FILE:1:2)", unless a typedef names the type */
 	if (!strstr(text, " at ") || !unnamed(type))
 		return text;
 	if (canonical.kind == CXType_Pointer)
@@ -82,7 +82,7 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	return text;
 }
 
-/* A parameter int p[4] is a pointer, which libclang shows as an array. */
+/* A parameter int p[4] is a pointer, but libclang reports an array. */
 static bool read_array(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k, int i)
 {
 	struct gpubpf_param *p = &k->info.params[i];
@@ -136,7 +136,7 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 	}
 }
 
-/* What a function returns. */
+/* Read the type of the function's result. */
 static void read_result(struct reader *r, CXCursor function, struct gpubpf_cl_function *f, struct gpubpf_cl_kernel *k)
 {
 	CXType type = clang_getCursorResultType(function), canonical = clang_getCanonicalType(type);
@@ -166,7 +166,7 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 
 /* -- __PRETTY_FUNCTION__ -- */
 
-/* Print a parameter's type as clang does. A parameter int p[4] is a pointer, which libclang shows as an array. */
+/* Print a parameter's type as clang does. A parameter int p[4] is a pointer, but libclang reports an array. */
 static void print_param(struct reader *r, CXCursor c, FILE *out)
 {
 	CXType type = clang_getCursorType(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places of a function's events, by kind. */
+/* Lists the places at a function's events, by kind. */
 #include "event.h"
 
 static void add_place(struct cl_place *out, uint32_t *n, uint32_t *met, struct cl_place place)
@@ -11,7 +11,7 @@ static void add_place(struct cl_place *out, uint32_t *n, uint32_t *met, struct c
 	++*n;
 }
 
-/* What cannot be seen in any memory may be of any kind. */
+/* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
 static bool is_of(const struct gpubpf_place_kind *kind, const struct cl_access *a)
 {
 	return kind->spaces & a->spaces &&

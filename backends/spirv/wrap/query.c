@@ -15,20 +15,20 @@
 
 enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000, MAX_DEPTH = 1000 };
 
-/* names whose value depends on the code before them */
+/* names whose value depends on the code that precedes them */
 enum moving { LINE, COUNTER, MOVING };
 static const char *const moving_names[MOVING] = { [LINE] = "__LINE__", [COUNTER] = "__COUNTER__" };
 
 /* a file of the source: index 0 is the main one */
 struct file {
-	const char *path;        /* on disk, or of a header of clCompileProgram its name */
-	const char *folder;      /* of quoted includes: "" or with its '/' */
+	const char *path;        /* on disk; for a header of clCompileProgram, its name */
+	const char *folder;      /* where quoted includes are searched first: "" or a path that ends with '/' */
 	bool embedded;
 	const char *text;
 	size_t size;
 };
 
-/* a macro and an identifier in its replacement, as indices */
+/* a macro and an identifier in its replacement */
 struct use {
 	const char *macro, *name;
 };
@@ -37,24 +37,27 @@ struct builder {
 	const struct gpubpf_cl_source *source;
 	struct gpubpf_pool *pool;
 	struct cl_query *query;
-	const char **folder;     /* of -I */
+	const char **folder;     /* folders of -I */
 	uint32_t nfolders;
 	struct file file[MAX_FILES];
 	uint32_t nfiles;
-	const char **tested, **mentioned, **defined; /* names, with repetitions; defined: by -D */
+	const char **tested, **mentioned, **defined; /* names, with repetitions; `defined`: names that -D defines */
 	uint32_t ntested, nmentioned, ndefined;
-	const char **weighed;    /* names in conditions that __COUNTER__ decides, and in their replacements; sorted at the end */
+	/* names in conditions that depend on __COUNTER__, and names in the replacements of these; sorted at the end */
+	const char **weighed;
 	uint32_t nweighed;
 	struct use *use;
 	uint32_t nuses;
-	const char **moving[MOVING]; /* sorted: the name and all macros that mention it, directly or not */
+	/* sorted: the name itself and all macros that mention it, directly or indirectly */
+	const char **moving[MOVING];
 	uint32_t nmoving[MOVING];
-	uint32_t depth, counted; /* of conditions in the file; of the one that tests __COUNTER__, 0: none */
-	uint32_t closing[MAX_DEPTH + 1]; /* how many #if of each depth stand for an #elif */
+	/* nesting depth of conditions in the file; depth of the condition that tests __COUNTER__, 0: none */
+	uint32_t depth, counted;
+	uint32_t closing[MAX_DEPTH + 1]; /* by depth: number of extra #if that replace an #elif and need an #endif */
 	FILE *out;
 };
 
-/* Every query has these: which language it is, and what clang can switch. */
+/* Names in every query: they identify the language and the features that clang can switch. */
 static const char *const always[] = {
 #define CL_MACRO(name) #name,
 #include "macros.def"
@@ -114,7 +117,7 @@ static void test_all(struct builder *b, const char *line)
 		add_name(b, &b->tested, &b->ntested, at, size);
 }
 
-/* A macro's name and what its replacement mentions. */
+/* Record a macro's name and the names that its replacement mentions. */
 static void add_macro(struct builder *b, const char *text)
 {
 	size_t macro_size, size;
@@ -203,7 +206,7 @@ static uint32_t find_embedded(struct builder *b, const char *name)
 	return known;
 }
 
-/* In the order of clang's command line (args.c). 0: there is none. */
+/* Search in the order of clang's command line (args.c). 0: there is no such file. */
 static uint32_t find_included(struct builder *b, const struct file *from, const char *name, bool quoted)
 {
 	uint32_t found = 0;
@@ -231,7 +234,8 @@ static void write_branch(struct builder *b, struct cl_branch branch)
 	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
 }
 
-/* The answer says whether the device's compiler comes to a header that is in no folder, and whether it has one of its own. */
+/* The answer shows whether the device's compiler reaches an #include whose header is in no known folder, and whether it
+ * has such a header itself. */
 static void write_missing(struct builder *b, const struct cl_line *line, const char *quoted, const char *header)
 {
 	fprintf(b->out, "#ifndef __has_include\n#include %s\n#elif __has_include(%s)\n", quoted, quoted);
@@ -288,7 +292,7 @@ static bool mentions_moving(struct builder *b, enum moving moving, const char *l
 	return false;
 }
 
-/* Does a directive leave all macros as they are? */
+/* Does the directive leave all macros unchanged? */
 static bool keeps_macros(const char *name, const char *rest)
 {
 	static const char *const keep[] = { "else", "elif", "elifdef", "elifndef", "endif", "error", "warning", "line", "" };
@@ -297,8 +301,9 @@ static bool keeps_macros(const char *name, const char *rest)
 }
 
 /*
- * A query has no code, so its __COUNTER__ has other numbers. Both compilers count alike in the source, as they read the same
- * code. The branches that a number decides may therefore not decide anything else.
+ * Follow the nesting of conditions, and find conditions that test __COUNTER__. A query has no code, so its __COUNTER__
+ * has other values than in the source. In the source both compilers count alike, because they read the same code.
+ * Therefore nothing else may depend on a branch that a counter value decides.
  */
 static void follow_conditions(struct builder *b, const char *name, const char *rest)
 {
@@ -320,7 +325,8 @@ static void follow_conditions(struct builder *b, const char *name, const char *r
 		weigh_all(b, rest);
 }
 
-/* A condition at its line in the source. A #line in a group that is not taken has no effect, thus #elif becomes #else and #if. */
+/* Write a condition with its line number in the source. A #line in a skipped group has no effect, thus #elif becomes
+ * #else and #if. */
 static void write_condition(struct builder *b, const struct cl_line *line, const char *name, const char *rest)
 {
 	if (!b->nmoving[LINE] || (strcmp(name, "if") && strcmp(name, "elif"))) {
@@ -343,20 +349,20 @@ static void write_end(struct builder *b)
 	b->depth -= b->depth != 0;
 }
 
-/* Whether a compiler finds a file that the source's folders have does not depend on the compiler. */
+/* Is the file in one of the source's folders? The answer does not depend on the compiler. */
 static bool has_file(struct builder *b, const struct file *from, const char *operand, size_t size, bool *sure)
 {
 	const char *name = gpubpf_pool_strndup(b->pool, operand + 1, size - 2);
 	struct file elsewhere = { .folder = "" };
 	bool quoted = *operand == '"', found = find_included(b, from, name, quoted);
 
-	/* compilers differ in the folder of the main file */
+	/* compilers disagree about the folder of the main file */
 	if (found && quoted && from == &b->file[0] && !find_included(b, &elsewhere, name, true))
 		*sure = false;
 	return found;
 }
 
-/* The end of an operand in parentheses that names a file; NULL: it names none. */
+/* Parse an operand in parentheses that names a file. Returns the end, NULL if it names none. */
 static const char *read_operand(const char *at, const char **operand, size_t *size)
 {
 	const char *end;
@@ -374,7 +380,8 @@ static const char *read_operand(const char *at, const char **operand, size_t *si
 	return *end == ')' ? end + 1 : NULL;
 }
 
-/* A condition with 1 for each file that the source's folders have. The query asks for the others, as it has no folders. */
+/* Replace tests for files in the source's folders by 1. The compilers answer the other tests, because the query has no
+ * folders. */
 static const char *resolve_files(struct builder *b, const struct file *from, const char *rest)
 {
 	static const char *const names[] = { "__has_include", "__has_include_next", "__has_embed" };
@@ -456,7 +463,7 @@ static void read_code(struct builder *b, const char *line)
 		b->query->unsure = "it changes macros by _Pragma";
 }
 
-/* A directive that tests its line stands in one line, and no #line changes the numbers. */
+/* Check that a directive that tests its line occupies one line, and that no #line changes the numbers. */
 static void check_line(struct builder *b, const struct cl_lines *lines, uint32_t i, const char *name, const char *rest)
 {
 	bool one = i + 1 == lines->n || lines->line[i + 1].number == lines->line[i].number + 1;
@@ -492,7 +499,8 @@ static int write_file(struct builder *b, const struct file *f)
 
 /* -- names -- */
 
-/* Such names have no replacement that both compilers could write. Numbers that conditions test have. */
+/* Skip names whose replacement the compilers cannot print alike, except __LINE__ and __COUNTER__ if conditions test
+ * them. */
 static bool is_left_out(const struct builder *b, const char *name)
 {
 	static const char *const exact[] = { "defined", "__FILE__", "__LINE__", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__",
@@ -539,7 +547,7 @@ static struct cl_name *find_name(const struct cl_query *q, const char *text)
 	return q->nnames ? bsearch(&key, q->name, q->nnames, sizeof(key), compare_names) : NULL;
 }
 
-/* Some names have other values in a query than in the source. */
+/* Note whether the name has another value in the query than in the source. */
 static void check_tested(struct builder *b, const char *name)
 {
 	b->query->lines |= !strcmp(name, moving_names[LINE]);
@@ -555,7 +563,7 @@ static void check_used(struct builder *b, const char *name)
 		b->query->unsure = "a macro tests which files there are";
 }
 
-/* A tested macro tests each name in its replacement. Macros of -D are no names of the query; they count as tested. */
+/* A tested macro tests each name in its replacement. Macros of -D are not listed in the query; they count as tested. */
 static void spread_tests(struct builder *b)
 {
 	bool changed = true;
@@ -609,7 +617,7 @@ static int list_names(struct builder *b)
 	b->query->name = gpubpf_pool_alloc(b->pool, b->nmentioned + n, sizeof(*b->query->name));
 	if (!b->query->name)
 		return -ENOMEM;
-	while (k < n || m < b->nmentioned) /* both are sorted */
+	while (k < n || m < b->nmentioned) /* merge two sorted lists */
 		if (k == n || (m < b->nmentioned && strcmp(b->mentioned[m], always[k]) <= 0))
 			add_query_name(b, b->mentioned[m++], true);
 		else
@@ -638,7 +646,7 @@ static void add_folder(struct builder *b, const char *folder)
 	b->folder[b->nfolders++] = join(b, cwd, folder);
 }
 
-/* The query drops folders, as it brings all files. */
+/* Copy the options without folders, because the query itself contains all files. */
 static int read_options(struct builder *b)
 {
 	const char *options = b->source->options ? b->source->options : "";
@@ -669,7 +677,7 @@ static int read_options(struct builder *b)
 	return 0;
 }
 
-/* -- the whole -- */
+/* -- the query -- */
 
 static void write_names(const struct builder *b, FILE *out)
 {
@@ -680,7 +688,7 @@ static void write_names(const struct builder *b, FILE *out)
 	}
 }
 
-/* The output of `write`, in the pool. */
+/* The output of `write`, copied to the pool. */
 static char *written(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
 {
 	char *text = NULL, *kept = NULL;
@@ -700,7 +708,7 @@ static int write_a_file(struct builder *b, const void *arg)
 	return write_file(b, arg);
 }
 
-/* Older compilers have variadic macros in OpenCL C 2.0 and later only (NVIDIA's 580, clang 7). */
+/* Older compilers support variadic macros only in OpenCL C 2.0 and later (NVIDIA's 580, clang 7). */
 static const char write_down[] = "#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
 				 "#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"
 				 "#define gpubpf_s(a) #a\n#define gpubpf_x(a) gpubpf_s(a)\n#endif\n";
@@ -749,7 +757,7 @@ static int write_query(struct builder *b)
 	return b->pool->failed || !b->query->text ? -ENOMEM : err;
 }
 
-/* The macros of a written query that mention the name. */
+/* List the macros of a written query that mention the name, directly or indirectly. */
 static void list_moving(const struct builder *from, struct builder *to, enum moving moving)
 {
 	const char ***list = &to->moving[moving];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which text of the source stands for an expression, and for it alone. Tokens that a macro's definition makes lie, for
- * libclang, where the macro is used; those of its arguments, where they are written.
+ * Finds the source text that stands for an expression and for nothing else. libclang places the tokens of a macro's
+ * definition at the use of the macro. It places the tokens of an argument where they are written.
  */
 #include <ctype.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool is_macro(const struct reader *r, const char *name)
 	return false;
 }
 
-/* -- what a macro's tokens are -- */
+/* -- the tokens of a macro -- */
 
 static bool is_name(const struct cl_body *b, unsigned i)
 {
@@ -52,7 +52,7 @@ static bool is_param(const struct cl_body *b, unsigned i)
 	return false;
 }
 
-/* What a token by itself can be replaced by is not to be known here. */
+/* Is the token independent of parameters and other macros? */
 static bool is_plain(const struct reader *r, const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Literal || (is_name(b, i) && !is_param(b, i) && !is_macro(r, b->token[i]));
@@ -63,7 +63,7 @@ static int depth_of(const char *token)
 	return strchr("([{", token[0]) && !token[1] ? 1 : strchr(")]}", token[0]) && !token[1] ? -1 : 0;
 }
 
-/* The token behind the bracket that token i opens; n: it is not closed. */
+/* The index after the bracket that matches the one at token i; n + 1: it is not closed. */
 static unsigned skip(const struct cl_body *b, unsigned i)
 {
 	int depth = 0;
@@ -116,7 +116,7 @@ static int shape_of(const struct reader *r, const struct cl_body *b)
 	return i == b->n ? POSTFIX : OPEN;
 }
 
-/* Do its arguments stay what they are written as, whatever stands in them? */
+/* Does the macro pass its arguments on unchanged, whatever they contain? */
 static bool keeps_arguments(const struct reader *r, const struct cl_body *b)
 {
 	for (unsigned i = b->first; i < b->n; i++)
@@ -133,7 +133,8 @@ static unsigned offset_in_file(CXSourceLocation where)
 	return offset;
 }
 
-/* Does a parenthesis follow the name at once? Of a macro that is defined again libclang says whether the last one takes arguments. */
+/* Does a parenthesis follow the name directly? If a macro is defined repeatedly, libclang only says whether the last
+ * definition takes arguments. */
 static bool takes_arguments(const struct reader *r, CXToken name, CXToken next)
 {
 	return offset_in_file(clang_getRangeEnd(clang_getTokenExtent(r->tu, name))) ==
@@ -170,7 +171,7 @@ static void read_macro(struct reader *r, struct span *s)
 
 	s->known = true;
 	s->keeps = true;
-	s->shape = ATOM; /* of clang's own, such as __LINE__ */
+	s->shape = ATOM; /* for clang's own macros, such as __LINE__ */
 	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
 		return;
 	if (!clread_body(r, definition, &b))
@@ -179,9 +180,9 @@ static void read_macro(struct reader *r, struct span *s)
 	s->keeps = keeps_arguments(r, &b);
 }
 
-/* -- what stands behind a use -- */
+/* -- the text after a use -- */
 
-/* Of the source, or of clang's headers: "as_float" and the like. */
+/* Is it a macro of the source or of clang's headers, such as "as_float"? */
 static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 {
 	for (uint32_t i = 0; i < r->unit->nmacros; i++)
@@ -190,7 +191,7 @@ static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 	return n > 3 && (!memcmp(name, "as_", 3) || (n == strlen("ATOMIC_VAR_INIT") && !memcmp(name, "ATOMIC_VAR_INIT", n)));
 }
 
-/* Of what the use stands for, or is given, something may be the name of a macro that takes what is behind it. */
+/* May the replacement of the use, or an argument, contain a macro's name that takes the following text as arguments? */
 static bool may_end_in_macro(struct reader *r, const struct span *s)
 {
 	CXCursor definition = clang_getCursorReferenced(s->cursor);
@@ -213,7 +214,7 @@ static bool may_end_in_macro(struct reader *r, const struct span *s)
 	return false;
 }
 
-/* The character behind blanks and comments. */
+/* Skip blanks and comments. */
 static size_t skip_blanks(const char *text, size_t at)
 {
 	while (true) {
@@ -231,7 +232,7 @@ static size_t skip_blanks(const char *text, size_t at)
 	}
 }
 
-/* Behind a character that is no blank, or the string that it begins. */
+/* Skip one character, or the string that begins there. */
 static size_t skip_one(const char *text, size_t at)
 {
 	char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
@@ -247,7 +248,7 @@ static int depth_at(const char *text, size_t at)
 	return (text[at] == '(') - (text[at] == ')');
 }
 
-/* Behind the parenthesis that closes the one there; the end of the text: none does. */
+/* The end of the parentheses that open at `at`; the end of the text if they do not close. */
 static size_t behind_parentheses(const char *text, size_t at)
 {
 	int depth = 0;
@@ -261,7 +262,8 @@ static size_t behind_parentheses(const char *text, size_t at)
 	return at;
 }
 
-/* Can a macro be given the text as one argument of its: does no comma part it, and is each parenthesis in it closed in it? */
+/* Can the text be one argument of a macro? It must contain no comma outside of parentheses, and its parentheses must
+ * match. */
 static bool is_one_argument(const char *text, size_t at, size_t end)
 {
 	int depth = 0;
@@ -274,7 +276,8 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 	return !depth;
 }
 
-/* A macro whose name another one makes, clang does not tell of; its arguments may be written behind the use of the other. */
+/* libclang does not report a macro whose name another macro produces. Such a macro may take its arguments from the text
+ * after the use. */
 void clread_reaches(struct reader *r)
 {
 	const char *text = r->source->text;
@@ -291,7 +294,7 @@ void clread_reaches(struct reader *r)
 	r->reached = true;
 }
 
-/* -- what stands around a text -- */
+/* -- the text around an expression -- */
 
 static bool delimits_left(const char *text, size_t at)
 {
@@ -318,13 +321,13 @@ static bool is_selected(const char *text, size_t at)
 	return at && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
 }
 
-/* One macro's use, which touches the text. *edge: it makes the text's first or last token. */
+/* The form of one macro use that overlaps the text. *edge: the use produces the text's first or last token. */
 static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
 {
 	bool left = range->start == s->start, right = range->end == s->reach;
 
 	if (range->start <= s->start && s->reach <= range->end && !left && !right)
-		return ATOM; /* within */
+		return ATOM; /* inside the text */
 	if (!s->known)
 		read_macro(r, s);
 	if (s->start < range->start && range->end < s->end)
@@ -339,9 +342,9 @@ static int shape_at(struct reader *r, struct span *s, const struct cl_range *ran
 	return s->shape;
 }
 
-/* -- where a text ends -- */
+/* -- the end of an expression -- */
 
-/* Behind the comment or literal that begins there; `at` itself: none does. */
+/* The end of the comment or literal that begins at `at`; `at` itself if none does. */
 static size_t behind(const char *text, size_t at, size_t size)
 {
 	char first = text[at], second = at + 1 < size ? text[at + 1] : 0;
@@ -374,14 +377,15 @@ static int open_at(const char *text, const struct cl_range *range, size_t size)
 	return depth;
 }
 
-/* Of a vector of one value. */
+/* For a vector literal with one value. */
 bool clread_close(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;
 	size_t size = r->source->size, at = range->end;
 	int depth = open_at(text, range, size);
 
-	for (uint32_t i = 0; i < r->nexpansions; i++) /* what a macro's own text begins ends with its use */
+	/* a parenthesis from a macro's replacement is closed within the same use */
+	for (uint32_t i = 0; i < r->nexpansions; i++)
 		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end && range->end < r->expansion[i].end)
 			return true;
 	while (depth > 0 && at < size && (isspace((unsigned char)text[at]) || strchr("/\\)", text[at]))) {

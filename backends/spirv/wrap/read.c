@@ -12,7 +12,7 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
-enum { MOST_ROUNDS = 8 }; /* of readings, each with the macros of macros replaced */
+enum { MOST_ROUNDS = 8 }; /* passes over the source; each replaces one level of nested macros */
 
 char *clread_text(struct reader *r, CXString s)
 {
@@ -23,7 +23,7 @@ char *clread_text(struct reader *r, CXString s)
 	return kept ? kept : "";
 }
 
-/* Room for one more element; the old array stays in the pool. */
+/* Make room for one more element. The pool keeps the old array. */
 void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
 {
 	void *bigger;
@@ -66,7 +66,7 @@ static void add_span(struct reader *r, CXCursor c)
 		*s = (struct span){ start, end, clang_getRangeStart(range), c, end };
 }
 
-/* Is it in clang's headers of OpenCL C? */
+/* Does clang's own OpenCL C header define it? */
 static bool is_of_clang(struct reader *r, CXCursor c)
 {
 	unsigned line, column, offset;
@@ -76,7 +76,8 @@ static bool is_of_clang(struct reader *r, CXCursor c)
 	return strstr(file ? clread_text(r, clang_getFileName(file)) : "", "/opencl-c");
 }
 
-/* The application's own macros; clang's headers and predefined ones are the vendor's business. */
+/* Collect only the application's macros; the device's vendor has its own versions of clang's headers and predefined
+ * macros. */
 static void add_macro(struct reader *r, CXCursor c)
 {
 	CXCursor *definition;
@@ -93,8 +94,8 @@ static void add_macro(struct reader *r, CXCursor c)
 }
 
 /*
- * Where a wrapper may stand: right after the definition, outside of every macro expansion; for a
- * kernel that a header defines, after the #include that brought it in.
+ * Find where a wrapper may stand: right after the definition, outside of every macro expansion. If a header defines the
+ * kernel, after the #include that includes it.
  */
 bool clread_place(struct reader *r, CXCursor c, size_t *at)
 {
@@ -144,7 +145,7 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 	return CXChildVisit_Continue;
 }
 
-/* A wrapper calls the sites before and after the body, or a call of it: the lines of its braces. */
+/* A wrapper calls the sites before and after the body. List these two places with the lines of the braces. */
 static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kernel_info *info)
 {
 	uint32_t line, column;
@@ -163,7 +164,7 @@ static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kern
 	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, line);
 }
 
-/* The body's text, where it stands in the source as it is compiled. */
+/* Find the body's text in the source that is compiled. */
 static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
 	struct gpubpf_cl_function f = { .name = k->name };
@@ -183,8 +184,8 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 }
 
 /*
- * Split clang's own print of the declaration at "void name(" and its closing parenthesis: what is left
- * are the kernel keyword and the attributes. False: not a kernel.
+ * Split clang's print of the declaration at "void name(" and the closing parenthesis. The kernel keyword and the
+ * attributes remain. False: it is no kernel.
  */
 static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
@@ -212,7 +213,7 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 	return strstr(text, "kernel") != NULL;
 }
 
-/* In the text of a definition. */
+/* The first error inside the text of a definition. */
 static const char *first_error(struct reader *r, CXCursor c)
 {
 	CXSourceRange range = clang_getCursorExtent(c);
@@ -294,7 +295,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 				clread_function_of(r, c);
 			break;
 		}
-		clread_reaches(r); /* macros come first */
+		clread_reaches(r); /* clang visits macros before functions */
 		clread_function(r, c);
 		add_kernel(r, c);
 		break;
@@ -312,7 +313,7 @@ static bool is_newer(const struct reader *r, const char *name)
 	       st.st_ctim.tv_sec * 1000000000ull + st.st_ctim.tv_nsec > r->source->built_ns;
 }
 
-/* FNV-1a over what was included: a cache must miss when a header changes. */
+/* FNV-1a over the included files: the cache must miss when a header changes. */
 static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
 	struct reader *r = data;
@@ -326,7 +327,8 @@ static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXCl
 		r->newer = name;
 }
 
-/* By a name without its folder's, which is so relative to where the application stands. */
+/* List an included file by its name relative to the folder, if clang found it relative to the application's working
+ * directory. */
 static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
 	struct reader *r = data;
@@ -337,7 +339,7 @@ static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CX
 	*header = name;
 }
 
-/* PoCL shares the local variables of a kernel that is called: write.h. */
+/* PoCL shares the local variables of a kernel that another kernel calls (write.h). */
 static void judge_locals(struct reader *r)
 {
 	static const char text[] = "it declares local variables, and a wrapper would have to repeat ";
@@ -370,7 +372,7 @@ static const char *any_error(struct reader *r)
 	return NULL;
 }
 
-/* A file that clang does not find and the program's build found; NULL: there is none. */
+/* A file that clang does not find although the program's build found it; NULL: none. */
 static const char *find_missing(struct reader *r)
 {
 	static const char says[] = " file not found";
@@ -448,7 +450,7 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 	return files;
 }
 
-/* *expanded: the source as it is to be read again, or NULL. */
+/* *expanded: the source for another pass, or NULL. */
 static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
 		     struct gpubpf_cl_unit *unit, const char **expanded, struct gpubpf_diag *diag)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that a backslash joins (C99 5.1.1.2, phase 2). Clang lets a token begin at the backslash before it, so that offsets of
- * names and braces are not where their text is. Between two tokens the backslash becomes a blank: the tokens, their lines
- * and the offsets stay. It stays where it means more: in directives, comments and strings, within a token, and where a macro
- * could make a string of the blank.
+ * Handles lines that a backslash joins (C99 5.1.1.2, phase 2). For clang a token begins at the backslash before it, so
+ * that offsets of names and braces do not match the text. Between two tokens the backslash becomes a blank: the tokens,
+ * their lines and the offsets stay. The backslash stays in directives, comments and strings, within a token, and where
+ * a macro could stringify the blank.
  */
 #include <ctype.h>
 #include <stddef.h>
@@ -11,15 +11,15 @@
 
 #include "reader.h"
 
-/* the text and the position in it */
+/* the text and the current position */
 struct reading {
 	char *text;
 	size_t at;
 	bool line_begins, directive;
-	int depth;               /* of parentheses */
+	int depth;               /* nesting depth of parentheses */
 };
 
-/* Behind the line's end that a backslash there joins with the next; `at`: it joins none. */
+/* The end of a backslash and the newline that it joins; `at` itself if there is none. */
 static size_t behind_splice(const char *text, size_t at)
 {
 	size_t end = at + 1;
@@ -50,7 +50,7 @@ static bool begins_directive(const char *text, size_t at)
 	return text[at] == '#' || (text[at] == '%' && text[at + 1] == ':');
 }
 
-/* Do the characters before and behind it belong to two tokens, in a macro's arguments too? */
+/* Do the characters around the splice belong to two tokens, also inside a macro's arguments? */
 static bool parts_tokens(const struct reading *r, size_t next)
 {
 	char before = r->at ? r->text[r->at - 1] : '\n', after = r->text[next];
@@ -70,7 +70,7 @@ static void read_splices(struct reading *r, size_t next)
 			r->text[r->at] = ' ';
 }
 
-/* A comment, or a string, which ends with its line at the latest. */
+/* Skip a comment, or a string, which ends at the latest with its line. */
 static void read_to(struct reading *r, const char *end)
 {
 	bool string = *end == '"' || *end == '\'';

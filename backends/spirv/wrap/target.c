@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "wrap" of gpubpf-clread: OpenCL C sources, alone or as parts of a linked program. */
+/* The target "wrap" of gpubpf-clread: it inserts probes into OpenCL C sources, alone or as parts of a linked
+ * program. */
 #include "core/diag.h"
 #include "image.h"
 #include "target.h"
 
-/* The reader of OpenCL C reads each source that was written, with its wrappers. */
+/* Read every written source again, including its wrappers, and report clang's errors in them. */
 static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)
 {

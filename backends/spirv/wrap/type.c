@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types as a declaration can name them anywhere in the source, and what memory they lie in. */
+/* Names types so that a declaration anywhere in the source can use them, and finds the memory in which objects of a
+ * type lie. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static const struct {
 
 #define NSPACES (sizeof(address_spaces) / sizeof(*address_spaces))
 
-/* Its row; NSPACES: it has none. libclang takes no invalid types. */
+/* The type's row; NSPACES: none. libclang must not be called with invalid types. */
 static size_t space_of(CXType type)
 {
 	unsigned space = type.kind == CXType_Invalid ? CLANG_AS_DEFAULT : clang_getAddressSpace(type);
@@ -89,7 +90,7 @@ static bool is_at_file_scope(CXType type)
 	       clang_getCursorKind(clang_getCursorSemanticParent(declared)) == CXCursor_TranslationUnit;
 }
 
-/* As it is declared: a typedef, struct, union or enum. */
+/* The name of a declared type: a typedef, struct, union or enum. */
 static const char *declared_name(struct reader *r, CXType type)
 {
 	CXType bare = clang_getUnqualifiedType(type);
@@ -110,7 +111,8 @@ static const char *joined(struct reader *r, const char *a, const char *b, const 
 	return text;
 }
 
-/* OpenCL C 2.0's atomic_int and others: a pointer's canonical type has lost the name that it was declared by. */
+/* A pointer's canonical type has lost the declared name of OpenCL C 2.0's atomic_int and others; build the name
+ * again. */
 static const char *atomic_name(struct reader *r, CXType atomic)
 {
 	const char *number = number_name(clang_getCanonicalType(clang_Type_getValueType(atomic)).kind);
@@ -125,7 +127,7 @@ const char *clread_pointer_name(struct reader *r, CXType type)
 
 	if (!*name || i == NSPACES)
 		return "";
-	/* of C++ for OpenCL and OpenCL C 2.0, which nobody writes out */
+	/* the generic space of C++ for OpenCL and OpenCL C 2.0 is the default and is not written */
 	space = address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name;
 	name = joined(r, name, " ", space);
 	if (clang_isConstQualifiedType(type))
@@ -140,7 +142,7 @@ bool clread_is_array(CXType canonical)
 	return canonical.kind == CXType_ConstantArray || canonical.kind == CXType_IncompleteArray;
 }
 
-/* libclang gives the elements of an array without its qualifiers, which are theirs. */
+/* libclang returns an array's elements without the qualifiers, which belong to them. */
 static const char *qualified(struct reader *r, CXType array, CXType element)
 {
 	const char *name = clread_type_name(r, element);

@@ -13,7 +13,7 @@ static enum gpubpf_when when_of(const struct cl_place *place)
 	return gpubpf_place_kind(place->kind)->when;
 }
 
-/* The first place of an event at that time; NULL: it has none. */
+/* The event's first place at that time (before or after the event); NULL: no such place. */
 static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
 {
 	uint32_t low = 0, high = w->nplaces;
@@ -47,9 +47,9 @@ static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
 	       first_place(w, event, GPUBPF_WHEN_AFTER);
 }
 
-/* -- what a place gives -- */
+/* -- the values of a place -- */
 
-/* one place's text being made, in a function of the event's variables */
+/* the code of one place, in a function whose parameters are the event's variables */
 struct giving {
 	const struct cl_place *place;
 	const struct cl_event *event;
@@ -108,8 +108,8 @@ static void give_count(struct giving *g, uint32_t word)
 	give(g, word, g->access->count);
 }
 
-/* Of the pointer's type, where it is kept, what qualifies what it points to: clread_pointer_name(). OpenCL C's atomic functions
- * take such pointers whatever they are given. */
+/* The hint comes from the qualifiers of the stored pointer's type (clread_pointer_name()). OpenCL C's atomic functions
+ * take pointers to volatile whatever the caller passes, so calls give no hint. */
 static void give_hint(struct giving *g, uint32_t word)
 {
 	static const char last[] = " volatile *";
@@ -125,7 +125,8 @@ static uint64_t first_bytes(uint32_t n)
 	return n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
 }
 
-/* A value as memory has it, in one or two words; compilers assume that types do not alias. */
+/* Write a value in its memory representation, in one or two words. The code uses a union: compilers assume that types
+ * do not alias. */
 static void give_bits(struct giving *g, uint32_t word, uint32_t words, int value)
 {
 	const struct cl_event *e = g->event;
@@ -145,7 +146,7 @@ static void give_bits(struct giving *g, uint32_t word, uint32_t words, int value
 	fprintf(g->out, " }");
 }
 
-/* Both words at once, with the first that is read. */
+/* Write both words at once; the first word that programs read triggers it. */
 static void give_value(struct giving *g, uint32_t word)
 {
 	uint32_t first = ctx_word_of("mem.value", g->place->kind);
@@ -178,7 +179,7 @@ static void give_old(struct giving *g, uint32_t word)
 	give_bits(g, word, 1, CLREAD_RESULT);
 }
 
-/* Of the whole block or a sub-group: none has a number. */
+/* A barrier of the whole block or a sub-group has no number. */
 static void give_barrier_id(struct giving *g, uint32_t word)
 {
 	give(g, word, 0);
@@ -197,7 +198,7 @@ static void give_taken(struct giving *g, uint32_t word)
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
-/* Which lanes come with this one is not known. */
+/* The set of lanes that execute with this one is unknown; the mask has one bit. */
 static void give_active(struct giving *g, uint32_t word)
 {
 	give(g, word, 1);
@@ -221,7 +222,7 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Fields of the kind that no row has are refused before. */
+/* Fields of this kind without a row were refused earlier. */
 static void give_field(struct giving *g, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;
@@ -253,7 +254,7 @@ static void put_aligned(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "gpubpf_aligned_%u_%u_%u", w->twin, w->function, event);
 }
 
-/* Of the variable that keeps a part, with a blank behind it. */
+/* Write the type of the variable that stores a part, followed by a blank. */
 static void put_type(const struct gpubpf_weave *w, uint32_t event, uint32_t part, FILE *out)
 {
 	const struct cl_part *p = &event_of(w, event)->part[part];
@@ -274,7 +275,7 @@ static void put_typedef(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, " __attribute__((aligned(%u)));\n", p->align);
 }
 
-/* -- functions that fill the words -- */
+/* -- functions that store the words -- */
 
 /* OpenCL C before 1.2 has no static functions (OpenCL C 1.1, 6.8 g). */
 void gpubpf_weave_type(FILE *out)
@@ -293,7 +294,7 @@ static const char *name_of(enum gpubpf_when when)
 	return when == GPUBPF_WHEN_BEFORE ? "by" : "on";
 }
 
-/* An event's value is there after it. */
+/* Does the event have a value at that time? It has one only afterwards. */
 static bool has_value(const struct cl_event *e, enum gpubpf_when when)
 {
 	return when == GPUBPF_WHEN_AFTER && e->type;
@@ -373,7 +374,7 @@ static void put_part(const struct gpubpf_weave *w, uint32_t event, uint32_t part
 	put_text(w, p->start, p->end, event + 1, out);
 }
 
-/* "gpubpf_by_..(gpubpf_at, ..), ", nothing where there is no such place. */
+/* Write "gpubpf_by_..(gpubpf_at, ..)", or nothing if there is no place at that time. */
 static void put_call(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -403,7 +404,7 @@ static void put_after(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	put_call(w, event, GPUBPF_WHEN_AFTER, out);
 }
 
-/* Part 0 as an lvalue, behind whose address the program before it stands. */
+/* Write part 0 as an lvalue. The program before the access runs after its address has been computed. */
 static void put_lvalue(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	fprintf(out, "(*(gpubpf_x%u_0 = &(", event);
@@ -435,14 +436,14 @@ static void put_kept_address(const struct gpubpf_weave *w, uint32_t event, FILE 
 	fprintf(out, "), ");
 }
 
-/* Is the value evaluated first, although its text cannot stand first without the lines becoming others? */
+/* Must the value be evaluated first, although moving its text to the front would change line numbers? */
 static bool is_split(const struct gpubpf_weave *w, const struct cl_event *e)
 {
 	return e->value_first && memchr(w->source->text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
 }
 
-/* In the text's order: an assignment remains one, which is evaluated from the right, so that the value is kept when the
- * program before it is called. */
+/* Keep the text's order: the code stays an assignment, whose right side is evaluated first. So the value is stored
+ * before the program before the access runs. */
 static void put_split(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -557,7 +558,7 @@ static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *ou
 	fprintf(out, "gpubpf_x%u_0)", event);
 }
 
-/* A statement, as the macro is. */
+/* Write a statement, as the macro is one. */
 static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -570,7 +571,8 @@ static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "(void)0)");
 }
 
-/* In braces, in parentheses for its value, or before a declaration, which stays in its scope. */
+/* Write the statement in braces, or in parentheses for its value. A declaration must keep its scope, so the call
+ * precedes it. */
 static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -606,7 +608,7 @@ void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FIL
 		gpubpf_weave_name(w, function, out);
 }
 
-/* A comma too, where an argument or a parameter follows. */
+/* Is there no argument or parameter, so that no comma is needed? */
 static bool is_empty(const struct gpubpf_weave *w, size_t from)
 {
 	const char *at = w->source->text + from;
@@ -637,7 +639,7 @@ static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	put[event_of(w, event)->form](w, event, out);
 }
 
-/* From the event `next` on, whose text begins there or later. */
+/* Write the text with its events replaced, from event `next` on; that event begins at `from` or later. */
 static void put_text(const struct gpubpf_weave *w, size_t from, size_t to, uint32_t next, FILE *out)
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[w->function];

@@ -13,7 +13,7 @@
 #include "fill.h"
 #include "names.h"
 
-/* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */
+/* struct gpubpf_env of maps/devlib.h, with type names that every version of OpenCL C has */
 static const char env_text[] =
 	"#ifndef GPUBPF_ENV_DECLARED\n"
 	"#define GPUBPF_ENV_DECLARED\n"
@@ -27,12 +27,12 @@ struct wrapper {
 	FILE *out;
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_wrap *wrap;
-	const struct gpubpf_site_desc *site;  /* the first that it has */
-	bool paste;                           /* the kernel's body, not a call of it */
+	const struct gpubpf_site_desc *site;  /* of its first site */
+	bool paste;                           /* the wrapper repeats the kernel's body instead of calling the kernel */
 	struct gpubpf_env_use use;
-	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a function that it calls */
-	uint32_t callee;                      /* the function whose declaration is being written */
-	struct cl_names names;                /* of the function whose body is repeated */
+	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a called function */
+	uint32_t callee;                      /* the function whose declaration is written */
+	struct cl_names names;                /* of the function with the repeated body */
 };
 
 static void write_env(struct wrapper *w)
@@ -46,7 +46,7 @@ static void write_env(struct wrapper *w)
 	gpubpf_cl_fill(&(struct cl_fill){ w->out, w->wrap->kernel, w->site, "gpubpf_env", w->use });
 }
 
-/* A pasted body knows its parameters by their names; what we write, by number. */
+/* A repeated body uses its parameters' original names; our own code uses numbers. */
 static void write_name(struct wrapper *w, uint32_t i)
 {
 	const char *name = w->wrap->kernel->info.params[i].name;
@@ -57,7 +57,7 @@ static void write_name(struct wrapper *w, uint32_t i)
 		fprintf(w->out, "gpubpf_p%u", i);
 }
 
-/* "type name"; __typeof__ where the name would stand inside the type. */
+/* Write "type name"; with __typeof__ if the name would stand inside the type. */
 static void write_param(struct wrapper *w, uint32_t i)
 {
 	const char *type = w->wrap->kernel->type[i];
@@ -67,7 +67,7 @@ static void write_param(struct wrapper *w, uint32_t i)
 	fputs(", ", w->out);
 }
 
-/* gpubpf_p<i> as other words for the parameters of a pasted body */
+/* Define gpubpf_p<i> as aliases of the parameters of a repeated body. */
 static void write_aliases(struct wrapper *w, bool define)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
@@ -78,8 +78,9 @@ static void write_aliases(struct wrapper *w, bool define)
 				info->params[i].name);
 }
 
-/* A block's last lane is found by counting: a word of its memory has the lanes that have not left. All of them meet once, before
- * the kernel's work, behind the word's first value; where they leave nothing waits. */
+/* Count a block's lanes to find the last one: a word in the block's memory holds the number of lanes that have not
+ * returned. All lanes wait once, before the kernel's work, until the word is initialised. They do not wait where they
+ * return. */
 static void write_counting(struct wrapper *w)
 {
 	fprintf(w->out, "\t__local uint gpubpf_lanes;\n"
@@ -89,8 +90,9 @@ static void write_counting(struct wrapper *w)
 }
 
 /*
- * Behind our barrier the kernel's work depends on the work-item, if it has no barrier itself: PoCL 3.1 puts more of them into
- * inner loops, in kernels that have one, and wrongly into some of loops that work-items leave at different times (core/lower/prelude.cl).
+ * Make the work of a kernel without a barrier depend on the work-item, if it follows our barrier. In kernels with a
+ * barrier, PoCL 3.1 inserts more barriers into inner loops. It does so wrongly in some loops that work-items leave at
+ * different times (core/lower/prelude.cl).
  */
 static void write_unlike(struct wrapper *w, const char *then)
 {
@@ -98,7 +100,7 @@ static void write_unlike(struct wrapper *w, const char *then)
 		fprintf(w->out, "\t%s\n", then);
 }
 
-/* With what the others did in memory before it. */
+/* The fences make the last lane see all memory that the other lanes wrote. */
 static void write_last(struct wrapper *w)
 {
 	fprintf(w->out, "\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
@@ -106,13 +108,13 @@ static void write_last(struct wrapper *w)
 		" gpubpf_site_%u(&gpubpf_env); }\n", w->wrap->end);
 }
 
-/* Has it the kernel's body, and no call of the kernel? */
+/* Does the wrapper repeat the kernel's body instead of calling the kernel? */
 static bool is_pasted(const struct gpubpf_wrap *wrap)
 {
 	return wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
 }
 
-/* From the wrapper's beginning to where the kernel's work begins. */
+/* Write the wrapper's start, up to the kernel's work. */
 static void write_before(struct wrapper *w)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
@@ -164,7 +166,7 @@ static void write_call(struct wrapper *w)
 	fprintf(w->out, ");\n");
 }
 
-/* From where the kernel's work has ended to the wrapper's end. */
+/* Write the wrapper's end, after the kernel's work. */
 static void write_after(struct wrapper *w)
 {
 	if (w->paste)
@@ -184,8 +186,8 @@ static int compare_name(const void *key, const void *name)
 }
 
 /*
- * The application's macros that the wrapper's words would meet, each once: what a wrapper says was read
- * after preprocessing and must not be preprocessed again.
+ * The application's macros whose names occur in the wrapper's text, each once. This text comes from preprocessed code
+ * and must not be preprocessed again.
  */
 static char **colliding(const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
@@ -215,7 +217,7 @@ static char **colliding(const char *text, const struct gpubpf_cl_unit *unit, str
 	return names;
 }
 
-/* What write() writes, as a string of the pool; NULL without memory. */
+/* The output of write(), copied to the pool; NULL: no memory. */
 static char *text_of(struct wrapper *w, void (*write)(struct wrapper *w), struct gpubpf_pool *pool)
 {
 	char *text = NULL, *kept = NULL;
@@ -231,7 +233,7 @@ static char *text_of(struct wrapper *w, void (*write)(struct wrapper *w), struct
 	return kept;
 }
 
-/* Our own words, with the application's macros of the same names out of the way. */
+/* Write our own text with the application's macros of the same names disabled. */
 static int write_words(FILE *out, const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	char **names = text ? colliding(text, unit, pool) : NULL;
@@ -246,7 +248,7 @@ static int write_words(FILE *out, const char *text, const struct gpubpf_cl_unit 
 	return 0;
 }
 
-/* `file`: NULL, the same as before. */
+/* `file`: NULL keeps the current file name. */
 static void write_line(FILE *out, uint32_t line, uint32_t column, const char *file)
 {
 	fprintf(out, file ? "#line %u \"" : "#line %u", line);
@@ -255,7 +257,7 @@ static void write_line(FILE *out, uint32_t line, uint32_t column, const char *fi
 	fprintf(out, "%s\n%*s", file ? "\"" : "", column > 1 ? (int)column - 1 : 0, "");
 }
 
-/* The body again, with the application's macros as they are: returns go to the exit site. */
+/* Write the body again, with the application's macros active. Returns jump to the exit site. */
 static void write_pasted(FILE *out, const struct wrapper *w, const struct gpubpf_cl_source *source)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
@@ -306,7 +308,7 @@ static void write_called(struct wrapper *w)
 	gpubpf_called_write(&w->weave, w->out);
 }
 
-/* Of a function that has programs at its calls, whose name the caller has instead. */
+/* Declare the wrapper of a function with programs at its calls; callers use its name instead of the function's. */
 static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, const struct gpubpf_cl_unit *unit,
 			     struct gpubpf_pool *pool)
 {
@@ -314,7 +316,7 @@ static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, cons
 	return write_words(out, text_of(w, write_called_declaration, pool), unit, pool);
 }
 
-/* What the text with places needs before it. */
+/* Write the declarations that must precede the text with places. */
 static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];
@@ -348,7 +350,7 @@ static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit 
 	return err;
 }
 
-/* The copy of a function with places in it, and what is called instead of it where programs stand at its calls. */
+/* Write the copy of a function with places, and the wrapper of one with programs at its calls. */
 static int write_function(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	int err = w->wrap->copied[w->weave.function] ? write_copy(out, w, unit, pool) : 0;
@@ -374,15 +376,15 @@ static int write_wrapper(FILE *out, struct wrapper *w, const struct gpubpf_cl_so
 	return err ? err : write_words(out, text_of(w, write_after, pool), unit, pool);
 }
 
-/* -- the source with all of it -- */
+/* -- the whole source -- */
 
-/* a wrapper, a copy of a function for one, or a check in the function that is copied */
+/* a wrapper, a copy of a function for a wrapper, or a check inside a function that is copied */
 struct piece {
 	size_t at;
-	uint32_t line, column;         /* of what follows there */
+	uint32_t line, column;         /* of the source text that follows */
 	const struct gpubpf_wrap *wrap;
-	uint32_t function;             /* in the unit; UINT32_MAX: the wrapper */
-	const char *pretty;            /* NULL: it is no check */
+	uint32_t function;             /* index in the unit; UINT32_MAX: the kernel's wrapper */
+	const char *pretty;            /* NULL: the piece is no check */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -396,7 +398,7 @@ static int compare_pieces(const void *a, const void *b)
 	return x->wrap < y->wrap ? -1 : x->wrap > y->wrap;
 }
 
-/* A body that uses __PRETTY_FUNCTION__ and is repeated has a check. */
+/* A repeated body that uses __PRETTY_FUNCTION__ needs a check. */
 static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_kernel *k)
 {
 	if (k->pretty && is_pasted(wrap))
@@ -431,7 +433,7 @@ static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct
 	return list;
 }
 
-/* The function of a piece, as far as its wrapper tells. */
+/* Derive the state for writing a piece from its wrapper. */
 static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
 				 const struct gpubpf_lower_job *job)
 {
@@ -501,7 +503,7 @@ int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf
 	if (!out)
 		return -ENOMEM;
 	fwrite(source->text + at, 1, source->size - at, out);
-	/* headers that -I names are part of what is compiled: a cache by content must see them change */
+	/* headers in folders of -I are part of the compiled text: a cache keyed by content must see their changes */
 	fprintf(out, "\n/* %016llx */\n%s", (unsigned long long)unit->includes, unit->included);
 	if (fclose(out) != 0)
 		err = -ENOMEM;
