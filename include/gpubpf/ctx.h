@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probe context: what r1 points to when a probe begins, the same on every vendor. Included by
- * probes (clang -target bpf), by the verifier, by the lowering and by user programs.
+ * The probe context: r1 points to it when a probe begins. It is the same for every vendor. Included by probes (clang
+ * -target bpf), by the verifier, by the lowering and by user programs.
  *
- * It begins as the kernel's struct pt_regs of x86-64, so that PT_REGS_PARM1..6 of libbpf's
- * bpf_tracing.h with -D__TARGET_ARCH_x86 read kernel arguments 0 to 5; without that macro
- * <gpubpf/probe.h> defines PT_REGS_PARM1..6 over arg[]. A program reads the context at constant
- * offsets, each field in its own size or, in u64 fields, the low 1, 2 or 4 bytes; it never writes it.
+ * It begins like the kernel's struct pt_regs of x86-64. With -D__TARGET_ARCH_x86, the macros PT_REGS_PARM1..6 of
+ * libbpf's bpf_tracing.h therefore read kernel arguments 0 to 5. Without that option <gpubpf/probe.h> defines
+ * PT_REGS_PARM1..6 over arg[]. A program reads the context at constant offsets, each field in its declared size; in u64
+ * fields it may read the low 1, 2 or 4 bytes. A program never writes the context.
  *
- * Arguments. arg[i] is the i-th kernel parameter, counting from 0, as bits:
- *   integers, bool, enum  zero-extended to 64 bits (cast to the parameter's type)
- *   float, half           the IEEE bits in the low 4 or 2 bytes; double: 8 bytes
- *   pointers              the device address, `__local` and `__private` ones too (their numeric value)
- *   struct, union, vector the first 8 bytes, zero-padded; all bytes through bpf_gpu_read_arg()
- *   images, samplers, queues, pipes, events  0: they have no address
- * bpf_gpu_named_arg() finds one by its name, where the kernel's code has names, with its sign.
- * Parameters past the 32nd are reached by bpf_gpu_read_arg() alone. nargs counts all.
+ * Arguments. arg[i] holds the bits of kernel parameter i, counting from 0.
+ *   Integers, bool, enum:  zero-extended to 64 bits (cast to the parameter's type).
+ *   Float, half:           the IEEE bits in the low 4 or 2 bytes; double: 8 bytes.
+ *   Pointers:              the device address, also of `__local` and `__private` pointers (the numeric value).
+ *   Struct, union, vector: the first 8 bytes, zero-padded; bpf_gpu_read_arg() reads all bytes.
+ *   Images, samplers, queues, pipes, events: 0, because they have no address.
+ * Use bpf_gpu_named_arg() to find a parameter by name, with its sign, if the kernel's code has names. Only
+ * bpf_gpu_read_arg() reads parameters past the 32nd. nargs counts all parameters.
  *
- * At gpu/call/ and gpu/call_exit/ the arguments are the function's, of this call; all else is the kernel's.
+ * At gpu/call/ and gpu/call_exit/, arg[] and nargs describe this call of the function; all other fields are the
+ * kernel's.
  */
 #ifndef GPUBPF_CTX_H
 #define GPUBPF_CTX_H
@@ -38,7 +39,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_NONE = 0,
 	GPUBPF_SITE_ENTRY = 1,
 	GPUBPF_SITE_EXIT = 2,
-	GPUBPF_SITE_CALL = 3,      /* of a device function, by the kernel or by what it calls */
+	GPUBPF_SITE_CALL = 3,      /* call of a device function, by the kernel or by another function */
 	GPUBPF_SITE_MEM = 4,
 	GPUBPF_SITE_BLOCK_BEGIN = 5,
 	GPUBPF_SITE_BLOCK_END = 6,
@@ -59,49 +60,53 @@ enum gpubpf_site {
 	GPUBPF_SITE_MEM_CAPTURE = 21,
 };
 
-/* mem.access. What copies memory is a load and a store. */
+/* mem.access. A copy is a load and a store. */
 enum gpubpf_mem_access {
 	GPUBPF_LOAD = 1,
 	GPUBPF_STORE = 2,
 	GPUBPF_ATOMIC = 3,
-	GPUBPF_PREFETCH = 4,       /* of a cache line, and other advice to caches; mem.bytes: as far as it is said, or 0 */
+	/* prefetch of a cache line, or other advice to caches; mem.bytes: the size if the code states it, else 0 */
+	GPUBPF_PREFETCH = 4,
 };
 
-/* mem.space, as the field's words for them: CUDA's, of OpenCL's local memory SHARED and of private memory LOCAL */
+/* mem.space, in CUDA's terms. OpenCL's local memory is SHARED, its private memory is LOCAL. */
 enum gpubpf_mem_space {
-	GPUBPF_GENERIC = 0,        /* of which space the address is could not be told */
+	GPUBPF_GENERIC = 0,        /* the space of the address is unknown */
 	GPUBPF_GLOBAL = 1,
 	GPUBPF_SHARED = 2,
 	GPUBPF_LOCAL = 3,
 	GPUBPF_CONSTANT = 4,
 };
 
-/* mem.hint: what an access says of caches, in brackets PTX's words and AMD's */
+/* mem.hint: the cache policy that an access requests. PTX's and AMD's terms are in parentheses. */
 enum gpubpf_mem_hint {
-	GPUBPF_HINT_ALL = 1,          /* in caches of all levels (.ca, .wb) */
-	GPUBPF_HINT_GLOBAL = 2,       /* past the multiprocessor's own (.cg; glc, sc1) */
-	GPUBPF_HINT_STREAM = 4,       /* once, probably (.cs, evict_first; slc, nt, TH_*_NT; SPIR-V's Nontemporal) */
-	GPUBPF_HINT_LAST = 8,         /* for the last time (.lu; TH_LOAD_LU) */
-	GPUBPF_HINT_THROUGH = 16,     /* anew from memory, or through to it (.cv, .wt) */
-	GPUBPF_HINT_KEEP = 32,        /* often (evict_last; TH_*_HT) */
-	GPUBPF_HINT_UNCHANGED = 64,   /* without a change of what leaves the cache first (evict_unchanged) */
-	GPUBPF_HINT_NO_ALLOCATE = 128, /* without room in the cache (no_allocate) */
-	GPUBPF_HINT_READ_ONLY = 256,  /* of what is not written while the kernel runs (.nc) */
+	GPUBPF_HINT_ALL = 1,          /* cache at all levels (.ca, .wb) */
+	GPUBPF_HINT_GLOBAL = 2,       /* bypass the multiprocessor's own cache (.cg; glc, sc1) */
+	/* probably accessed only once (.cs, evict_first; slc, nt, TH_*_NT; SPIR-V's Nontemporal) */
+	GPUBPF_HINT_STREAM = 4,
+	GPUBPF_HINT_LAST = 8,         /* accessed for the last time (.lu; TH_LOAD_LU) */
+	GPUBPF_HINT_THROUGH = 16,     /* read from memory again, or write through (.cv, .wt) */
+	GPUBPF_HINT_KEEP = 32,        /* accessed often (evict_last; TH_*_HT) */
+	GPUBPF_HINT_UNCHANGED = 64,   /* leave the eviction order unchanged (evict_unchanged) */
+	GPUBPF_HINT_NO_ALLOCATE = 128, /* do not allocate a cache line (no_allocate) */
+	GPUBPF_HINT_READ_ONLY = 256,  /* the data is not written while the kernel runs (.nc) */
 	GPUBPF_HINT_VOLATILE = 512,   /* volatile, in PTX, SPIR-V and OpenCL C */
-	GPUBPF_HINT_POLICY = 1024,    /* by a register (cache_hint) */
-	GPUBPF_HINT_UNTOLD = 2048,    /* not known here: NVIDIA's machine code */
+	GPUBPF_HINT_POLICY = 1024,    /* a register holds the policy (cache_hint) */
+	GPUBPF_HINT_UNTOLD = 2048,    /* the hint is unknown: NVIDIA's machine code */
 };
 
-/* barrier.kind, and what barrier.id is of each */
+/* barrier.kind; each comment says what barrier.id holds */
 enum gpubpf_barrier_kind {
-	GPUBPF_BARRIER_BLOCK = 1,    /* of a block (work-group), or the part of it that is said: its number, 0 if it has none */
-	GPUBPF_BARRIER_CLUSTER = 2,  /* of a cluster of blocks: 0 */
-	GPUBPF_BARRIER_GRID = 3,     /* of all blocks: 0 */
-	GPUBPF_BARRIER_OBJECT = 4,   /* in memory (mbarrier): its generic address; each try is a wait */
-	GPUBPF_BARRIER_WARP = 5,     /* of a warp (sub-group): its lanes as bits, 0 if they are not said */
+	/* a block (work-group), or a stated part of it: the barrier's number, or 0 without a number */
+	GPUBPF_BARRIER_BLOCK = 1,
+	GPUBPF_BARRIER_CLUSTER = 2,  /* a cluster of blocks: 0 */
+	GPUBPF_BARRIER_GRID = 3,     /* all blocks: 0 */
+	/* a barrier object in memory (mbarrier): its generic address; each try is a wait */
+	GPUBPF_BARRIER_OBJECT = 4,
+	GPUBPF_BARRIER_WARP = 5,     /* a warp (sub-group): its lanes as bits, 0 if the code does not state them */
 };
 
-/* atomic.op: what is read, modified, written; integers and floating point alike */
+/* atomic.op: the read-modify-write operation, for integers and floating point alike */
 enum gpubpf_rmw {
 	GPUBPF_RMW_ADD = 1,
 	GPUBPF_RMW_SUB = 2,
@@ -112,13 +117,13 @@ enum gpubpf_rmw {
 	GPUBPF_RMW_MAX = 7,
 	GPUBPF_RMW_EXCHANGE = 8,
 	GPUBPF_RMW_COMPARE = 9,   /* and exchange if equal */
-	GPUBPF_RMW_INC = 10,      /* PTX's: 0 above the operand, else one more */
-	GPUBPF_RMW_DEC = 11,      /* PTX's: the operand at 0 and above the operand, else one less */
+	GPUBPF_RMW_INC = 10,      /* PTX's: 0 if the old value is not below the operand, else old + 1 */
+	GPUBPF_RMW_DEC = 11,      /* PTX's: the operand if the old value is 0 or above the operand, else old - 1 */
 };
 
 struct gpubpf_ctx {
-	/* struct pt_regs of x86-64, 168 bytes. Of these the ones named arg* are arguments 0 to 5 and
-	 * the others read as 0. */
+	/* struct pt_regs of x86-64, 168 bytes. The members marked arg[i] hold arguments 0 to 5; the others read as
+	 * 0. */
 	gpubpf_u64 r15, r14, r13, r12, bp, bx, r11, r10;
 	gpubpf_u64 r9;   /* arg[5] */
 	gpubpf_u64 r8;   /* arg[4] */
@@ -129,54 +134,63 @@ struct gpubpf_ctx {
 	gpubpf_u64 di;   /* arg[0] */
 	gpubpf_u64 orig_ax, ip, cs, flags, sp, ss;
 
-	/* Number of the launch, from 0, counted in the session per kernel. CUDA: where launches of a kernel
-	 * overlap in several streams, maybe that of another; in graphs, that of the last one outside of graphs. */
+	/* Number of the launch, from 0; the session counts per kernel. CUDA: if launches of a kernel overlap in several
+	 * streams, it may be that of another launch. In graphs, it is that of the last launch outside of graphs. */
 	gpubpf_u64 launch;
-	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within it */
+	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within the session */
 	gpubpf_u32 site;           /* enum gpubpf_site */
-	gpubpf_u32 nargs;          /* parameters that the kernel has */
-	gpubpf_u32 work_dim;       /* 1, 2 or 3: as launched; on CUDA, the last with more than one thread */
-	gpubpf_u32 device;         /* ordinal of the device, as helper 512 */
+	gpubpf_u32 nargs;          /* number of the kernel's parameters */
+	gpubpf_u32 work_dim;       /* 1, 2 or 3: as launched; on CUDA, the last dimension with more than one thread */
+	gpubpf_u32 device;         /* ordinal of the device, as from helper 512 */
 	gpubpf_u64 grid_dim[3];    /* blocks (work-groups) in each dimension */
-	gpubpf_u64 block_dim[3];   /* threads of a block; the real size in an uneven last group */
+	gpubpf_u64 block_dim[3];   /* threads per block; in an uneven last work-group, the real size */
 	gpubpf_u64 block_idx[3];
 	gpubpf_u64 thread_idx[3];
-	gpubpf_u64 global_id[3];   /* get_global_id(): with the launch's offset */
+	gpubpf_u64 global_id[3];   /* get_global_id(), including the launch's offset */
 	gpubpf_u64 global_offset[3];
-	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, without the offset */
+	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, excluding the offset */
 	gpubpf_u64 arg[GPUBPF_CTX_ARGS];
-	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, cut if longer; 8-byte aligned */
-	char function_name[GPUBPF_CTX_NAME]; /* CALL, CALL_EXIT: the function's, likewise; elsewhere "" */
+	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, truncated if longer; 8-byte aligned */
+	char function_name[GPUBPF_CTX_NAME]; /* CALL, CALL_EXIT: the function's name, in the same form; else "" */
 
-	/* Each kind of place gives some of these (gpubpf-prog(8)); the verifier refuses reads of the others. */
-	gpubpf_u64 result;         /* CALL_EXIT: the first 8 bytes of what is returned, as arg has arguments; void: 0 */
+	/* Each kind of place provides some of these fields (gpubpf-prog(8)); the verifier refuses reads of the
+	 * others. */
+	/* CALL_EXIT: the first 8 bytes of the returned value, in the representation of arg (void: 0) */
+	gpubpf_u64 result;
 	gpubpf_u32 place;          /* number of the place in its function, from 0 */
-	gpubpf_u32 line;           /* of the source; 0 unknown */
+	gpubpf_u32 line;           /* source line; 0: unknown */
 	struct {
-		gpubpf_u64 addr;       /* generic: the same number for the same memory of a thread */
-		gpubpf_u64 offset;     /* SHARED, LOCAL: from where the space begins, if it does (CUDA); else as addr */
-		gpubpf_u64 value[2];   /* what is stored, the first 16 bytes, zero-padded; of an atomic its operand */
-		gpubpf_u32 bytes;      /* of the whole access, 0 if it turns out to touch none */
+		gpubpf_u64 addr;       /* generic address: equal numbers mean equal memory within a thread */
+		/* SHARED, LOCAL: offset from the start of the space if it has one (CUDA); else equal to addr */
+		gpubpf_u64 offset;
+		/* the first 16 bytes of the stored value, zero-padded; for an atomic, its operand */
+		gpubpf_u64 value[2];
+		gpubpf_u32 bytes;      /* size of the whole access; 0 if the instruction turns out to access nothing */
 		gpubpf_u32 access;     /* enum gpubpf_mem_access */
 		gpubpf_u32 space;      /* enum gpubpf_mem_space */
-		gpubpf_u32 count;      /* elements of a vector; else 1 */
-		gpubpf_u64 hint;       /* to the caches: enum gpubpf_mem_hint as bits; 0: the code says none */
+		gpubpf_u32 count;      /* elements of a vector, else 1 */
+		gpubpf_u64 hint;       /* enum gpubpf_mem_hint as bits; 0: the code requests no policy */
 	} mem;
 	struct {
-		gpubpf_u64 lanes;      /* of the active ones, those that take it; of a jump by a table, that go where this one goes */
-		gpubpf_u64 taken;      /* 1: by this lane */
-		gpubpf_u64 active;     /* lanes that come to it together; where warps are not known (OpenCL), this one alone */
+		/* active lanes that take the branch; for a jump by a table, lanes with the same target as this lane */
+		gpubpf_u64 lanes;
+		gpubpf_u64 taken;      /* 1: this lane takes the branch */
+		/* lanes that execute the branch together; only this lane if warps are unknown (OpenCL) */
+		gpubpf_u64 active;
 	} branch;
 	struct {
-		gpubpf_u64 id;         /* by its kind */
+		gpubpf_u64 id;         /* meaning: enum gpubpf_barrier_kind */
 		gpubpf_u64 kind;       /* enum gpubpf_barrier_kind */
 	} barrier;
 	struct {
 		gpubpf_u64 op;         /* enum gpubpf_rmw */
-		gpubpf_u64 operand;    /* the first 8 bytes; of COMPARE what it is compared with, and mem.value is what is stored */
-		gpubpf_u64 old;        /* the first 8 bytes; 0 where the kernel does not take it (PTX's red) */
+		/* the first 8 bytes; for COMPARE the value to compare with, and mem.value is the value to store */
+		gpubpf_u64 operand;
+		/* the first 8 bytes of the old value; 0 if the instruction does not return it (PTX's red) */
+		gpubpf_u64 old;
 	} atomic;
-	gpubpf_u64 operand[8];     /* INSN: the registers that it names, in its order, before it; of a predicate 0 or 1 */
+	/* INSN: the registers that the instruction names, in order, before it executes; 0 or 1 for a predicate */
+	gpubpf_u64 operand[8];
 	gpubpf_u64 mark;           /* MARK: its value */
 };
 

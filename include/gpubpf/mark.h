@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks for applications: places in the source of kernels where programs of gpu/mark/NAME can run. Nothing else of gpubpf
- * is needed to build or to run what has them; they cost nothing when nobody looks.
+ * Marks for applications: places in the source of kernels where programs of gpu/mark/NAME can run. Applications need
+ * nothing else of gpubpf to build or run with marks. Marks cost nothing while no program is attached to them.
  *
  *	#include <gpubpf/mark.h>
  *
@@ -10,27 +10,27 @@
  *		...
  *	}
  *
- * GPUBPF_MARK(name, value): name is an identifier that stands in the macro as it is, value an integer, which programs find
- * in ctx->mark as 64 bits, sign-extended if its type has a sign. Several marks may have one name. It is a statement.
+ * GPUBPF_MARK(name, value): name is an identifier, used literally. value is an integer; programs read it in ctx->mark
+ * as 64 bits, sign-extended if its type is signed. Several marks may have the same name. The macro is a statement.
  *
- * CUDA (nvcc, clang, NVRTC): in the PTX that the compiler hands its assembler a register that nobody reads, which the
- * assembler drops, and what computes the value for it alone. In host code it is nothing, and the value is not evaluated.
- * Triton: the same by tl.inline_asm_elementwise("{ .reg .b32 gpubpf_mark_NAME; mov.b32 gpubpf_mark_NAME, $1; mov.b32 $0, $1; }",
- * "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1), of a value x of 32 bits.
- * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. Twins of
- * the source have their programs in place of the macro, which stands there by its name: not in another macro's text.
- * OpenCL C that clang makes SPIR-V of (--target=spirv64; of compilers that do not say so by __SPIRV__, with
- * -DGPUBPF_MARK_SPIRV): a call of a function that does nothing, which the device's compiler drops with what computes the value
- * for it alone. The names lie in the module, with those of its functions.
- * HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, by which lanes come only where the source says so, and
- * beside the code, in the section .gpubpf_marks, where it stands and which register has the value, which is computed.
+ * CUDA (nvcc, clang, NVRTC): the compiler's PTX contains a register that no instruction reads. The assembler drops it,
+ * and the code that only computes its value. In host code the macro is empty and does not evaluate the value. Triton:
+ * the same with tl.inline_asm_elementwise("{ .reg .b32 gpubpf_mark_NAME; mov.b32 gpubpf_mark_NAME, $1; mov.b32 $0, $1;
+ * }", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1), for a value x of 32 bits. OpenCL C: an unused variable; the
+ * code evaluates the value unless the compiler proves that it need not. Twins of the source replace the macro by
+ * programs. The macro must be used by its name, not inside another macro's text. OpenCL C that clang compiles to SPIR-V
+ * (--target=spirv64; with -DGPUBPF_MARK_SPIRV for compilers that do not define __SPIRV__): a call of an empty function.
+ * The device's compiler drops it, and the code that only computes its value. The module contains the names, like those
+ * of its functions. HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, which lanes reach only where the
+ * source says so. The section .gpubpf_marks records its address and the register that holds the value. The value is
+ * computed.
  */
 #ifndef GPUBPF_MARK_H
 #define GPUBPF_MARK_H
 
 #ifndef GPUBPF_MARK
 #if defined(__CUDA_ARCH__) || defined(__NVPTX__)
-#ifdef __CUDACC_RTC__ /* which knows C++'s word alone */
+#ifdef __CUDACC_RTC__ /* NVRTC knows only C++'s keyword */
 #define GPUBPF_MARK_ASM asm
 #else
 #define GPUBPF_MARK_ASM __asm__

@@ -13,10 +13,9 @@
  *		return 0;
  *	}
  *
- * It brings <bpf/bpf_helpers.h> and <bpf/bpf_tracing.h>, and goes with <vmlinux.h> or <linux/bpf.h> in
- * either order: where the include path has one of them, it is the source of the kernel's types and
- * constants. The context is struct gpubpf_ctx of <gpubpf/ctx.h>; its fields are relocated (CO-RE), so an
- * object outlives a change of their order.
+ * It includes <bpf/bpf_helpers.h> and <bpf/bpf_tracing.h>, and works with <vmlinux.h> or <linux/bpf.h> in either order.
+ * If the include path has one of them, it provides the kernel's types and constants. The context is struct gpubpf_ctx
+ * of <gpubpf/ctx.h>. Its fields are relocated (CO-RE), so an object keeps working when their order changes.
  */
 #ifndef GPUBPF_PROBE_H
 #define GPUBPF_PROBE_H
@@ -97,7 +96,7 @@ typedef __s64 s64;
 
 /* --- maps --- */
 
-/* Map types beside the kernel's; gpubpf-map(8) tells of all. */
+/* Map types in addition to the kernel's; gpubpf-map(8) describes all. */
 enum {
 #define GPUBPF_OWN_MAP_TYPE(number, name, impl, operations, flags, meaning) BPF_MAP_TYPE_##name = number,
 #include "map_types.def"
@@ -113,11 +112,11 @@ enum {
 
 #define GPUBPF_ARRAY(map, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, __u32, value_type, n)
 #define GPUBPF_HASH(map, key_type, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_HASH, key_type, value_type, n)
-/* One value for every GPU thread: no atomics needed, the tool shows them by thread. */
+/* One value per GPU thread: no atomics needed; the tool prints the values by thread. */
 #define GPUBPF_PER_THREAD(map, value_type) \
 	GPUBPF_MAP(map, BPF_MAP_TYPE_GPU_PERTHREAD_ARRAY, __u32, value_type, 1)
-/* A stream for bpf_ringbuf_*(); bytes: a power of two of at least 4096. `record` is the type that the tool
- * shows its records as. */
+/* A ring buffer for bpf_ringbuf_*(); bytes: a power of two of at least 4096. `record` is the type in which the tool
+ * prints records. */
 #define GPUBPF_RINGBUF(map, record, bytes)          \
 	struct {                                    \
 		__uint(type, BPF_MAP_TYPE_RINGBUF); \
@@ -126,9 +125,9 @@ enum {
 	} map SEC(".maps")
 
 /*
- * Histograms: the tool knows them by their types, and by nothing else, and draws them. Of log2 ones slot 0 counts
- * zeros and slot i values of [2^(i-1), 2^i). One that is a map by itself is filled by gpubpf_observe(); a value, or a
- * member of one, is a struct gpubpf_hist and filled by gpubpf_observe_in():
+ * Histograms. The tool recognizes them only by their types, and draws them. In a log2 histogram, slot 0 counts zeros
+ * and slot i counts values in [2^(i-1), 2^i). gpubpf_observe() fills a histogram that is a whole map. A histogram that
+ * is a value, or a member of one, is a struct gpubpf_hist, which gpubpf_observe_in() fills:
  *
  *	struct stats {
  *		__u64 calls;
@@ -142,15 +141,15 @@ typedef __u64 gpubpf_log2_slot;
 #define GPUBPF_LOG2_SLOTS 64
 #define GPUBPF_HISTOGRAM(map) GPUBPF_ARRAY(map, gpubpf_log2_slot, GPUBPF_LOG2_SLOTS)
 
-/* The empty members tell tool and gpubpf_observe_in() what the slots count; a step of 0 is log2. */
+/* The sizes of the empty members encode what the slots count, for the tool and gpubpf_observe_in(); step 0 is log2. */
 struct gpubpf_hist {
 	char gpubpf_min[0][0], gpubpf_step[0][0];
 	gpubpf_log2_slot slot[GPUBPF_LOG2_SLOTS];
 };
 
 /*
- * Define struct `name`, a linear histogram of values from `min` to below `max` in steps of `step`, constants below 2^31:
- * slot 0 counts values below min, the last one those from max on. At most 1024 slots.
+ * Define struct `name`, a linear histogram of values from `min` to below `max` in steps of `step`, constants below
+ * 2^31. Slot 0 counts values below min, the last slot values from max on. At most 1024 slots.
  *
  *	GPUBPF_LINEAR_HIST(lanes, 0, 33, 1);
  */
@@ -162,17 +161,17 @@ struct gpubpf_hist {
 		__u64 slot[((max) - (min) + (step) - 1) / (step) + 2];                                          \
 	}
 
-/* Nanoseconds: the tool shows 1234567 as 1.2 ms. */
+/* Nanoseconds: the tool prints 1234567 as 1.2 ms. */
 typedef __u64 gpubpf_ns;
 
 /*
- * Amounts of something, how often and how much: gpubpf_measure() adds one. The tool knows them by their types too, and
- * tells how many there are, their sum, mean, median and 99th percentile (as exact as the slots are, eight to a power of
- * two), and which share of the sum over all keys a key has.
+ * A number of amounts and their sum: gpubpf_measure() adds one. The tool also recognizes these by their types. It
+ * prints their number, sum, mean, median and 99th percentile, and each key's share of the sum over all keys.
+ * Percentiles are as exact as the slots: eight per power of two.
  */
 struct gpubpf_quantiles {
 	char gpubpf_min[0][0], gpubpf_step[0][0], gpubpf_bits[0][3];
-	__u64 slot[320]; /* values from 15 * 2^38 on (69 minutes of ns) are in the last one */
+	__u64 slot[320]; /* values from 15 * 2^38 on (69 minutes of ns) are in the last slot */
 };
 struct gpubpf_amounts {
 	__u64 count, sum;
@@ -185,8 +184,9 @@ struct gpubpf_times {
 };
 
 /*
- * A struct of which the tool makes a row of a table, each member a column under its name; amounts are several. Such rows
- * are in the order of their sums, or of the first column, the largest first. A key's members are columns likewise.
+ * A struct that the tool prints as a row of a table. Each member is a column under its name; an amounts member is
+ * several columns. The tool sorts rows by their sums, or by the first column, the largest first. A key's members are
+ * columns too.
  *
  *	struct GPUBPF_ROW row {
  *		struct gpubpf_times launches;
@@ -195,20 +195,22 @@ struct gpubpf_times {
  */
 #define GPUBPF_ROW __attribute__((btf_decl_tag("gpubpf:row")))
 
-/* Behind a map: of use to its programs alone. Text has it only where something was dropped; what the verifier warns of is
- * told by `prog verify -v` alone: they know which keys are theirs, and how many lanes come there. */
+/* After a map: only its programs use the map. The text report prints it only if something was dropped. Only `prog
+ * verify -v` prints the verifier's warnings: the programs know which keys are theirs, and how many lanes access
+ * them. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
-/* Behind a ring: few threads of a launch emit a record, so what all of them would is told by `prog verify -v` alone. */
+/* After a ring: few threads of a launch emit a record. Therefore only `prog verify -v` prints the warning about the
+ * size of all threads' records. */
 #define GPUBPF_FEW __attribute__((btf_decl_tag("gpubpf:few")))
 
-/* Behind SEC() of a program: what the object shows, for `gpubpf probes`. */
+/* After SEC() of a program: what the object shows, for `gpubpf probes`. */
 #define GPUBPF_ABOUT(text) __attribute__((btf_decl_tag("gpubpf:about=" text)))
 
 /* --- helpers --- */
 
-/* Those beside the kernel's, as gpubpf-prog(8) tells of them: ebpf_puts(), bpf_get_globaltimer(), bpf_get_block_idx()
- * and so on. Of bpf_gpu_read_arg() the parameter and the offset are constants. */
+/* Helpers in addition to the kernel's, which gpubpf-prog(8) describes: ebpf_puts(), bpf_get_globaltimer(),
+ * bpf_get_block_idx() and so on. The parameter and the offset of bpf_gpu_read_arg() must be constants. */
 #define GPUBPF_DECLARE_LIBBPF(id) _Static_assert(id, "libbpf declares it")
 #define GPUBPF_DECLARE_HERE(type, name, parameters) \
 	static __attribute__((unused)) type (*const name) parameters = (void *)
@@ -219,21 +221,23 @@ struct gpubpf_times {
 #undef GPUBPF_DECLARE_HERE
 
 /*
- * The application's memory. A program reads it by bpf_probe_read_kernel() and its likes (4, 45, 112 to 115), each of which
- * first looks for an allocation that has all of the bytes, and by its number, size and kind it is told in reports:
+ * The application's memory. A program reads it with bpf_probe_read_kernel() and similar helpers (4, 45, 112 to 115).
+ * Each call first searches for an allocation that contains all of the bytes. This describes the allocation of an
+ * address:
  *
  *	struct gpubpf_allocation of;
  *	if (!gpubpf_allocation(ctx->mem.addr, &of))
  *		... of.number, of.base, of.size, of.kind, of.stack ...
  *
- * 0; -ENOENT of gpubpf_allocation(), -EFAULT of the reads: the address lies in none that is known, and what was to be
- * filled holds zeros. Known is what the application allocated by calls that the hooks see (SUPPORT.md), 4096 at a time at
- * most; not variables of modules, local and shared memory, nor what is freed. Each look costs some ten reads of memory.
+ * Returns 0. If no known allocation contains the address, gpubpf_allocation() returns -ENOENT, the reads return
+ * -EFAULT, and the output is zeroed. Known are allocations made by calls that the hooks intercept (SUPPORT.md), at most
+ * 4096 at a time. Unknown are variables of modules, local and shared memory, and freed memory. Each search costs about
+ * ten memory reads.
  */
 #define gpubpf_allocation(addr, info) bpf_gpu_allocation(addr, info, sizeof(*(info)))
 
-/* All of them by their numbers below n, which the session fills in: to name what a program has found by a number. Programs
- * may read it. */
+/* All allocations with numbers below n; the session fills in the map. With it, a program or report can describe an
+ * allocation by its number. Programs may read the map. */
 #define GPUBPF_ALLOCATIONS(name, n) \
 	struct { \
 		__uint(type, BPF_MAP_TYPE_ARRAY); \
@@ -244,8 +248,8 @@ struct gpubpf_times {
 	} name SEC(".maps")
 
 /*
- * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of text in maps and constants, which is
- * looked up when the record is read, and %f %e %g of a float's or a double's bits, as ctx->arg has them:
+ * bpf_printk() prints at most three values. Formats: %d %i %u %x %X %c %p with l and ll; %s for text in maps and
+ * constants, which is looked up when the record is read; %f %e %g for the bits of a float or double, as in ctx->arg:
  * bpf_printk("%f", ctx->arg[2]).
  */
 
@@ -263,7 +267,7 @@ struct gpubpf_times {
 		___arg.value;                                                             \
 	})
 
-/* libbpf's names, whatever -D__TARGET_ARCH_... says. */
+/* libbpf's names, independent of -D__TARGET_ARCH_... */
 #undef PT_REGS_PARM1
 #undef PT_REGS_PARM2
 #undef PT_REGS_PARM3
@@ -296,9 +300,9 @@ struct gpubpf_times {
  * A probe with the kernel's parameters as its own, as BPF_KPROBE does for functions:
  *
  *	SEC("gpu/entry/vector_add")
- *	int GPUBPF_PROBE(entered, float *a, float *b, float *c, unsigned n) { ... ctx and n are at hand ... }
+ *	int GPUBPF_PROBE(entered, float *a, float *b, float *c, unsigned n) { ... uses ctx and n ... }
  *
- * Up to 12 parameters: integers and pointers. Others: GPUBPF_ARG(), bpf_gpu_read_arg().
+ * Up to 12 parameters, integers and pointers. For others use GPUBPF_ARG() or bpf_gpu_read_arg().
  */
 #define GPUBPF_PROBE(name, args...)                                                                          \
 	name(struct gpubpf_ctx *ctx);                                                                        \
@@ -311,12 +315,12 @@ struct gpubpf_times {
 	}                                                                                                    \
 	static __always_inline typeof(name(0)) ____##name(struct gpubpf_ctx *ctx, ##args)
 
-/* --- what probes often do --- */
+/* --- common tasks of probes --- */
 
 /*
- * Atomic adds. Where nobody looks at the old value, a relaxed one is an add without fetch, which devices do
- * faster and which may be replicated. Where somebody does it must not be relaxed: clang 22 for BPF leaves
- * the fetch out all the same, and the "old value" is then n.
+ * Atomic adds. If the program does not use the old value, a relaxed add compiles to an add without fetch. Devices
+ * execute it faster, and the map may be replicated. If the program uses the old value, the add must not be relaxed:
+ * clang 22 for BPF would omit the fetch, and the "old value" would be n.
  */
 #define gpubpf_count(counter, n) ((void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED))
 #define gpubpf_fetch_add(counter, n) __sync_fetch_and_add(counter, n)
@@ -330,7 +334,7 @@ static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
 		gpubpf_count(counter, n);
 }
 
-/* The slot of a log2 histogram that v belongs to. */
+/* The slot of v in a log2 histogram. */
 static __always_inline __u32 gpubpf_log2(__u64 v)
 {
 	__u32 slot = v != 0;
@@ -360,13 +364,13 @@ static __always_inline __u32 gpubpf_log2(__u64 v)
 	return slot < GPUBPF_LOG2_SLOTS ? slot : GPUBPF_LOG2_SLOTS - 1;
 }
 
-/* Count v in a map made by GPUBPF_HISTOGRAM(). */
+/* Count v in a map defined by GPUBPF_HISTOGRAM(). */
 static __always_inline void gpubpf_observe(void *histogram, __u64 v)
 {
 	gpubpf_add(histogram, gpubpf_log2(v), 1);
 }
 
-/* Count v in slot[n]; min and step as GPUBPF_LINEAR_HIST() has them, constants. */
+/* Count v in slot[n]; min and step are constants as in GPUBPF_LINEAR_HIST(). */
 static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min, __u64 step, __u64 v)
 {
 	__u64 i = gpubpf_log2(v);
@@ -378,12 +382,12 @@ static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min,
 	gpubpf_count(&slot[i], 1);
 }
 
-/* Count v in the histogram that h points to: a struct gpubpf_hist, or one of GPUBPF_LINEAR_HIST(). */
+/* Count v in the histogram *h: a struct gpubpf_hist, or one defined by GPUBPF_LINEAR_HIST(). */
 #define gpubpf_observe_in(h, v)                                                          \
 	gpubpf_observe_slot((h)->slot, sizeof((h)->slot) / sizeof((h)->slot[0]),         \
 			    sizeof((h)->gpubpf_min[0]), sizeof((h)->gpubpf_step[0]), (v))
 
-/* Add v to the amounts or times that a points to. */
+/* Add v to the amounts or times *a. */
 #define gpubpf_measure(a, v)                                                    \
 	({                                                                      \
 		__u64 ___v = (v);                                               \
@@ -394,7 +398,7 @@ static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min,
 
 static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, __u64 v)
 {
-	__u32 power = gpubpf_log2(v >> 3); /* 0: a slot for each value */
+	__u32 power = gpubpf_log2(v >> 3); /* 0: one slot per value */
 	__u64 i = v;
 
 	if (power)
@@ -404,7 +408,7 @@ static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, 
 	gpubpf_count(&q->slot[i], 1);
 }
 
-/* Threads of the lane's block, and the block's linear number in the launch. */
+/* Threads in the lane's block, and the block's linear number in the launch. */
 static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
 {
 	return ctx->block_dim[0] * ctx->block_dim[1] * ctx->block_dim[2];
@@ -415,8 +419,8 @@ static __always_inline __u64 gpubpf_block_linear(const struct gpubpf_ctx *ctx)
 	return (ctx->block_idx[2] * ctx->grid_dim[1] + ctx->block_idx[1]) * ctx->grid_dim[0] + ctx->block_idx[0];
 }
 
-/* A kernel, as a key or a value: its id in the session, which the tool shows as its whole name, after the program's end
- * too. gpubpf_session__kernel_name() has it for programs. */
+/* A kernel, as a key or a value: its id in the session. The tool prints its full name, also after the program's end;
+ * gpubpf_session__kernel_name() returns it. */
 typedef __u64 gpubpf_kernel;
 
 static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *ctx)
@@ -424,14 +428,14 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 	return ctx->kernel;
 }
 
-/* The same as an index, of arrays: they take less time than hash tables, and run where those cannot. */
+/* The same as an index of arrays: arrays are faster than hash tables, and work on devices where hash tables do not. */
 typedef __u32 gpubpf_kernel_index;
 
-/* The stack that a kernel was launched from, as bpf_get_stackid() gives it: where the session has one STACK_TRACE, the tool
- * shows its functions. */
+/* The stack of a kernel's launch, as bpf_get_stackid() returns it. If the session has exactly one STACK_TRACE map, the
+ * tool prints the functions. */
 typedef __s64 gpubpf_stack;
 
-/* The arguments of a kernel: the tool shows them by its parameters, as far as those are known. */
+/* The arguments of a kernel: the tool prints them by parameter, as far as the parameters are known. */
 struct gpubpf_args {
 	gpubpf_kernel kernel;
 	__u64 n;
@@ -447,7 +451,8 @@ static __always_inline void gpubpf_copy_args(const struct gpubpf_ctx *ctx, struc
 		to->value[i] = ctx->arg[i];
 }
 
-/* The name of a kernel or function, cut to 63 bytes: two kernels may have the same. For keys gpubpf_kernel is better. */
+/* The name of a kernel or function, truncated to 63 bytes: two kernels may have the same. As a key, prefer
+ * gpubpf_kernel. */
 struct gpubpf_name {
 	char text[GPUBPF_CTX_NAME];
 } __attribute__((aligned(8)));
@@ -466,7 +471,7 @@ static __always_inline void gpubpf_kernel_name(const struct gpubpf_ctx *ctx, str
 	gpubpf_copy_name(ctx->kernel_name, name);
 }
 
-/* At gpu/call/: the name of the device function that is called. */
+/* At gpu/call/: the name of the called device function. */
 static __always_inline void gpubpf_function_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
 {
 	gpubpf_copy_name(ctx->function_name, name);
