@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inside.h through HIP, and nothing of gpubpf: kernel(from, to) over buffers of `words` 32-bit numbers, of which the first has
- * 0, 1, 2, ...; it prints a sum of what the kernel wrote. Any error ends the program. */
+/* inside.h for HIP, without gpubpf: runs kernel(from, to) on buffers of `words` 32-bit numbers; the first buffer
+ * contains 0, 1, 2, ... It prints a checksum of the kernel's output. Any error ends the program. */
 #ifndef EXAMPLES_HIP_H
 #define EXAMPLES_HIP_H
 
@@ -19,7 +19,7 @@ static inline void check(hipError_t error, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
-/* A buffer of the device's with these numbers. */
+/* Allocate a device buffer with these numbers. */
 static inline unsigned *buffer(const std::vector<unsigned> &numbers)
 {
 	unsigned *data;
@@ -29,7 +29,7 @@ static inline unsigned *buffer(const std::vector<unsigned> &numbers)
 	return data;
 }
 
-/* What lies there. */
+/* Copy the numbers from the device. */
 static inline std::vector<unsigned> read(const unsigned *data, size_t words)
 {
 	std::vector<unsigned> numbers(words);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel, of OpenCL C, or of a
- * module of SPIR-V (or its OpenCL C) that lies beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a
- * sum of what the kernel wrote. */
+/* The workload of the examples that probe inside kernels; it does not use gpubpf. It runs one kernel over `threads`
+ * work-items in groups of `block`. The kernel is in OpenCL C, in a SPIR-V module (or its OpenCL C) next to the program,
+ * or in a file named on the command line. It prints a checksum of the kernel's output. */
 #ifndef EXAMPLES_INSIDE_H
 #define EXAMPLES_INSIDE_H
 
@@ -27,7 +27,7 @@ static inline void *inside_read(const char *program, const char *name, const cha
 	return data;
 }
 
-/* kernel(from, to), buffers of `words` 32-bit numbers, of which the first has 0, 1, 2, ... */
+/* Run kernel(from, to) on buffers of `words` 32-bit numbers; the first buffer contains 0, 1, 2, ... */
 static inline int inside_launch(struct opencl *cl, const char *name, size_t words, size_t threads, size_t block)
 {
 	cl_kernel kernel = opencl_kernel(cl, name);
@@ -54,7 +54,7 @@ static inline int inside_launch(struct opencl *cl, const char *name, size_t word
 }
 
 #ifdef CL_VERSION_2_1
-/* Whether the device takes modules of SPIR-V; PoCL 3.1 does not. */
+/* Does the device accept SPIR-V modules? PoCL 3.1 does not. */
 static inline int inside_il(cl_device_id device)
 {
 	char versions[256] = "";
@@ -62,7 +62,7 @@ static inline int inside_il(cl_device_id device)
 	return clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof(versions), versions, NULL) == CL_SUCCESS && *versions;
 }
 
-/* Of workload.spv, or where the device takes no SPIR-V of workload.cl, of which that is made; or of the module that is named. */
+/* Use workload.spv, or its source workload.cl if the device takes no SPIR-V, or the file on the command line. */
 static inline int inside_run(int argc, char **argv, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = { .device = first_device() };
@@ -85,7 +85,7 @@ static inline int inside_run(int argc, char **argv, const char *name, size_t wor
 }
 #endif
 
-/* The same of OpenCL C. */
+/* The same with OpenCL C source. */
 static inline int inside_source(const char *source, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = opencl_start(source);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's allocations as a table, for probes and those that read what they found: rows by numbers, in the order in
- * which they were made. The last row stands for what is of no allocation, and of the 4095th and all later ones. */
+/* The application's allocations as a table, for probes and readers of their results. Rows are indexed by allocation
+ * number. The last row stands for addresses outside of allocations, and for allocations from the 4095th on. */
 #ifndef EXAMPLES_MEMORIES_H
 #define EXAMPLES_MEMORIES_H
 
@@ -11,7 +11,7 @@
 
 GPUBPF_ALLOCATIONS(memories, OTHERS);
 
-/* The row of the allocation that an address is in. */
+/* The row of the allocation that contains an address. */
 static __always_inline __u32 memory_row(__u64 addr)
 {
 	__u64 number = gpubpf_allocation_number(addr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every workload here needs of OpenCL, and nothing of gpubpf: the first device, a queue, kernels
- * built from source. Any error ends the program. */
+/* The OpenCL code that all workloads share: the first device, a queue, kernels built from source. It does not use
+ * gpubpf. Any error ends the program. */
 #ifndef EXAMPLES_OPENCL_H
 #define EXAMPLES_OPENCL_H
 
@@ -23,7 +23,7 @@ static inline void check(cl_int err, const char *what)
 	exit(1);
 }
 
-/* The first device that any platform has. */
+/* The first device of any platform. */
 static inline cl_device_id first_device(void)
 {
 	cl_platform_id platforms[16];
@@ -69,7 +69,7 @@ static inline cl_kernel opencl_kernel(const struct opencl *cl, const char *name)
 	return kernel;
 }
 
-/* A buffer that holds a copy of `data`, or zeros. */
+/* A buffer that contains a copy of `data`, or zeros. */
 static inline cl_mem opencl_buffer(const struct opencl *cl, const void *data, size_t size)
 {
 	void *zeros = data ? NULL : calloc(1, size);

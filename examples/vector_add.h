@@ -17,7 +17,7 @@ static const char vector_add_source[] =
 	"	c[i] = sum;\n"
 	"}\n";
 
-/* Launch it `launches` times over n elements in groups of `local`; 0 if the last result is right. */
+/* Launch it `launches` times over n elements in groups of `local`. Returns 0 if the last result is right. */
 static inline int vector_add(const struct opencl *cl, cl_uint n, size_t local, int launches)
 {
 	size_t global = (n + local - 1) / local * local, wrong = 0;

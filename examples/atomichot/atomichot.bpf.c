@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which addresses atomics contend for: how many are done at each, by whom. */
+/* Shows which addresses atomics contend for: how many atomics each address has, and from which kernel. */
 #include <gpubpf/probe.h>
 
 struct spot {
@@ -11,7 +11,7 @@ struct GPUBPF_ROW atomics {
 	__u32 bytes, space; /* space: 1 global, 2 shared (local in OpenCL) */
 };
 GPUBPF_HASH(spots, struct spot, struct atomics, 65536);
-GPUBPF_ARRAY(missed, __u64, 1); /* at addresses for which there was no room */
+GPUBPF_ARRAY(missed, __u64, 1); /* atomics at addresses for which the map had no room */
 
 SEC("gpu/atomic/*")
 int atomic(struct gpubpf_ctx *ctx)
@@ -22,7 +22,7 @@ int atomic(struct gpubpf_ctx *ctx)
 	if (!a) {
 		none.bytes = ctx->mem.bytes;
 		none.space = ctx->mem.space;
-		bpf_map_update_elem(&spots, &key, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+		bpf_map_update_elem(&spots, &key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
 		a = bpf_map_lookup_elem(&spots, &key);
 	}
 	if (a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A histogram of 16 slots, of which half of all numbers fall into one. */
+/* A histogram of 16 slots; half of all numbers fall into one slot. */
 #include "../hip.h"
 
 extern "C" __global__ void histogram(const unsigned *from, unsigned *to)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a warp must go to shared memory (local, in OpenCL) for one access: it has 32 banks of 4 bytes, and of each bank
- * one word comes at a time. Accesses of 8 and 16 bytes are done by halves and quarters of a warp, whose words are as wide.
+ * Counts how often a warp must access shared memory (local, in OpenCL) for one access. 32 banks of 4 bytes serve one
+ * word each at a time. Half and quarter warps are served for accesses of 8 and 16 bytes, with words of that size.
  */
 #include <gpubpf/probe.h>
 
 #define BANK 4
-#define ROUND 128 /* bytes that come at a time: all banks */
+#define ROUND 128 /* bytes served at a time: one word of each bank */
 
 struct access {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the access in its function, in the order of the code */
-	__u32 line;  /* of the source, 0 unknown */
+	__u32 place; /* number of the access in its function, in code order */
+	__u32 line;  /* source line, 0: unknown */
 	__u64 kind;  /* 1 load, 2 store, 3 atomic */
 };
 struct GPUBPF_ROW rounds {
-	__u64 needed, rounds, lanes; /* of rounds, those that there must be, and those that there were */
+	__u64 needed, rounds, lanes; /* needed: the minimum number of rounds; rounds: the actual number */
 };
 GPUBPF_HASH(accesses, struct access, struct rounds, 4096);
 
@@ -25,11 +25,11 @@ static __always_inline struct rounds *find_or_create(struct access *key)
 
 	if (r)
 		return r;
-	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
 	return bpf_map_lookup_elem(&accesses, key);
 }
 
-/* The largest n of the lanes in `those`, each of which is here and has one below 64. */
+/* The maximum of n over the lanes in `those`; all of them execute this, and n is below 64. */
 static __always_inline __u64 largest(__u64 those, __u64 n)
 {
 	__u64 most = 0;
@@ -48,10 +48,10 @@ int access(struct gpubpf_ctx *ctx)
 	__u64 width = ctx->mem.bytes > 8 ? 16 : ctx->mem.bytes > BANK ? 8 : BANK, part = lane / (ROUND / width);
 	__u64 word = ctx->mem.offset / width, bank = word % (ROUND / width);
 	struct access key = { gpubpf_kernel_of(ctx), ctx->place, ctx->line, ctx->mem.access };
-	__u64 together = bpf_warp_match(part); /* lanes that are served at a time */
+	__u64 together = bpf_warp_match(part); /* lanes that are served together */
 	__u64 firsts = bpf_warp_ballot(!(bpf_warp_match(word << 8 | part) & below)); /* one lane for each word */
 	__u64 words = __builtin_popcountll(bpf_warp_match(bank << 8 | part) & firsts);
-	/* the first lane counts for those; the others add nothing, so that the probe parts no lanes */
+	/* the first lane counts for the group; the others add 0, so that the probe does not diverge */
 	__u64 first = !(together & below), rounds = first * largest(together, words);
 	struct rounds *r = find_or_create(&key);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* A tile of 16 by 16 numbers is turned: written by rows, read by columns. */
+/* Transposes a tile of 16 by 16 numbers: writes rows, reads columns. */
 static const char source[] =
 	"kernel void turn(global const uint *from, global uint *to)\n"
 	"{\n"

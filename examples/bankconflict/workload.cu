@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warps that read shared memory by neighbours, by every second number, by columns of 32, by columns of 33, and all the same
- * one. "bankconflict NEEDED ROUNDS LANES" of all their loads and of the stores before them, as the source says it: that is
- * what the probe finds on a GPU with warps of 32 lanes.
+ * Warps read shared memory with strides of 1, 2, 32 and 33 words, and all from one word. The program prints
+ * "bankconflict NEEDED ROUNDS LANES" for all loads and for the stores before them, computed from the source. The probe
+ * finds the same numbers on a GPU with warps of 32 lanes.
  */
 #include <cstdint>
 #include <cstdio>
@@ -46,8 +46,8 @@ int main()
 	strided<33><<<THREADS / BLOCK, BLOCK>>>(to);
 	strided<0><<<THREADS / BLOCK, BLOCK>>>(to);
 	check(cudaDeviceSynchronize());
-	/* a store and two loads a warp and kernel. By strides of 1, 2, 33 and 0 the second load takes 1, 2, 1 and 1 rounds, by 32
-	 * it takes 32; the first one, which comes back to the block's 128 numbers, the same but by 32: of four words, 4 */
+	/* a store and two loads per warp and kernel. For strides of 1, 2, 32, 33, 0 the second load takes 1, 2, 32, 1,
+	 * 1 rounds. The first wraps at the block's 128 numbers and takes as many, but 4 for stride 32: four words */
 	printf("bankconflict %u %u %u\n", 5 * 3 * warps, warps * (5 + (1 + 1) + (2 + 2) + (4 + 32) + (1 + 1) + (1 + 1)),
 	       5 * 3 * THREADS);
 	printf("digest %016llx\n", (unsigned long long)hash);

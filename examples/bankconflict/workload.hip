@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tile of 16 by 16 numbers is turned: written by rows, read by columns. */
+/* Transposes a tile of 16 by 16 numbers: writes rows, reads columns. */
 #include "../hip.h"
 
 extern "C" __global__ void turn(const unsigned *from, unsigned *to)

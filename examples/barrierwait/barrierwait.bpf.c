@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long lanes wait at each barrier: from when a lane comes to it to when it goes on. */
+/* Measures how long lanes wait at each barrier, from a lane's arrival until it continues. */
 #include <gpubpf/probe.h>
 
 struct barrier {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the barrier in its function, in the order of the code */
-	__u32 line;  /* of the source, 0 unknown */
+	__u32 place; /* number of the barrier in its function, in code order */
+	__u32 line;  /* source line, 0: unknown */
 };
 struct GPUBPF_ROW wait {
 	struct gpubpf_times waits;
@@ -32,7 +32,7 @@ int goes_on(struct gpubpf_ctx *ctx)
 	static const struct wait none;
 
 	if (!w) {
-		bpf_map_update_elem(&barriers, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first: also fine */
+		bpf_map_update_elem(&barriers, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first */
 		w = bpf_map_lookup_elem(&barriers, &key);
 	}
 	if (w && came_at)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Groups sum up 64 numbers. Before the first barrier one work-item has all the work; before the others all have the same. */
+/* Each group sums 64 numbers. Before the first barrier one work-item does all the work; before the others all work. */
 kernel void sum(global const uint *from, global uint *to)
 {
 	local uint part[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups sum up 64 numbers. Before the first barrier one thread has all the work; before the others all have the same. */
+/* Each group sums 64 numbers. Before the first barrier one thread does all the work; before the others all work. */
 #include "../hip.h"
 
 extern "C" __global__ void sum(const unsigned *from, unsigned *to)

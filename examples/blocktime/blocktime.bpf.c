@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long each work-group of every kernel takes, from its first lane's entry to its last lane's exit. */
+/* Measures how long each work-group of every kernel runs, from its first lane's entry to its last lane's exit. */
 #include <gpubpf/probe.h>
 
 struct totals {
 	__u64 threads_entered, threads_left;
-	__u64 blocks;  /* timed */
-	__u64 untimed; /* entries that found no room in `running` */
+	__u64 blocks;  /* measured blocks */
+	__u64 untimed; /* entries for which `running` had no room */
 };
 GPUBPF_ARRAY(totals, struct totals, 1);
 GPUBPF_HISTOGRAM(block_ns);
 
-/* a group that is running: threads that came and went, and when the first one came */
+/* a running group: threads that have entered and left, and the time of the first entry */
 struct group {
 	__u64 arrived, left, start;
 };
 GPUBPF_HASH(running, __u64, struct group, 16384);
 
-/* Launches of one kernel that overlap, and kernels that overlap, have groups of the same number: the key
- * is group, launch and kernel. */
+/* Groups of overlapping launches, of one kernel or several, may have the same number. Therefore the key consists of
+ * group, launch and kernel. */
 static __always_inline __u64 group_key(const struct gpubpf_ctx *ctx)
 {
 	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | ctx->kernel << 48;
@@ -29,7 +29,7 @@ static __always_inline struct group *find_or_create(__u64 *key)
 
 	if (group)
 		return group;
-	bpf_map_update_elem(&running, key, &fresh, BPF_NOEXIST); /* another lane may be first: also fine */
+	bpf_map_update_elem(&running, key, &fresh, BPF_NOEXIST); /* another lane may insert it first: also fine */
 	return bpf_map_lookup_elem(&running, key);
 }
 
@@ -49,7 +49,7 @@ int block_enter(struct gpubpf_ctx *ctx)
 	}
 	if (gpubpf_fetch_add(&group->arrived, 1) == 0) {
 		group->start = bpf_ktime_get_ns();
-		bpf_gpu_membar(); /* before this lane counts itself out, and so before anyone reads it */
+		bpf_gpu_membar(); /* before this lane counts as left, and so before another lane reads it */
 	}
 	return 0;
 }
@@ -66,7 +66,7 @@ int block_leave(struct gpubpf_ctx *ctx)
 	gpubpf_count(&t->threads_left, 1);
 	if (!group || gpubpf_fetch_add(&group->left, 1) + 1 < gpubpf_block_threads(ctx))
 		return 0;
-	/* the last one out: all have come and gone */
+	/* the last lane to leave: all have entered and left */
 	gpubpf_observe(&block_ns, bpf_ktime_get_ns() - group->start);
 	gpubpf_count(&t->blocks, 1);
 	bpf_map_delete_elem(&running, &key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Escape times of the Mandelbrot set: work-groups over its inside take many times as long as others. */
+/* Escape times of the Mandelbrot set: work-groups inside the set take many times as long as others. */
 #include "opencl.h"
 
 enum { WIDTH = 512, HEIGHT = 256, GROUP = 64 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sectors of 32 bytes that the lanes of a warp touch together, by access: the fewer, the less memory is moved. What a warp
- * asks for of what is moved is its efficiency, bytes / (32 * sectors). */
+/* Counts the 32-byte sectors that the lanes of a warp access together, by access. Fewer sectors mean less memory
+ * traffic. The efficiency of a warp is the share of the traffic that it requested: bytes / (32 * sectors). */
 #include <gpubpf/probe.h>
 
 #define SECTOR 32
 
 struct access {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the access in its function, in the order of the code */
-	__u32 line;  /* of the source, 0 unknown */
+	__u32 place; /* number of the access in its function, in code order */
+	__u32 line;  /* source line, 0: unknown */
 	__u64 kind;  /* 1 load, 2 store, 3 atomic, 4 prefetch */
 };
 struct GPUBPF_ROW moved {
@@ -22,7 +22,7 @@ static __always_inline struct moved *find_or_create(struct access *key)
 
 	if (m)
 		return m;
-	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
 	return bpf_map_lookup_elem(&accesses, key);
 }
 

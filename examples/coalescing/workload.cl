@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each eighth number of 4096, again and again, to neighbours. */
+/* Reads every eighth number of 4096, repeatedly; writes to adjacent numbers. */
 kernel void strided(global const uint *from, global uint *to)
 {
 	size_t i = get_global_id(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes that read neighbours, every second number, every 32nd; they write to neighbours. */
+/* Lanes read adjacent, every second, and every 32nd number; they write to adjacent numbers. */
 #include "../hip.h"
 
 template <unsigned STRIDE> __global__ void strided(const unsigned *from, unsigned *to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the probe sends and the consumer reads. */
+/* The record that the probe emits and the consumer reads. */
 struct block {
 	unsigned long long kernel, launch, x, threads;
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of vector_add by process: how many ran, and for how long in all. Written with libbpf's own
- * words only (kprobe and kretprobe, struct pt_regs, maps spelled out), so that the file reads like any
- * other BPF program; --attach puts it on other kernels.
+ * Counts threads of vector_add by process, and their total run time. The program uses only libbpf's own terms (kprobe
+ * and kretprobe, struct pt_regs, map definitions written out), so it reads like any other BPF program. --attach
+ * attaches it to other kernels.
  */
 #include <gpubpf/probe.h>
 
 struct calls {
 	__u64 entered, left;
 	__u64 ns;             /* sum over the threads */
-	__u64 elements;       /* largest n that a thread was given */
+	__u64 elements;       /* largest n that a thread received */
 };
 
 struct {
@@ -39,8 +39,8 @@ int cuda__entered(struct pt_regs *ctx)
 		return 0;
 	gpubpf_count(&calls->entered, 1);
 	if (n > calls->elements)
-		calls->elements = n; /* all threads of a launch write the same */
-	/* take the time of entry away, add that of exit: what stays is what lies between */
+		calls->elements = n; /* all threads of a launch write the same value */
+	/* subtract the time of entry and add the time of exit: the sum is the time between them */
 	gpubpf_count(&calls->ns, -bpf_ktime_get_ns());
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same kernel over and over, its last group only partly used. */
+/* Launches one kernel repeatedly; its last group is only partly used. */
 #include "vector_add.h"
 
 int main(void)

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Some of the application's allocations as if they lay in far memory, behind a link such as CXL.mem: an access there takes
- * longer by
+ * Slows down some of the application's allocations as if they were far memory, behind a link such as CXL.mem. An access
+ * to them takes longer by
  *
- *	latency * (1 where it is random, else a share) * (1 + ramp * how much of the link was in use lately)
+ *	latency * (1 if it is random, else a share) * (1 + ramp * recent utilisation of the link)
  *
- * and not less than until all bytes that were asked for before it, and its own, have come over the link. What this program
- * needs for itself is within that time, and is the least that it can add.
+ * and at least until the link has transferred all previously requested bytes and its own. The program's own run time is
+ * included in this delay, and is the smallest possible delay.
  */
 #include <gpubpf/probe.h>
 
 #define LATENCY_NS 2000
 #define MB_S 32000
 #define MOST_NS 500000
-#define WINDOW 14 /* bits of ns in which the link's use is seen: 16 us */
-#define PLACES 8  /* of a thread, whose strides are told apart */
+#define WINDOW 14 /* the link's utilisation is measured in windows of this many bits of ns: 16 us */
+#define PLACES 8  /* places per thread whose strides are tracked separately */
 
-/* What is 0 is as the comment says. */
+/* 0 selects the default that the comment names. */
 struct settings {
-	__u64 off;                    /* 1: nothing is far */
-	__u64 least, most;            /* bytes of allocations that are far; 1 MiB, and without end */
-	__u64 first, last;            /* their numbers, in the order in which they were made; all */
+	__u64 off;                    /* 1: no memory is far */
+	__u64 least, most;            /* bytes: range of sizes of far allocations; 1 MiB, unlimited */
+	__u64 first, last;            /* range of their numbers, in the order of allocation; all */
 	gpubpf_ns latency;            /* LATENCY_NS */
-	__u64 sequential;             /* percent of it where accesses go on by even steps; 25 */
-	__u64 mb_s;                   /* of the link; MB_S */
-	__u64 ramp;                   /* percent more latency when the link is in use all the time; 100 */
+	__u64 sequential;             /* percent of the latency for accesses with an even stride; 25 */
+	__u64 mb_s;                   /* throughput of the link; MB_S */
+	__u64 ramp;                   /* percent more latency while the link is fully used; 100 */
 };
 GPUBPF_ARRAY(settings, struct settings, 1);
 
@@ -35,8 +35,8 @@ struct GPUBPF_ROW accesses {
 GPUBPF_HASH(far, __u32, struct accesses, 4096); /* by number of the allocation */
 
 struct link {
-	__u64 free;                 /* ps: when all that was asked for has come */
-	__u64 window, bytes, share; /* the window that is now, what came in it, and percent of the link in the one before */
+	__u64 free;                 /* ps: when all requested bytes have been transferred */
+	__u64 window, bytes, share; /* the current window, its bytes, and percent of the link used in the one before */
 };
 GPUBPF_ARRAY(links, struct link, 1) GPUBPF_SCRATCH;
 
@@ -58,7 +58,7 @@ static __always_inline int is_far(const struct settings *s, const struct gpubpf_
 	       of->number <= or(s->last, ~0ull);
 }
 
-/* Neither beside the place's last access nor as far from it as that was from the one before. */
+/* Is the access neither near the place's last access nor one stride after it? */
 static __always_inline int is_random(const struct gpubpf_ctx *ctx)
 {
 	struct lasts *l = bpf_map_lookup_elem(&lasts, &(__u32){ 0 });
@@ -75,7 +75,7 @@ static __always_inline int is_random(const struct gpubpf_ctx *ctx)
 	return !even;
 }
 
-/* Percent of the link that were in use in the window before this one. */
+/* Percent of the link that were used in the previous window. */
 static __always_inline __u64 share(struct link *l, __u64 now, __u64 bytes, __u64 mb_s)
 {
 	__u64 window = now >> WINDOW, share;
@@ -90,12 +90,12 @@ static __always_inline __u64 share(struct link *l, __u64 now, __u64 bytes, __u64
 	return l->share;
 }
 
-/* When so many bytes have come over the link, in ns. */
+/* The time in ns at which these bytes have been transferred. */
 static __always_inline __u64 comes(struct link *l, __u64 now, __u64 bytes, __u64 mb_s)
 {
 	__u64 ps = bytes * 1000000 / mb_s, begins = gpubpf_fetch_add(&l->free, ps);
 
-	if ((__s64)(begins - now * 1000) < 0) { /* nothing was on its way */
+	if ((__s64)(begins - now * 1000) < 0) { /* the link was idle */
 		__sync_val_compare_and_swap(&l->free, begins + ps, now * 1000 + ps);
 		begins = now * 1000;
 	}
@@ -108,7 +108,7 @@ static __always_inline struct accesses *find_or_create(__u32 number)
 
 	if (a)
 		return a;
-	bpf_map_update_elem(&far, &number, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+	bpf_map_update_elem(&far, &number, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
 	return bpf_map_lookup_elem(&far, &number);
 }
 
@@ -131,11 +131,11 @@ static __always_inline void wait(const struct gpubpf_ctx *ctx, const struct sett
 	ns = until - bpf_ktime_get_ns();
 	if ((__s64)ns <= 0)
 		return;
-	barrier_var(ns); /* which the compiler knows to be small, and the verifier does not */
+	barrier_var(ns); /* the compiler knows that it is small, but the verifier does not */
 	gpubpf_delay(ns < MOST_NS ? ns : MOST_NS);
 }
 
-/* Of a warp the first lane waits for what all of them ask for, and the others for it. */
+/* The first lane of a warp waits for the bytes of all lanes, and the others wait for it. */
 SEC("gpu/mem_before/*")
 int access(struct gpubpf_ctx *ctx)
 {

@@ -3,8 +3,8 @@
 
 #include "inside.h"
 
-/* One work-item follows links in an order that nobody foresees, and all of them sum up a buffer, in short launches of which
- * the quickest counts. Standard error says how long a step took, and how many bytes a second came. */
+/* One work-item follows links in an unpredictable order, and all work-items sum a buffer, in short launches. The
+ * fastest launch counts. The program prints the time per step and the bytes per second on standard error. */
 enum { LINES = 1 << 18, LINE = 16, STEPS = 500, SUMMED = 1 << 10, ITEMS = 1 << 8, BLOCK = 64, ROUNDS = 100 };
 
 static const char source[] =
@@ -25,7 +25,7 @@ static const char source[] =
 	"	to[get_global_id(0)] = sum.s0 + sum.s7 + sum.sf;\n"
 	"}\n";
 
-/* ns of the quickest launch */
+/* ns of the fastest launch */
 static double quickest(struct opencl *cl, const char *name, cl_mem from, cl_mem to, unsigned n, size_t items)
 {
 	cl_kernel kernel = opencl_kernel(cl, name);

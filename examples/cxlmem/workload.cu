@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread follows links in an order that nobody foresees, and all of them sum up a buffer, in short launches of which the
- * quickest counts. Standard error says how long a step took, and how many bytes a second came. "cxlmem ACCESSES BYTES" of
- * the buffer, as the source says it.
+ * One thread follows links in an unpredictable order, and all threads sum a buffer, in short launches. The fastest
+ * launch counts. The program prints the time per step and the bytes per second on standard error. It also prints
+ * "cxlmem ACCESSES BYTES" for the buffer, computed from the source.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -39,7 +39,7 @@ __global__ void stream(const uint4 *from, unsigned *to)
 	to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/* ns of the quickest launch */
+/* ns of the fastest launch */
 template <typename F> static double quickest(F launch)
 {
 	cudaEvent_t begin, end;

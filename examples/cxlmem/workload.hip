@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread follows links in an order that nobody foresees, and all of them sum up a buffer of 1 MiB, once each. */
+/* One thread follows links in an unpredictable order, and all threads sum a buffer of 1 MiB, each once. */
 #include "../hip.h"
 
 enum { LINES = 1 << 14, LINE = 16, STEPS = 100, SUMMED = 1 << 8, THREADS = 256, BLOCK = 64 };

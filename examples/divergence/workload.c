@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* One condition that neighbours agree about, one that every second one meets, one that one of 32 does, a loop of as many
- * rounds as its work-item has bits. Where work-items branch the line says so. */
+/* Four branches: neighbours agree; every second work-item takes it; one of 32 takes it; a loop with as many rounds as
+ * its work-item has bits. The line shows where work-items diverge. */
 static const char source[] =
 	"kernel void branches(global const uint *from, global uint *to)\n"
 	"{\n"

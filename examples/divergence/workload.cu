@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Branches that whole warps take, every second lane, one lane of a warp, and none. "divergence WARPS SPLITS LANES TAKEN LOST"
- * of all of them, as the source says it: that is what the probe finds on a GPU with warps of 32 lanes. What the branches
- * guard is a call that nobody inlines, so that no compiler makes a selection of them.
+ * Branches that whole warps take, every second lane, one lane of a warp, and no lane. The program prints "divergence
+ * WARPS SPLITS LANES TAKEN LOST", computed from the source. The probe finds the same on a GPU with warps of 32 lanes.
+ * The branches guard a call that is not inlined, so that no compiler turns them into selections.
  */
 #include <cstdint>
 #include <cstdio>
@@ -48,7 +48,7 @@ int main()
 	check(cudaMemcpy(data.data(), to, 4 * THREADS * sizeof(*to), cudaMemcpyDeviceToHost));
 	for (unsigned i = 0; i < 4 * THREADS; i++)
 		hash = (hash ^ data[i]) * 1099511628211u;
-	/* the second kernel's warps split in halves, the third's lose a lane each, or the 31 others' way is the one taken */
+	/* the second kernel's warps split in halves; each warp of the third loses one lane, whichever side is taken */
 	printf("divergence %u %u %u %u\n", 4 * warps, 2 * warps, 4 * THREADS, THREADS / 2 + THREADS / WARP);
 	printf("digest %016llx\n", (unsigned long long)hash);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One condition that whole waves agree about, one that every second lane meets, one that one of 32 does, a loop of as many
- * rounds as its thread has bits. What the conditions guard is stored, so that no compiler makes a selection of them.
+ * Four branches: whole waves agree; every second lane takes it; one lane of 32 takes it; a loop with as many rounds as
+ * its thread has bits. The guarded code stores to memory, so that no compiler turns the branches into selections.
  */
 #include "../hip.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel that is launched again and again, relax(from, to, ...), to[i] of the numbers around from[i], with the buffers
- * changed about each time: what its blocks do decides what of it still runs. A block that has changed none of its numbers in
- * two launches, nor has one beside it, would write what is there already: it ends at its entry. When none changes any more,
- * all of them do. Anybody may end what is left of it, or have all blocks run, by the map `control`.
+ * relax(from, to, ...) is launched repeatedly, with the buffers swapped: to[i] depends on the numbers around from[i].
+ * The probe decides which blocks still run. If a block and its neighbours changed nothing in two launches, it would
+ * write the numbers that are already there, so it ends at its entry. In the end all blocks do. Through the map
+ * `control`, a user can end the remaining blocks, or make all blocks run.
  */
 #include <gpubpf/probe.h>
 
-#define BLOCKS 4096 /* those behind are never skipped */
+#define BLOCKS 4096 /* blocks from this number on are never skipped */
 
 struct control {
-	__u64 stop; /* 1: no block runs any more */
+	__u64 stop; /* 1: no block runs */
 	__u64 all;  /* 1: every block runs */
 };
 GPUBPF_ARRAY(control, struct control, 1);
@@ -19,10 +19,10 @@ struct GPUBPF_ROW threads {
 	__u64 ran, settled, stopped;
 };
 GPUBPF_ARRAY(threads, struct threads, 1);
-GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* the last launch in which a block changed a number, and 1 */
-GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;       /* the last launches that came here, and 1: others (--sample) changed what nobody saw */
+GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* last launch in which a block changed a number, plus 1 */
+GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;       /* last probed launches, plus 1: others may change numbers */
 
-/* Has block b changed something in one of the last two launches? */
+/* Has block b changed a number in one of the last two launches? */
 static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)
 {
 	__u64 *last = bpf_map_lookup_elem(&changed, &b);
@@ -60,7 +60,7 @@ int begins(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* Threads that ended at their entry do not come here. */
+/* Threads that ended at their entry do not reach this program. */
 SEC("gpu/exit/relax")
 int GPUBPF_PROBE(ends, const __u32 *from, const __u32 *to)
 {

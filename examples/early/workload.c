@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Each number becomes the least of itself and its neighbours, but for walls, 200 times: in the end each of the rooms between
- * walls has its least number everywhere, the small rooms soon. */
+/* Each number becomes the minimum of itself and its neighbours, except walls, 200 times. In the end each room between
+ * walls contains only its minimum; small rooms reach this soon. */
 enum { N = 16384, BLOCK = 64, ROUNDS = 200 };
 
 static const char source[] =
@@ -24,7 +24,7 @@ int main(void)
 	unsigned *data = calloc(N, sizeof(*data)), n = N, sum = 0;
 	cl_mem buffers[2];
 
-	/* rooms of 8 numbers in the beginning and 136 in the end, which fall; walls are zeros */
+	/* rooms of 8 numbers at the start and 136 at the end, with falling numbers; walls are zeros */
 	for (unsigned i = 0, at = 0; i < N; i++) {
 		data[i] = at ? N - at : 0;
 		at = at < 8 + i / 128 ? at + 1 : 0;

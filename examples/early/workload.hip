@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload.c's rooms, fewer of them: each number becomes the least of itself and its neighbours, but for walls. */
+/* workload.c with fewer rooms: each number becomes the minimum of itself and its neighbours, except walls. */
 #include <utility>
 
 #include "../hip.h"

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accesses of global memory that are not all in one of the application's allocations: of each place the first one, as it was
- * about to happen, and how many there were. The maps outlive the fault. */
+/* Finds accesses of global memory that are not entirely inside one of the application's allocations. For each place it
+ * records the first such access, before it happens, and counts all of them. The maps survive the fault. */
 #include <gpubpf/probe.h>
 
 struct place {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the access in its function, in the order of the code */
-	__u32 line;  /* of the source, 0 unknown */
+	__u32 place; /* number of the access in its function, in code order */
+	__u32 line;  /* source line, 0: unknown */
 };
 struct stray {
 	__u64 accesses;
-	/* of the first: */
+	/* of the first access: */
 	gpubpf_address addr;
-	__u64 past; /* bytes from the end of the allocation before it on, ~0 if there is none that is near */
+	__u64 past; /* bytes from the end of the preceding allocation on, ~0 if none is near */
 	__u32 bytes, kind; /* 1 load, 2 store, 3 atomic, 4 prefetch */
 	__u64 launch, block[3], thread[3];
 };
 GPUBPF_HASH(strays, struct place, struct stray, 1024);
 GPUBPF_ARRAY(checked, __u64, 1);
 
-#define NEAR 4096 /* bytes behind an allocation in which an access is told by where it should have ended */
+#define NEAR 4096 /* accesses up to this many bytes after an allocation are attributed to it */
 
 static __always_inline int is_inside(__u64 addr, __u64 bytes)
 {
@@ -28,7 +28,7 @@ static __always_inline int is_inside(__u64 addr, __u64 bytes)
 	return !gpubpf_allocation(addr, &of) && addr - of.base + bytes <= of.size;
 }
 
-/* Of an access that leaves an allocation, or begins a bit behind one. */
+/* For an access that leaves an allocation, or begins shortly after one. */
 static __always_inline __u64 past(__u64 addr)
 {
 	struct gpubpf_allocation of;
@@ -69,7 +69,7 @@ int access(struct gpubpf_ctx *ctx)
 		return 0;
 	s = bpf_map_lookup_elem(&strays, &key);
 	if (!s) {
-		bpf_map_update_elem(&strays, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first: also fine */
+		bpf_map_update_elem(&strays, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first */
 		s = bpf_map_lookup_elem(&strays, &key);
 	}
 	if (s && !gpubpf_fetch_add(&s->accesses, 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* The last work-item's right neighbour is not there: it reads behind the buffer, and uses what it reads for nothing. */
+/* The last work-item has no right neighbour: it reads past the buffer, and does not use the value. */
 static const char source[] =
 	"kernel void neighbours(global const uint *from, global uint *to)\n"
 	"{\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches, work-groups and threads of each kernel, by name. One lane of a group counts for all. */
+/* Counts launches, work-groups and threads of each kernel, by name. One lane of a group counts for all. */
 #include <gpubpf/probe.h>
 
 struct counts {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event for every thread that ends: which one, when, and after how long. */
+/* Emits an event for every thread that ends: which thread, and when. */
 #include <gpubpf/probe.h>
 
 struct ended {
-	__u64 ns;       /* when, in the base of CLOCK_MONOTONIC */
+	__u64 ns;       /* time of the event, in the base of CLOCK_MONOTONIC */
 	__u64 launch;
 	__u32 block[3], thread[3];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One launch of 1024 threads, each with its own amount of work. */
+/* One launch of 1024 threads, each with a different amount of work. */
 #include "vector_add.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One kernel, launched on three ways through the program. */
+/* Launches one kernel from three call paths in the program. */
 #include "opencl.h"
 
 static const char source[] =
@@ -11,7 +11,7 @@ static const char source[] =
 	"}\n";
 
 #define PATH __attribute__((noinline, noclone))
-#define AND_THEN() __asm__ volatile("") /* what is called is not jumped to */
+#define AND_THEN() __asm__ volatile("") /* prevents a tail call */
 
 static struct opencl cl;
 static cl_kernel kernel;

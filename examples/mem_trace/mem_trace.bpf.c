@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event for every access of global memory: where, how many bytes, what for, of which allocation, by which kernel's
- * launch, and when. */
+/* Emits an event for every access of global memory: address, size, kind, allocation, the kernel's launch, and
+ * time. */
 #include "../memories.h"
 
 struct access {

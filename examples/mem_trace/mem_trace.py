@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """mem_trace.py [--png FILE] REPORT: heat maps of the accesses in a report of mem_trace.bpf.o (gpubpf run -j -r REPORT).
 
-A map for each of the application's allocations that was accessed, and what is in none by pages that were touched in the same
-way (read, written, both) and lie together. Left to right are addresses, top to bottom the order of all accesses in time; a
-place is the darker the more bytes were accessed there. The PNG has the same maps one below the other: loads are blue, stores
-and atomics red."""
+Prints one map for each allocation that was accessed. Accesses outside of allocations are grouped into regions of adjacent pages
+that were used in the same way (read, written, both). Addresses grow from left to right, time from top to bottom. A cell is
+darker the more bytes were accessed there. The PNG contains the same maps, one below the other: loads are blue, stores and
+atomics red."""
 import argparse
 import json
 import signal
@@ -17,7 +17,7 @@ SHADES = " .:-=+*#%@"
 
 
 def regions(accesses):
-    """(first address, end), by the pages that were touched; those that are loaded and those that are written alone are apart."""
+    """(first address, end) of each region of accessed pages. Pages that are only loaded, only written, or both form different regions."""
     found = []
     writes = {}
     for a in accesses:
@@ -32,7 +32,7 @@ def regions(accesses):
 
 
 def allocations(accesses, memories):
-    """(title, first address, end, accesses) of each allocation, in the order in which they were made, and of what is in none."""
+    """(title, first address, end, accesses) of each allocation, in the order of allocation, then of each region outside of them."""
     by_number, others = {}, []
     for a in accesses:
         (by_number.setdefault(a["memory"], []) if a["memory"] in memories else others).append(a)
@@ -44,7 +44,7 @@ def allocations(accesses, memories):
 
 
 def cells(accesses, first, end, n):
-    """Bytes by row, column and whether they are written; of n accesses in all, each with its number."""
+    """Bytes by row, column and whether they are written. n: total number of accesses; each access has its number."""
     grid = [[[0, 0] for _ in range(COLUMNS)] for _ in range(ROWS)]
     for a in accesses:
         row = a["number"] * ROWS // n
@@ -60,7 +60,7 @@ def text(grid):
 
 
 def pixels(grid, scale=8):
-    """Rows of RGB, white where nothing is."""
+    """Rows of RGB; cells without accesses are white."""
     most = max(max(cell) for row in grid for cell in row) or 1
     for row in grid:
         line = b""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A matrix of 64 by 64: rows are read, columns written. */
+/* Transposes a matrix of 64 by 64: reads rows, writes columns. */
 kernel void transpose(global const uint *from, global uint *to)
 {
 	size_t i = get_global_id(0);

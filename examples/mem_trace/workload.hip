@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix of 64 by 64: rows are read, columns written. */
+/* Transposes a matrix of 64 by 64: reads rows, writes columns. */
 #include "../hip.h"
 
 extern "C" __global__ void transpose(const unsigned *from, unsigned *to)

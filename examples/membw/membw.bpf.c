@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that kernels load from and store to each of the application's allocations, by their numbers; what these are stands
- * in a map beside, which the session fills in. */
+/* Counts bytes that kernels load from and store to each of the application's allocations, by number. The session
+ * describes the allocations in a second map. */
 #include "../memories.h"
 
 struct GPUBPF_ROW moved {

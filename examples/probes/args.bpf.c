@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record for each launch, by its first thread. */
+/* The first thread of each launch emits a record. */
 #include "by_kernel.h"
 
 struct launch {
@@ -18,7 +18,7 @@ int take_args(struct gpubpf_ctx *ctx)
 		return 0;
 	launch = bpf_ringbuf_reserve(&args, sizeof(*launch), 0);
 	if (!launch)
-		return 0; /* counted as dropped */
+		return 0; /* the ring counts it as dropped */
 	launch->launch = ctx->launch;
 	gpubpf_copy_args(ctx, &launch->call);
 	bpf_ringbuf_submit(launch, 0);

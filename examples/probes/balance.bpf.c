@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value for each multiprocessor: the least, the most and the mean of them tell how even the work is. The number of the
- * multiprocessor decides which copy of a per-CPU value a block adds to; devices that do not tell the number refuse the program.
+ * One value per multiprocessor: minimum, maximum and mean show how even the work is. The multiprocessor's number
+ * selects a block's copy of the per-CPU value. Devices that do not report this number refuse the program.
  */
 #include "block_begins.h"
 

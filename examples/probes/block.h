@@ -5,19 +5,19 @@
 
 #include "by_kernel.h"
 
-/* More than a device has at once; one that comes while another of its place is there takes that, which then is lost. */
+/* More than a device runs at once. A later block in the same place replaces the earlier one, which is not measured. */
 #define PLACES 16384
 
 struct block {
 	__u64 number, start;
 #ifdef BLOCK_KEEPS_SM
-	__u64 sm; /* where it came: that of a CPU may have changed */
+	__u64 sm; /* the multiprocessor at the block's entry; on a CPU it may change */
 #endif
-	__u64 gone; /* of its ends */
+	__u64 gone; /* number of the block's ends so far */
 };
 GPUBPF_ARRAY(running, struct block, PLACES) GPUBPF_SCRATCH;
 
-/* Launches that overlap, of one kernel or of several, have blocks of the same number. */
+/* Blocks of overlapping launches, of one kernel or several, may have the same number. */
 static __always_inline __u64 block_number(const struct gpubpf_ctx *ctx)
 {
 	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | (ctx->kernel + 1) << 48;
@@ -41,10 +41,10 @@ static __always_inline void block_comes(const struct gpubpf_ctx *ctx)
 	block->sm = bpf_get_sm_id();
 #endif
 	block->start = bpf_ktime_get_ns();
-	bpf_gpu_membar(); /* before this thread counts as gone */
+	bpf_gpu_membar(); /* order these writes before this thread counts as gone */
 }
 
-/* Its place, for the thread that ends it; NULL for all others. */
+/* The block's place, for the thread that ends the block; NULL for all other threads. */
 static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
 {
 	struct block *block = block_place(ctx);
@@ -53,11 +53,11 @@ static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
 	if (!block || !ends || gpubpf_fetch_add(&block->gone, ends) + ends < ENDS)
 		return NULL;
 	gpubpf_count(&block->gone, -(__u64)ENDS);
-	bpf_gpu_membar(); /* what the first thread wrote is seen */
+	bpf_gpu_membar(); /* makes the first thread's writes visible */
 	return block;
 }
 
-/* Is it still there? Once. */
+/* Does the place still belong to this block? True only once. */
 static __always_inline int block_was_kept(const struct gpubpf_ctx *ctx, struct block *block)
 {
 	int kept = block->number == block_number(ctx);

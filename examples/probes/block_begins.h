@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program that sees blocks come, for objects with one that sees them go. */
+/* The program that records the start of blocks, for objects with a program that sees their end. */
 #ifndef GPUBPF_EXAMPLES_BLOCK_BEGINS_H
 #define GPUBPF_EXAMPLES_BLOCK_BEGINS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ready probes share. Arrays alone, so that they run wherever probes do. */
+/* Shared by the ready-made probes. They use only arrays, so that they run on every device that can be probed. */
 #ifndef GPUBPF_EXAMPLES_BY_KERNEL_H
 #define GPUBPF_EXAMPLES_BY_KERNEL_H
 
@@ -10,7 +10,7 @@
 
 #define BY_KERNEL(map, value_type) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, gpubpf_kernel_index, value_type, KERNELS)
 
-/* Its value of a map by kernel. */
+/* The kernel's value in a map indexed by kernel. */
 static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
 {
 	gpubpf_kernel_index kernel = ctx->kernel;
@@ -18,8 +18,8 @@ static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
 	return bpf_map_lookup_elem(map, &kernel);
 }
 
-/* A block is seen through its first thread and its last one, which costs least: it begins with the first, and ends when
- * both have left. A CPU runs them one after the other. */
+/* A block is observed only through its first and its last thread, because that costs least. It begins with the first
+ * one, and ends when both have left. A CPU runs them one after another. */
 static __always_inline int is_first_thread(const struct gpubpf_ctx *ctx)
 {
 	return !(ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2]);
@@ -31,7 +31,7 @@ static __always_inline int is_last_thread(const struct gpubpf_ctx *ctx)
 	       ctx->thread_idx[2] + 1 == ctx->block_dim[2];
 }
 
-/* What this thread adds where a block's ends are counted, ENDS of them: one may be both. */
+/* Number of the block's ends that this thread is, of ENDS in total: one thread may be both. */
 #define ENDS 2
 static __always_inline __u64 ends_of(const struct gpubpf_ctx *ctx)
 {

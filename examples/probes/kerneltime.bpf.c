@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the time at which a launch's first block begins to that at which its last one has ended. */
+/* Measures the time from the start of a launch's first block to the end of its last block. */
 #include "by_kernel.h"
 
 #define AT_ONCE 4 /* launches of a kernel that may overlap */
@@ -10,8 +10,8 @@ struct GPUBPF_ROW times {
 BY_KERNEL(kerneltime, struct times);
 
 struct launch {
-	__u64 came; /* blocks */
-	__u64 gone; /* ends of them */
+	__u64 came; /* blocks that have begun */
+	__u64 gone; /* ends of blocks */
 	__u64 start;
 };
 GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;
@@ -32,7 +32,7 @@ int kernel_begins(struct gpubpf_ctx *ctx)
 	if (!launch || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->came, 1))
 		return 0;
 	launch->start = bpf_ktime_get_ns();
-	bpf_gpu_membar(); /* before this block counts as gone */
+	bpf_gpu_membar(); /* order this write before the block counts as gone */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on a multiprocessor, counted whenever one comes. Devices that do not number theirs refuse it. */
+/* Counts the blocks on a multiprocessor whenever one begins. Devices that do not number multiprocessors refuse it. */
 #define BLOCK_KEEPS_SM
 #include "block.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time that threads of the grid are in kernels, each by itself. */
+/* Sums the time that each thread of the grid spends in kernels. */
 #include <gpubpf/probe.h>
 
 GPUBPF_PER_THREAD(threads, gpubpf_ns);
 
-/* Take the time of entry away, add that of exit: what stays is what lies between. */
+/* Subtract the time of entry and add the time of exit: the sum is the time between them. */
 static __always_inline void add(__u64 ns)
 {
 	__u64 *mine = bpf_map_lookup_elem(&threads, &(__u32){ 0 });

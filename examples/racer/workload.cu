@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first warp of a block hands 32 numbers to the others: behind a barrier, or without, where the others mostly come late
- * enough because they have to wait for memory. "wrong" is how many threads of the first kernel got a wrong number; standard
- * error tells it of the second. "racer VISITS": accesses and barriers of both, as the source says it.
+ * The first warp of a block passes 32 numbers to the others. Without a barrier the others are mostly late enough,
+ * because they wait for memory. "wrong" counts threads of the first kernel with a wrong number; standard error has that
+ * of the second. "racer VISITS": accesses and barriers of both, computed from the source.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ template <bool WAITS> __global__ void hand_over(const unsigned *from, unsigned *
 	own = from[i];
 	if (WAITS)
 		__syncthreads();
-	to[i] = own + handed[(threadIdx.x + own) % WARP]; /* the sum waits for the load, and so does what is handed */
+	to[i] = own + handed[(threadIdx.x + own) % WARP]; /* the sum depends on the load, and so does the index */
 }
 
 template <bool WAITS> static unsigned wrong(const unsigned *from, unsigned *to)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread adds its number to one of 16 sums: by an atomic, or as "workload racy" by a load and a store, between which
- * another may come. */
+/* Each thread adds its number to one of 16 sums with an atomic. As "workload racy" it uses a load and a store, between
+ * which another thread may interfere. */
 #include <cstring>
 
 #include "../hip.h"

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counter of cuda-counter, as it is: the same program runs in HIP's kernels. */
+/* The unchanged counter of cuda-counter: the same program runs in HIP kernels. */
 #include "../cuda-counter/cuda-counter.bpf.c"

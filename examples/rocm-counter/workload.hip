@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same kernel over and over, its last block only partly used. */
+/* Launches one kernel repeatedly; its last block is only partly used. */
 #include <hip/hip_runtime.h>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How evenly work is spread: how often each thread of the grid ran, and for how long in all. */
+/* Shows how evenly work is spread: how often each thread of the grid ran, and for how long in total. */
 #include <gpubpf/probe.h>
 
-/* One value a thread, its own: plain loads and stores do. */
+/* Each thread has its own value, so plain loads and stores suffice. */
 GPUBPF_PER_THREAD(runs, __u64);
 GPUBPF_PER_THREAD(busy_ns, __u64);
 
@@ -14,7 +14,7 @@ static __always_inline void add(void *map, __u64 n)
 		*mine += n;
 }
 
-/* Take the time of entry away, add that of exit: what stays is what lies between. */
+/* Subtract the time of entry and add the time of exit: the sum is the time between them. */
 SEC("gpu/entry/*")
 int thread_enter(struct gpubpf_ctx *ctx)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long each warp of every kernel runs, from its entry to its exit: a histogram, and blocks of each class. */
+/* Measures how long each warp of every kernel runs, from entry to exit: a histogram, and blocks of each class. */
 #include <gpubpf/probe.h>
 
-GPUBPF_PER_THREAD(entered, __u64); /* when the warp of which the thread is the first lane came */
+GPUBPF_PER_THREAD(entered, __u64); /* time of the warp's entry, in its first lane's value */
 GPUBPF_HISTOGRAM(warp_ns);
 
-/* warps whose time is in a class of the histogram, and the block of the one that left last: the slowest blocks stand
- * in the last classes */
+/* number of warps in a class of the histogram, and the block of the last one that left: the slowest blocks are in the
+ * last classes */
 struct class {
 	__u64 warps, block;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the lanes of kernels are now: the last access of global memory, or barrier, that each came to. A kernel that is
- * stuck shows where, while it runs and after its context has died.
+ * Shows where the lanes of kernels are now: the last access of global memory, or barrier, that each lane reached. It
+ * shows where a kernel is stuck, while the kernel runs and after its context has died.
  */
 #include <gpubpf/probe.h>
 
@@ -10,13 +10,13 @@ enum { NOWHERE, ACCESS, BARRIER };
 struct place {
 	gpubpf_kernel kernel;
 	__u32 what;  /* 1 access, 2 barrier */
-	__u32 place; /* its number in its function, in the order of the code */
-	__u64 line;  /* of the source, 0 unknown */
+	__u32 place; /* number of the place in its function, in code order */
+	__u64 line;  /* source line, 0: unknown */
 };
 struct GPUBPF_ROW lanes {
 	__u64 here; /* now */
 	__u64 came;
-	__u64 thread; /* one that came, the latest: number in the launch */
+	__u64 thread; /* number in the launch of the latest thread here */
 };
 GPUBPF_HASH(places, struct place, struct lanes, 4096);
 GPUBPF_PER_THREAD(last, struct place) GPUBPF_SCRATCH;
@@ -27,18 +27,18 @@ static __always_inline struct lanes *find_or_create(struct place *key)
 
 	if (l)
 		return l;
-	bpf_map_update_elem(&places, key, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+	bpf_map_update_elem(&places, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
 	return bpf_map_lookup_elem(&places, key);
 }
 
-/* From the lane's last place to this one. */
+/* Move the lane from its last place to this one. */
 static __always_inline void move(struct gpubpf_ctx *ctx, __u32 what)
 {
 	struct place *was = bpf_map_lookup_elem(&last, &(__u32){ 0 }), key = { gpubpf_kernel_of(ctx), what };
 	struct lanes *l = NULL;
 
 	if (!was)
-		return; /* a thread without a place of its own: --threads */
+		return; /* the map has no room for this thread: --threads */
 	if (was->what && (l = bpf_map_lookup_elem(&places, was)))
 		gpubpf_count(&l->here, -1);
 	if (what) {

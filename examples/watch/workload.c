@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* The first work-item of a group waits for a word that nobody changes, so many looks long; the others wait for it at the
- * barrier. workload LOOKS: for how long, 8 by itself. */
+/* The first work-item of a group reads a word, which never changes, LOOKS times; the others wait for it at the barrier.
+ * workload LOOKS: sets the number; the default is 8. */
 static const char source[] =
 	"kernel void waits(global const volatile uint *from, global uint *to)\n"
 	"{\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first thread of a group waits for a word that nobody changes, so many looks long; the others wait for it at the
- * barrier. workload LOOKS: for how long, 8 by itself. */
+/* The first thread of a group reads a word, which never changes, LOOKS times; the others wait for it at the barrier.
+ * workload LOOKS: sets the number; the default is 8. */
 #include "../hip.h"
 
 __constant__ unsigned most;
@@ -11,7 +11,7 @@ extern "C" __global__ void waits(const unsigned *from, unsigned *to)
 
 	if (threadIdx.x == 0)
 		for (unsigned looks = 0; looks < most && from[threadIdx.x + 1] == 1; looks++)
-			asm volatile("" ::: "memory"); /* it is read anew */
+			asm volatile("" ::: "memory"); /* forces a new read */
 	__syncthreads();
 	to[i] = i;
 }
