@@ -21,7 +21,7 @@
 
 #define MAX_DEVICES 64
 #define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
-#define TRIES 3 /* builds again while the binary lacks its code */
+#define MAX_REBUILDS 3 /* builds again while the binary lacks its code */
 
 /* a device for which the worker builds, with its context */
 struct builder {
@@ -81,21 +81,21 @@ static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpub
 }
 
 /* Set the environment variables of the program whose twins are built. The runtime reads them only once in a process. */
-static int take_settings(const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
-	static char taken[sizeof(caps->settings)];
-	static bool are;
+	static char applied[sizeof(caps->settings)];
+	static bool is_applied;
 
-	if (!are && !gpubpf_cl_settings_take(caps->settings))
+	if (!is_applied && !gpubpf_cl_settings_take(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
 				       "the program's environment tells its OpenCL runtime more than there is room for "
 				       "(CL_CONFIG_*, POCL_*); set less there");
-	if (are && strcmp(taken, caps->settings))
+	if (is_applied && strcmp(applied, caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
 				       "the program's environment tells its OpenCL runtime something else (CL_CONFIG_*, POCL_*) than that of "
 				       "one before; give it a session of its own");
-	snprintf(taken, sizeof(taken), "%s", caps->settings);
-	are = true;
+	snprintf(applied, sizeof(applied), "%s", caps->settings);
+	is_applied = true;
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int builder_get(const struct gpubpf_device_caps *caps, struct builder **o
 	const char *why;
 	cl_int err;
 
-	err = take_settings(caps, diag);
+	err = apply_settings(caps, diag);
 	if (err < 0)
 		return err;
 	for (; b < builders + n; b++) {
@@ -135,7 +135,7 @@ static int builder_get(const struct gpubpf_device_caps *caps, struct builder **o
 	return 0;
 }
 
-static void keep_log(struct job *job, cl_program program)
+static void copy_log(struct job *job, cl_program program)
 {
 	const struct builder *b = job->builder;
 	size_t size = 0;
@@ -223,7 +223,7 @@ static cl_int compile_part(struct job *job, const struct gpubpf_cl_part *part, c
 	if (*out && part->kind != GPUBPF_IMAGE_OPENCL_BINARY) {
 		err = compile_headers(b, *out, options, part);
 		if (err != CL_SUCCESS)
-			keep_log(job, *out);
+			copy_log(job, *out);
 	}
 	free(options);
 	return *out ? err : err ? err : CL_OUT_OF_HOST_MEMORY;
@@ -249,7 +249,7 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 		if (*out && err == CL_SUCCESS)
 			return CL_SUCCESS;
 		if (*out) {
-			keep_log(job, *out);
+			copy_log(job, *out);
 			b->cl->clReleaseProgram(*out);
 			*out = NULL;
 		}
@@ -258,46 +258,46 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 }
 
 /* Silence standard output and standard error, where compilers write too (PoCL's clang prints the number of errors). The
- * compiler's log has everything that matters. Pass kept[] to speak_again(). */
-static void keep_silent(int kept[2])
+ * compiler's log has everything that matters. Pass saved[] to restore_output(). */
+static void silence_output(int saved[2])
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	fflush(NULL);
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-		kept[fd - STDOUT_FILENO] = null >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
-		if (kept[fd - STDOUT_FILENO] >= 0)
+		saved[fd - STDOUT_FILENO] = null >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+		if (saved[fd - STDOUT_FILENO] >= 0)
 			dup2(null, fd);
 	}
 	if (null >= 0)
 		close(null);
 }
 
-static void speak_again(const int kept[2])
+static void restore_output(const int saved[2])
 {
 	fflush(NULL);
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-		if (kept[fd - STDOUT_FILENO] >= 0) {
-			dup2(kept[fd - STDOUT_FILENO], fd);
-			close(kept[fd - STDOUT_FILENO]);
+		if (saved[fd - STDOUT_FILENO] >= 0) {
+			dup2(saved[fd - STDOUT_FILENO], fd);
+			close(saved[fd - STDOUT_FILENO]);
 		}
 }
 
 /* Compile and link the twins that skip[] does not exclude; *out on success. */
-static cl_int attempt(struct job *job, cl_program *out)
+static cl_int compile_and_link(struct job *job, cl_program *out)
 {
 	const struct builder *b = job->builder;
 	cl_program *programs = calloc(job->parts.nparts + 1, sizeof(*programs));
 	cl_int err = programs ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-	int kept[2];
+	int saved[2];
 
 	job->log[0] = 0;
-	keep_silent(kept);
+	silence_output(saved);
 	for (uint32_t i = 0; err == CL_SUCCESS && i < job->parts.nparts; i++)
 		err = compile_part(job, &job->parts.part[i], &programs[i]);
 	if (err == CL_SUCCESS)
 		err = link_parts(job, programs, out);
-	speak_again(kept);
+	restore_output(saved);
 	for (uint32_t i = 0; programs && i < job->parts.nparts; i++)
 		if (programs[i])
 			b->cl->clReleaseProgram(programs[i]);
@@ -306,7 +306,7 @@ static cl_int attempt(struct job *job, cl_program *out)
 }
 
 /* Copy the log's first line that names an error, searching from `from` or the start; "" if there is none. */
-static void error_line(const char *log, const char *from, char *line, size_t size)
+static void find_error_line(const char *log, const char *from, char *line, size_t size)
 {
 	const char *at = strstr(from ? from : log, "error"), *end;
 
@@ -326,7 +326,7 @@ static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin
 
 	job->skip[twin] = 1;
 	r->site = job->pieces->twins[twin];
-	error_line(job->log, where, line, sizeof(line));
+	find_error_line(job->log, where, line, sizeof(line));
 	snprintf(r->reason, sizeof(r->reason), "the vendor's compiler does not take its wrapper: %s",
 		 line[0] ? line : "it gives no reason");
 }
@@ -373,7 +373,7 @@ static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 		memset(job->skip, 1, n);
 		job->skip[i] = 0;
 		program = NULL;
-		if (attempt(job, &program) == CL_SUCCESS) {
+		if (compile_and_link(job, &program) == CL_SUCCESS) {
 			job->builder->cl->clReleaseProgram(program);
 			good++;
 			continue;
@@ -387,22 +387,22 @@ static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 }
 
 /* Build all twins, or as many as the compiler accepts. */
-static cl_int build_most(struct job *job, struct gpubpf_twin_image *out, cl_program *program)
+static cl_int build_accepted_twins(struct job *job, struct gpubpf_twin_image *out, cl_program *program)
 {
-	cl_int err = attempt(job, program);
+	cl_int err = compile_and_link(job, program);
 
 	while (err != CL_SUCCESS && out->nrefused < job->pieces->ntwins && refuse_by_log(job, out)) {
 		if (out->nrefused == job->pieces->ntwins)
 			return err;
-		err = attempt(job, program);
+		err = compile_and_link(job, program);
 	}
 	if (err != CL_SUCCESS && job->pieces->ntwins > 1 && refuse_one_by_one(job, out))
-		err = attempt(job, program);
+		err = compile_and_link(job, program);
 	return err;
 }
 
 /* Returns -EAGAIN if the binary lacks the code. */
-static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
+static int get_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
 {
 	const struct builder *b = job->builder;
 	size_t size = 0;
@@ -427,7 +427,7 @@ static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *
 	return 0;
 }
 
-static bool wants_clock(const struct gpubpf_cl_parts *parts)
+static bool imports_clock(const struct gpubpf_cl_parts *parts)
 {
 	for (uint32_t i = 0; i < parts->nparts; i++)
 		if (parts->part[i].kind == GPUBPF_IMAGE_SPIRV &&
@@ -442,7 +442,7 @@ static bool is_container(const struct gpubpf_twin_piece *piece)
 }
 
 /* Skip the twins that refused[] of the job names; the tool fills it in. */
-static void leave_out(struct job *job)
+static void skip_refused(struct job *job)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;
 
@@ -473,7 +473,7 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 	job->skip = gpubpf_pool_alloc(&job->pool, pieces->ntwins, 1);
 	if (!job->parts.part || !job->skip)
 		return -ENOMEM;
-	leave_out(job);
+	skip_refused(job);
 	for (uint32_t i = 0; i < pieces->npieces; i++) {
 		const struct gpubpf_twin_piece *piece = &pieces->piece[i];
 
@@ -485,7 +485,7 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 		if (job->read[i].nparts)
 			job->parts.link_options = job->read[i].link_options;
 	}
-	if (wants_clock(&job->parts))
+	if (imports_clock(&job->parts))
 		job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
 			GPUBPF_IMAGE_OPENCL_C, clock, strlen(clock), gpubpf_cl_clock_options(caps->clock) };
 	return 0;
@@ -512,9 +512,9 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	out->refused = calloc(job->pieces->ntwins + 1, sizeof(*out->refused));
 	if (!out->refused)
 		return -ENOMEM;
-	status = build_most(job, out, &program);
+	status = build_accepted_twins(job, out, &program);
 	if (status != CL_SUCCESS) {
-		error_line(job->log, NULL, line, sizeof(line));
+		find_error_line(job->log, NULL, line, sizeof(line));
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
 				       "the device's compiler refused the twin (error %d): %s", status,
 				       line[0] ? line : "it gives no reason");
@@ -524,11 +524,12 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	out->npieces = 1;
 	err = list_twins(job, out);
 	if (err == 0)
-		err = take_binary(job, program, &out->piece[0].blob);
-	for (int i = 0; i < TRIES && err == -EAGAIN; i++) {
+		err = get_binary(job, program, &out->piece[0].blob);
+	for (int i = 0; i < MAX_REBUILDS && err == -EAGAIN; i++) {
 		job->builder->cl->clReleaseProgram(program);
 		program = NULL;
-		err = attempt(job, &program) == CL_SUCCESS ? take_binary(job, program, &out->piece[0].blob) : -EINVAL;
+		err = compile_and_link(job, &program) == CL_SUCCESS ? get_binary(job, program, &out->piece[0].blob) :
+								      -EINVAL;
 	}
 	if (program)
 		job->builder->cl->clReleaseProgram(program);
@@ -542,16 +543,16 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 
 /* Answer a query. The compiler refuses each part of a query with an error that holds the answer
  * (backends/spirv/wrap/query.h); the result has one line per part. */
-static int answer(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int answer_query(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	char *text = NULL, *line;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	int kept[2];
+	int saved[2];
 
 	if (!file)
 		return -ENOMEM;
-	keep_silent(kept);
+	silence_output(saved);
 	for (uint32_t i = 0; i < job->parts.nparts; i++) {
 		cl_program program = NULL;
 
@@ -562,7 +563,7 @@ static int answer(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_
 		line = strstr(job->log, "gpubpf:@");
 		fprintf(file, "%.*s\n", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
 	}
-	speak_again(kept);
+	restore_output(saved);
 	if (fclose(file)) {
 		free(text);
 		return -ENOMEM;
@@ -580,7 +581,7 @@ static int run_query(struct job *job, struct gpubpf_twin_image *out, struct gpub
 	job->log = malloc(job->log_size);
 	if (!job->log)
 		return -ENOMEM;
-	err = answer(job, out, diag);
+	err = answer_query(job, out, diag);
 	free(job->log);
 	return err;
 }

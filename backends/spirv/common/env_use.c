@@ -5,7 +5,7 @@
 #include "env_use.h"
 
 /* The helper's argument, a parameter's number, is a constant. */
-static void use_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
+static void add_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
 	if (call && call->konst_mask >> (arg - 1) & 1)
 		use->read |= 1ull << (call->konst[arg - 1] < 63 ? call->konst[arg - 1] : 63);
@@ -13,7 +13,7 @@ static void use_call(const struct gpubpf_call_facts *call, uint32_t arg, struct 
 		use->read = UINT64_MAX;
 }
 
-static void use_program(const struct gpubpf_prog *prog, bool captures, struct gpubpf_env_use *use)
+static void add_program(const struct gpubpf_prog *prog, bool captures, struct gpubpf_env_use *use)
 {
 	const struct gpubpf_facts *facts = prog->facts;
 
@@ -23,7 +23,7 @@ static void use_program(const struct gpubpf_prog *prog, bool captures, struct gp
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
 
 		if (helper && gpubpf_helper_param_arg(helper))
-			use_call(facts ? facts->insn[i].call : NULL, gpubpf_helper_param_arg(helper), use);
+			add_call(facts ? facts->insn[i].call : NULL, gpubpf_helper_param_arg(helper), use);
 	}
 }
 
@@ -37,13 +37,13 @@ void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gp
 	for (uint32_t i = 0; i < desc->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[desc->progs[i]];
 
-		use_program(prog, ctx_captures(desc->site), use);
+		add_program(prog, ctx_captures(desc->site), use);
 		use->ends_thread |= desc->site == GPUBPF_SITE_ENTRY && desc->may_end_thread && prog->facts &&
 				    prog->facts->ends_thread;
 	}
 }
 
-static bool reads(const struct gpubpf_prog *prog, uint32_t from, uint32_t to)
+static bool reads_range(const struct gpubpf_prog *prog, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; prog->facts && i < prog->ninsns; i++) {
 		const struct gpubpf_access *mem = &prog->facts->insn[i].mem;
@@ -70,8 +70,8 @@ uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site)
 			uint32_t word = ctx_field_word(&ctx_fields[f], i, desc->site), off = ctx_fields[f].off;
 
 			for (uint32_t p = 0; word != UINT32_MAX && p < desc->nprogs; p++)
-				if (reads(&job->unit->progs[desc->progs[p]], off + i * ctx_fields[f].size,
-					  off + (i + 1) * ctx_fields[f].size))
+				if (reads_range(&job->unit->progs[desc->progs[p]], off + i * ctx_fields[f].size,
+						off + (i + 1) * ctx_fields[f].size))
 					words |= 1ull << word;
 		}
 	return words;

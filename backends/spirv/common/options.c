@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -17,7 +17,7 @@ static const char *scan_word(const char *at, char *out)
 {
 	char quote = 0;
 
-	for (; *at && (quote || !blank(*at)); at++) {
+	for (; *at && (quote || !is_blank(*at)); at++) {
 		if (quote && *at == quote)
 			quote = 0;
 		else if (!quote && (*at == '"' || *at == '\''))
@@ -45,7 +45,7 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 		const char *end;
 		char *text;
 
-		while (blank(*at))
+		while (is_blank(*at))
 			at++;
 		if (!*at)
 			return 0;
@@ -60,7 +60,7 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 }
 
 /* The folder's name inside a word that names an include folder, else NULL. `before`: the preceding word. */
-static const char *folder_of(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
+static const char *include_folder(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
 {
 	if (before && strcmp(before->text, "-I") == 0)
 		return w->text;
@@ -78,12 +78,12 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 }
 
 /* Concatenate in the pool what write() prints for each word of the options; NULL: no memory. */
-static const char *rewritten(const char *options, struct gpubpf_pool *pool,
-			     void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
-					   const void *arg), const void *arg)
+static const char *rewrite_words(const char *options, struct gpubpf_pool *pool,
+				 void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
+					       const void *arg), const void *arg)
 {
 	struct gpubpf_cl_words words;
-	const char *kept = NULL;
+	const char *result = NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *out;
@@ -96,9 +96,9 @@ static const char *rewritten(const char *options, struct gpubpf_pool *pool,
 	for (uint32_t i = 0; i < words.n; i++)
 		write(out, &words.word[i], i ? &words.word[i - 1] : NULL, arg);
 	if (fclose(out) == 0)
-		kept = gpubpf_pool_strndup(pool, text, strlen(text));
+		result = gpubpf_pool_strndup(pool, text, strlen(text));
 	free(text);
-	return kept;
+	return result;
 }
 
 struct compile {
@@ -107,7 +107,7 @@ struct compile {
 
 static void write_compile(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before, const void *arg)
 {
-	const char *folder = folder_of(w, before);
+	const char *folder = include_folder(w, before);
 	const struct compile *c = arg;
 
 	if (strcmp(w->text, "-Werror") == 0)
@@ -122,7 +122,7 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 {
 	struct compile c = { options, cwd };
 
-	return rewritten(options, pool, write_compile, &c);
+	return rewrite_words(options, pool, write_compile, &c);
 }
 
 /* OpenCL 3.0 specification, section 5.8.6.3. The other options constrain values, not the order in which they are
@@ -139,7 +139,7 @@ static const char *const link_words[] = {
 	"-cl-finite-math-only", "-cl-fast-relaxed-math", "-cl-no-subgroup-ifp",
 };
 
-static bool may_repeat(const char *word, int spec)
+static bool is_link_option(const char *word, int spec)
 {
 	if (!spec)
 		return strncmp(word, "-cl-", 4) == 0 && strncmp(word, "-cl-std", 7) != 0 &&
@@ -152,11 +152,11 @@ static bool may_repeat(const char *word, int spec)
 
 static void write_link(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before, const void *arg)
 {
-	if (may_repeat(w->text, *(const int *)arg))
+	if (is_link_option(w->text, *(const int *)arg))
 		fprintf(out, "%s ", w->text);
 }
 
 const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool)
 {
-	return rewritten(options, pool, write_link, &spec);
+	return rewrite_words(options, pool, write_link, &spec);
 }

@@ -7,11 +7,11 @@
 
 #include <CL/cl_icd.h>
 
-static int from_dispatch(struct ocl_api *api, const cl_icd_dispatch *d)
+static int copy_dispatch(struct ocl_api *api, const cl_icd_dispatch *d)
 {
-#define TAKE(name) api->name = d->name;
-	OCL_FUNCTIONS(TAKE)
-#undef TAKE
+#define FILL(name) api->name = d->name;
+	OCL_FUNCTIONS(FILL)
+#undef FILL
 	api->clCreateProgramWithIL = d->clCreateProgramWithIL;
 	api->clSVMAlloc = d->clSVMAlloc;
 	api->clSVMFree = d->clSVMFree;
@@ -24,20 +24,20 @@ int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *w
 	void *lib;
 
 	if (dispatch)
-		return from_dispatch(api, dispatch);
+		return copy_dispatch(api, dispatch);
 	lib = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!lib) {
 		snprintf(why->text, sizeof(why->text), "no OpenCL loader: %s", dlerror());
 		return -ENOENT;
 	}
-#define TAKE(name) \
+#define FILL(name) \
 	api->name = (__typeof__(api->name))dlsym(lib, #name); \
 	if (!api->name) { \
 		snprintf(why->text, sizeof(why->text), "libOpenCL.so.1 has no %s", #name); \
 		return -ENOENT; \
 	}
-	OCL_FUNCTIONS(TAKE)
-#undef TAKE
+	OCL_FUNCTIONS(FILL)
+#undef FILL
 	api->clCreateProgramWithIL = (__typeof__(api->clCreateProgramWithIL))dlsym(lib, "clCreateProgramWithIL");
 	api->clSVMAlloc = (__typeof__(api->clSVMAlloc))dlsym(lib, "clSVMAlloc");
 	api->clSVMFree = (__typeof__(api->clSVMFree))dlsym(lib, "clSVMFree");

@@ -16,14 +16,14 @@
 #include "backends/spirv/wire/clock.h"
 #include "device.h"
 
-#define GROUP 4u
-#define ITEMS 16u
+#define GROUP_ITEMS 4u
+#define TEST_ITEMS 16u
 
 /* words of the buffer on which the test works */
 enum { WORD_ADDS, WORD_CLOCK, WORD_SEEN, WORD_HOST, WORDS };
 
 /* a kernel, its wrapper, and a kernel that reads the clock */
-static const char wrapping[] =
+static const char test_source[] =
 	"int gpubpf_test_probe(__private const ulong *env);\n"
 	"ulong gpubpf_clock_read(void);\n"
 	"__kernel void gpubpf_test(__global ulong *w) {\n"
@@ -37,7 +37,7 @@ static const char wrapping[] =
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
 /* the function that takes the place of the probe */
-static const char probing[] =
+static const char probe_source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 	"int gpubpf_test_probe(__private const ulong *env);\n"
 	"int gpubpf_test_probe(__private const ulong *env) {\n"
@@ -47,13 +47,13 @@ static const char probing[] =
 	"	return 0;\n"
 	"}\n";
 
-static void info(struct gpubpf_device *d, cl_device_info what, void *to, size_t size)
+static void get_info(struct gpubpf_device *d, cl_device_info what, void *to, size_t size)
 {
 	memset(to, 0, size);
 	d->api.clGetDeviceInfo(d->id, what, size, to, NULL);
 }
 
-static bool extension(const char *list, const char *name)
+static bool has_extension(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -75,7 +75,7 @@ static uint32_t spirv_version(const char *il)
 	return best;
 }
 
-static void ask(struct gpubpf_device *d)
+static void query_caps(struct gpubpf_device *d)
 {
 	struct gpubpf_device_caps *caps = &d->caps;
 	char text[256], vendor[128], driver[96];
@@ -85,19 +85,19 @@ static void ask(struct gpubpf_device *d)
 	unsigned major, minor;
 
 	snprintf(caps->backend, sizeof(caps->backend), "opencl");
-	info(d, CL_DEVICE_NAME, caps->name, sizeof(caps->name) - 1);
-	info(d, CL_DEVICE_VENDOR, vendor, sizeof(vendor) - 1);
-	info(d, CL_DRIVER_VERSION, driver, sizeof(driver) - 1);
+	get_info(d, CL_DEVICE_NAME, caps->name, sizeof(caps->name) - 1);
+	get_info(d, CL_DEVICE_VENDOR, vendor, sizeof(vendor) - 1);
+	get_info(d, CL_DRIVER_VERSION, driver, sizeof(driver) - 1);
 	snprintf(caps->driver, sizeof(caps->driver), "%.60s %.30s", vendor, driver);
-	info(d, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof(units));
-	info(d, CL_DEVICE_ADDRESS_BITS, &bits, sizeof(bits));
-	info(d, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof(memory));
-	info(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &alloc, sizeof(alloc));
-	info(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof(group));
-	info(d, CL_DEVICE_OPENCL_C_VERSION, text, sizeof(text) - 1);
+	get_info(d, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof(units));
+	get_info(d, CL_DEVICE_ADDRESS_BITS, &bits, sizeof(bits));
+	get_info(d, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof(memory));
+	get_info(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &alloc, sizeof(alloc));
+	get_info(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof(group));
+	get_info(d, CL_DEVICE_OPENCL_C_VERSION, text, sizeof(text) - 1);
 	if (sscanf(text, "OpenCL C %u.%u", &major, &minor) == 2)
 		caps->opencl_c_version = major * 100 + minor * 10;
-	info(d, CL_DEVICE_IL_VERSION, text, sizeof(text) - 1);
+	get_info(d, CL_DEVICE_IL_VERSION, text, sizeof(text) - 1);
 	caps->spirv_version = d->api.clCreateProgramWithIL ? spirv_version(text) : 0;
 	caps->compute_units = units ? units : 1;
 	caps->address_bits = bits;
@@ -126,7 +126,7 @@ static cl_program build(struct gpubpf_device *d, const struct ocl_source *source
 /* Launch one kernel of the test on the buffer and wait for its end. */
 static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_t items)
 {
-	size_t group = items < GROUP ? items : GROUP;
+	size_t group = items < GROUP_ITEMS ? items : GROUP_ITEMS;
 
 	if (d->api.clSetKernelArg(kernel, 0, sizeof(words), &words) ||
 	    d->api.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &items, &group, 0, NULL, NULL) ||
@@ -150,10 +150,10 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	kernel = d->api.clCreateKernel(program, "gpubpf_twin_test", &err);
 	if (!err) {
 		shared[WORD_HOST] = 41;
-		ret = launch(d, kernel, words, ITEMS);
+		ret = launch(d, kernel, words, TEST_ITEMS);
 		shared[WORD_HOST] = 42; /* does the device see the host's writes between launches? */
 		if (!ret)
-			ret = launch(d, kernel, words, ITEMS);
+			ret = launch(d, kernel, words, TEST_ITEMS);
 		memcpy(read + WORDS, shared, WORDS * sizeof(*shared));
 		if (!ret &&
 		    d->api.clEnqueueReadBuffer(d->queue, words, CL_TRUE, 0, WORDS * sizeof(*read), read, 0, NULL, NULL))
@@ -165,11 +165,11 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 }
 
 /* Evaluate the words. read[]: WORDS words as the device returns them, then WORDS words as the host saw them before. */
-static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
+static void evaluate_test(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 {
 	const uint64_t *seen = read + WORDS;
 
-	if (read[WORD_ADDS] == 2 * ITEMS)
+	if (read[WORD_ADDS] == 2 * TEST_ITEMS)
 		d->caps.bits |= GPUBPF_CAP_ATOMIC64;
 	if (host_side && read[WORD_SEEN] == 42 && seen[WORD_SEEN] == 42 && seen[WORD_ADDS] == read[WORD_ADDS])
 		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
@@ -179,7 +179,7 @@ static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
  * again. */
 static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, uint64_t *shared, uint64_t *read)
 {
-	const char *const texts[] = { wrapping, probing, clock };
+	const char *const texts[] = { test_source, probe_source, clock };
 	char options[96];
 	const struct ocl_source source = { texts, 3, options };
 	int err;
@@ -201,7 +201,7 @@ static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, 
 	return err;
 }
 
-static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
+static void test_features(struct gpubpf_device *d, bool atom, bool host_side)
 {
 	const char *none = gpubpf_cl_clock_source(GPUBPF_CLOCK_NONE);
 	uint64_t read[2 * WORDS] = { 0 };
@@ -218,12 +218,12 @@ static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
 		err = build_and_run(d, atom, none, shared, read);
 	}
 	if (!err)
-		judge(d, read, host_side);
+		evaluate_test(d, read, host_side);
 	munmap(shared, 4096);
 }
 
 /* Accept the clock only if it advances. */
-static void try_clock(struct gpubpf_device *d)
+static void test_clock(struct gpubpf_device *d)
 {
 	uint64_t first = 0, second = 0, before, after;
 	cl_int err;
@@ -244,9 +244,9 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 	if (cpu)
 		d->caps.bits |= GPUBPF_CAP_X86;
 #endif
-	if (extension(extensions, "cl_khr_kernel_clock")) {
+	if (has_extension(extensions, "cl_khr_kernel_clock")) {
 		d->caps.clock = GPUBPF_CLOCK_KHR;
-	} else if (extension(extensions, "cl_nv_compiler_options")) {
+	} else if (has_extension(extensions, "cl_nv_compiler_options")) {
 		d->caps.clock = GPUBPF_CLOCK_GLOBALTIMER;
 		d->caps.bits |= GPUBPF_CAP_NVPTX_ASM | GPUBPF_CAP_SM_ID;
 #ifdef __x86_64__
@@ -257,13 +257,13 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 }
 
 /* Record the sub-group sizes that a kernel may require, or-ed. A value that is no power of 2 is no size. */
-static void ask_sub_groups(struct gpubpf_device *d, const char *extensions)
+static void query_sub_groups(struct gpubpf_device *d, const char *extensions)
 {
 	size_t sizes[16] = { 0 };
 
-	if (!extension(extensions, "cl_intel_required_subgroup_size"))
+	if (!has_extension(extensions, "cl_intel_required_subgroup_size"))
 		return;
-	info(d, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizes, sizeof(sizes));
+	get_info(d, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizes, sizeof(sizes));
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (!(sizes[i] & (sizes[i] - 1)))
 			d->caps.sub_groups |= sizes[i];
@@ -276,22 +276,22 @@ void ocl_caps_fill(struct gpubpf_device *d)
 	cl_bool unified, linker;
 	bool cpu, atom;
 
-	ask(d);
-	info(d, CL_DEVICE_TYPE, &type, sizeof(type));
-	info(d, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof(unified));
-	info(d, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions) - 1);
-	info(d, CL_DEVICE_LINKER_AVAILABLE, &linker, sizeof(linker));
+	query_caps(d);
+	get_info(d, CL_DEVICE_TYPE, &type, sizeof(type));
+	get_info(d, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof(unified));
+	get_info(d, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions) - 1);
+	get_info(d, CL_DEVICE_LINKER_AVAILABLE, &linker, sizeof(linker));
 	if (linker)
 		d->caps.bits |= GPUBPF_CAP_LINK;
 	cpu = type & CL_DEVICE_TYPE_CPU;
-	atom = extension(extensions, "cl_khr_int64_base_atomics");
-	ask_sub_groups(d, extensions);
+	atom = has_extension(extensions, "cl_khr_int64_base_atomics");
+	query_sub_groups(d, extensions);
 	choose_clock(d, extensions, cpu);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
-	try_features(d, atom, cpu || unified);
+	test_features(d, atom, cpu || unified);
 	if (d->test && d->caps.bits & (GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_NVPTX_ASM))
 		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory and NVIDIA's memory do not move */
 	ocl_memory_caps(d);
-	try_clock(d);
+	test_clock(d);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 }

@@ -62,9 +62,9 @@ static int find_device(struct gpubpf_device *d, const char *name, uint32_t index
 	return -ENODEV;
 }
 
-#define WHERE_NAP_NS 50000l
-#define WHERE_NS 50000000ull             /* longest wait for the address of a buffer, */
-#define WHERE_BUSY_NS 10000000000ull     /* and on a CPU that other programs keep busy */
+#define ADDRESS_POLL_NS 50000l
+#define ADDRESS_WAIT_NS 50000000ull      /* longest wait for the address of a buffer, */
+#define ADDRESS_WAIT_BUSY_NS 10000000000ull /* and on a CPU that other programs keep busy */
 
 static bool has_ended(struct gpubpf_device *d, cl_event event)
 {
@@ -75,7 +75,7 @@ static bool has_ended(struct gpubpf_device *d, cl_event event)
 }
 
 /* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
-static bool where_answered(struct gpubpf_device *d)
+static bool end_address_query(struct gpubpf_device *d)
 {
 	if (d->where_event && !has_ended(d, d->where_event))
 		return false;
@@ -114,7 +114,7 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 
 /* Create the objects for address queries when the device opens, because applications can observe the context's
  * reference count. */
-static void prepare_where(struct gpubpf_device *d)
+static void create_address_query(struct gpubpf_device *d)
 {
 	cl_int err;
 
@@ -144,7 +144,7 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 	gpubpf_cl_settings_ask(&d->caps, how->variable);
 	ocl_caps_fill(d);
 	d->cache = NULL;
-	prepare_where(d);
+	create_address_query(d);
 	ocl_memory_try(d);
 	*device = d;
 	return 0;
@@ -166,7 +166,7 @@ static void ocl_close(struct gpubpf_device *d)
 		d->api.clReleaseKernel(d->clock_kernel);
 	if (d->clock_word)
 		d->api.clReleaseMemObject(d->clock_word);
-	where_answered(d);
+	end_address_query(d);
 	if (d->where_kernel)
 		d->api.clReleaseKernel(d->where_kernel);
 	if (d->where_word)
@@ -186,12 +186,14 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 }
 
 /* AMD's driver reports free memory, in KiB; other drivers report only the total. */
-static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
 {
 	size_t free[2] = {0};
-	bool told = !d->api.clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof(free), free, NULL) && free[0];
+	bool is_free_known = !d->api.clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof(free), free, NULL) &&
+			     free[0];
 
-	return gpubpf_placement_fits(size, told ? free[0] * 1024ull : d->caps.memory, !told, why->text, sizeof(why->text));
+	return gpubpf_placement_fits(size, is_free_known ? free[0] * 1024ull : d->caps.memory, !is_free_known, why->text,
+				     sizeof(why->text));
 }
 
 static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
@@ -202,7 +204,7 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 
 	if (d->arena)
 		return -EBUSY;
-	if (!shared && !fits(d, size, why))
+	if (!shared && !has_room(d, size, why))
 		return -ENOMEM;
 	d->arena = d->api.clCreateBuffer(d->context,
 					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : 0), size,
@@ -216,14 +218,14 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	return 0;
 }
 
-static bool outside(const struct gpubpf_device *d, size_t offset, size_t size)
+static bool is_outside(const struct gpubpf_device *d, size_t offset, size_t size)
 {
 	return !d->arena || offset > d->arena_size || size > d->arena_size - offset;
 }
 
 static int ocl_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_t size)
 {
-	if (outside(d, offset, size))
+	if (is_outside(d, offset, size))
 		return -EINVAL;
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
@@ -232,14 +234,14 @@ static int ocl_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size
 
 static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
 {
-	if (outside(d, offset, size))
+	if (is_outside(d, offset, size))
 		return -EINVAL;
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
 	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
 }
 
-static cl_int ask_where(struct gpubpf_device *d, cl_mem memory)
+static cl_int enqueue_address_query(struct gpubpf_device *d, cl_mem memory)
 {
 	size_t one = 1;
 	cl_int err = d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory);
@@ -265,14 +267,14 @@ static uint64_t clock_ns(clockid_t clock)
 /* Wait a limited time for the query's kernel. A kernel of the application may run until its host stops it, and ours
  * runs only after it; the caller must not wait for that. On a CPU device, such a kernel consumes CPU time of this
  * process. If the process consumes none, the machine is busy and the limit is longer. */
-static void await_where(struct gpubpf_device *d)
+static void wait_address_query(struct gpubpf_device *d)
 {
 	const uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	const uint64_t most = d->caps.bits & GPUBPF_CAP_X86 ? WHERE_BUSY_NS : WHERE_NS;
-	const struct timespec nap = { .tv_nsec = WHERE_NAP_NS };
+	const uint64_t most = d->caps.bits & GPUBPF_CAP_X86 ? ADDRESS_WAIT_BUSY_NS : ADDRESS_WAIT_NS;
+	const struct timespec nap = { .tv_nsec = ADDRESS_POLL_NS };
 
 	while (d->where_event && !has_ended(d, d->where_event) && clock_ns(CLOCK_MONOTONIC) - began < most &&
-	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used < WHERE_NS)
+	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used < ADDRESS_WAIT_NS)
 		nanosleep(&nap, NULL);
 }
 
@@ -280,18 +282,18 @@ int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 {
 	cl_int err;
 
-	if (!where_answered(d))
+	if (!end_address_query(d))
 		return -EBUSY;
 	d->where_answer = d->where_kernel && d->where_word ? calloc(1, sizeof(*d->where_answer)) : NULL;
 	if (!d->where_answer)
 		return -EIO;
-	err = ask_where(d, buffer);
-	await_where(d);
+	err = enqueue_address_query(d, buffer);
+	wait_address_query(d);
 	if (d->where_event && !has_ended(d, d->where_event))
 		return -EBUSY;
 	*address = *d->where_answer;
 	err |= !*d->where_answer;
-	where_answered(d);
+	end_address_query(d);
 	return err ? -EIO : 0;
 }
 

@@ -27,7 +27,7 @@ static void put_processor(struct gpubpf_writer *w)
 {
 	static const struct {
 		unsigned leaf, part, mask[4]; /* bits of eax, ebx, ecx and edx that are the same on all cores */
-	} asked[] = {
+	} queries[] = {
 		{ 1, 0, { ~0u, 0, ~0u, ~0u } },
 		{ 7, 0, { 0, ~0u, ~0u, ~0u } },
 		{ 7, 1, { ~0u, 0, 0, ~0u } },
@@ -35,11 +35,11 @@ static void put_processor(struct gpubpf_writer *w)
 	};
 	unsigned r[4], low = 0, high = 0;
 
-	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		if (!__get_cpuid_count(asked[i].leaf, asked[i].part, &r[0], &r[1], &r[2], &r[3]))
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		if (!__get_cpuid_count(queries[i].leaf, queries[i].part, &r[0], &r[1], &r[2], &r[3]))
 			memset(r, 0, sizeof(r));
 		for (int k = 0; k < 4; k++)
-			gpubpf_put_u32(w, r[k] & asked[i].mask[k]);
+			gpubpf_put_u32(w, r[k] & queries[i].mask[k]);
 	}
 	if (__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) && r[2] & bit_OSXSAVE)
 		__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -59,13 +59,14 @@ static void put_processor(struct gpubpf_writer *w)
 
 static void put_runtime(struct gpubpf_writer *w, struct gpubpf_device *d)
 {
-	static const cl_device_info asked[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION };
+	static const cl_device_info queries[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+						  CL_DRIVER_VERSION };
 	char text[512];
 	cl_platform_id platform = NULL;
 
-	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
 		text[0] = 0;
-		d->api.clGetDeviceInfo(d->id, asked[i], sizeof(text) - 1, text, NULL);
+		d->api.clGetDeviceInfo(d->id, queries[i], sizeof(text) - 1, text, NULL);
 		gpubpf_put_str(w, text);
 	}
 	text[0] = 0;
@@ -84,7 +85,8 @@ static bool is_cpu(struct gpubpf_device *d)
 }
 
 /* Write the key: everything on which the binary depends. False if this device's program is not cached. */
-static bool begin(struct gpubpf_device *d, const struct ocl_source *source, char folder[PATH_MAX], struct gpubpf_writer *key)
+static bool make_key(struct gpubpf_device *d, const struct ocl_source *source, char folder[PATH_MAX],
+		     struct gpubpf_writer *key)
 {
 	if (!d->cache || snprintf(folder, PATH_MAX, "%s/" FOLDER, d->cache) >= PATH_MAX || !is_cpu(d))
 		return false;
@@ -110,7 +112,7 @@ cl_program ocl_kept_load(struct gpubpf_device *d, const struct ocl_source *sourc
 	void *bytes;
 	cl_int err;
 
-	if (!begin(d, source, folder, &key))
+	if (!make_key(d, source, folder, &key))
 		return NULL;
 	binary = bytes = gpubpf_kept_find(folder, key.data, key.size, &size);
 	if (bytes) {
@@ -124,7 +126,7 @@ cl_program ocl_kept_load(struct gpubpf_device *d, const struct ocl_source *sourc
 	return program;
 }
 
-static unsigned char *binary_of(struct gpubpf_device *d, cl_program program, size_t *size)
+static unsigned char *get_binary(struct gpubpf_device *d, cl_program program, size_t *size)
 {
 	unsigned char *bytes = NULL;
 	cl_uint devices = 0;
@@ -145,9 +147,9 @@ void ocl_kept_add(struct gpubpf_device *d, const struct ocl_source *source, cl_p
 	unsigned char *bytes;
 	size_t size = 0;
 
-	if (!begin(d, source, folder, &key))
+	if (!make_key(d, source, folder, &key))
 		return;
-	bytes = binary_of(d, program, &size);
+	bytes = get_binary(d, program, &size);
 	if (bytes)
 		gpubpf_kept_add(folder, key.data, key.size, bytes, size);
 	free(bytes);
@@ -159,7 +161,7 @@ void ocl_kept_forget(struct gpubpf_device *d, const struct ocl_source *source)
 	struct gpubpf_writer key = { 0 };
 	char folder[PATH_MAX];
 
-	if (!begin(d, source, folder, &key))
+	if (!make_key(d, source, folder, &key))
 		return;
 	gpubpf_kept_forget(folder, key.data, key.size);
 	gpubpf_writer_finish(&key);

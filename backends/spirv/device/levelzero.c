@@ -24,7 +24,7 @@ struct gpubpf_device {
 	struct gpubpf_ze_api api;
 	struct gpubpf_device_caps caps;
 	ze_context_handle_t context;
-	bool own;                          /* we created the context, and must destroy it */
+	bool owns_context;                 /* we created the context, and must destroy it */
 	ze_device_handle_t id;
 	ze_command_list_handle_t list;     /* immediate and synchronous */
 	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
@@ -52,14 +52,14 @@ ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device)
 	return device->context;
 }
 
-static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *given, struct gpubpf_why *why)
+static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_why *why)
 {
 	__typeof__(&zeInit) init;
 	ze_result_t code;
 	void *lib;
 
-	if (given) {
-		*api = *given;
+	if (functions) {
+		*api = *functions;
 		return 0;
 	}
 	lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -67,14 +67,14 @@ static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *given
 		snprintf(why->text, sizeof(why->text), "no Level Zero loader: %s", dlerror());
 		return -ENOENT;
 	}
-#define TAKE(table, member) \
+#define RESOLVE(table, member) \
 	api->table##member = (__typeof__(api->table##member))dlsym(lib, "ze" #table #member); \
 	if (!api->table##member) { \
 		snprintf(why->text, sizeof(why->text), "libze_loader.so.1 has no ze" #table #member); \
 		return -ENOENT; \
 	}
-	GPUBPF_ZE_FUNCTIONS(TAKE)
-#undef TAKE
+	GPUBPF_ZE_FUNCTIONS(RESOLVE)
+#undef RESOLVE
 	api->KernelSetGlobalOffsetExp =
 		(__typeof__(api->KernelSetGlobalOffsetExp))dlsym(lib, "zeKernelSetGlobalOffsetExp");
 	init = (__typeof__(init))dlsym(lib, "zeInit");
@@ -144,7 +144,7 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 	code = d->api.ContextCreate(driver, &desc, &d->context);
 	if (code)
 		return gpubpf_ze_error(why, "creating a context", code);
-	d->own = true;
+	d->owns_context = true;
 	return 0;
 }
 
@@ -305,7 +305,7 @@ static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uin
 	return 0;
 }
 
-static bool outside(const struct gpubpf_device *d, size_t offset, size_t size)
+static bool is_outside(const struct gpubpf_device *d, size_t offset, size_t size)
 {
 	return !d->arena || offset > d->arena_size || size > d->arena_size - offset;
 }
@@ -331,12 +331,12 @@ static int copy(struct gpubpf_device *d, void *to, const void *from, size_t size
 
 static int lz_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_t size)
 {
-	return outside(d, offset, size) ? -EINVAL : copy(d, to, d->arena + offset, size);
+	return is_outside(d, offset, size) ? -EINVAL : copy(d, to, d->arena + offset, size);
 }
 
 static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
 {
-	return outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
+	return is_outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
 }
 
 /* Twins may access all memory of these kinds: the agent enables indirect access for their kernels
@@ -510,7 +510,7 @@ static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_
 }
 
 /* Accept the clock only if it advances. */
-static void try_clock(struct gpubpf_device *d)
+static void test_clock(struct gpubpf_device *d)
 {
 	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
 	uint64_t first = 0, second = 0, before, after;
@@ -537,7 +537,7 @@ static void lz_close(struct gpubpf_device *d)
 		d->api.MemFree(d->context, d->clock_word);
 	if (d->list)
 		d->api.CommandListDestroy(d->list);
-	if (d->own)
+	if (d->owns_context)
 		d->api.ContextDestroy(d->context);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
@@ -561,7 +561,7 @@ static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **
 		return err;
 	}
 	fill_caps(d);
-	try_clock(d);
+	test_clock(d);
 	*device = d;
 	return 0;
 }

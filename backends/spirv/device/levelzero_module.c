@@ -15,8 +15,8 @@ int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code)
 }
 
 /* Copy the start of the log, as one line, to why. */
-static int refused(const struct gpubpf_ze_api *api, ze_module_build_log_handle_t log, ze_result_t code,
-		   struct gpubpf_why *why)
+static int report_build_log(const struct gpubpf_ze_api *api, ze_module_build_log_handle_t log, ze_result_t code,
+			    struct gpubpf_why *why)
 {
 	size_t size = 0;
 	char *text;
@@ -39,7 +39,7 @@ static int create(const struct gpubpf_ze_api *api, ze_context_handle_t context, 
 {
 	ze_module_build_log_handle_t log = NULL;
 	ze_result_t err = api->ModuleCreate(context, device, desc, module, &log);
-	int ret = err ? refused(api, log, err, why) : 0;
+	int ret = err ? report_build_log(api, log, err, why) : 0;
 
 	if (log)
 		api->ModuleBuildLogDestroy(log);

@@ -20,7 +20,7 @@ static const struct {
 };
 
 /* Map a buffer permanently, as pinned host memory. */
-static void *map(struct gpubpf_device *d, cl_mem memory, size_t size)
+static void *map_buffer(struct gpubpf_device *d, cl_mem memory, size_t size)
 {
 	cl_int err;
 	void *at = d->api.clEnqueueMapBuffer(d->queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &err);
@@ -29,12 +29,12 @@ static void *map(struct gpubpf_device *d, cl_mem memory, size_t size)
 }
 
 /* Does a kernel's write to such memory reach the host's mapping? */
-static bool try_pinned(struct gpubpf_device *d)
+static bool test_pinned(struct gpubpf_device *d)
 {
 	size_t one = 1;
 	cl_int err;
 	cl_mem memory = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, sizeof(cl_ulong), NULL, &err);
-	volatile cl_ulong *at = err ? NULL : map(d, memory, sizeof(cl_ulong));
+	volatile cl_ulong *at = err ? NULL : map_buffer(d, memory, sizeof(cl_ulong));
 	bool seen = false;
 
 	if (at && !d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory) &&
@@ -63,7 +63,7 @@ void ocl_memory_caps(struct gpubpf_device *d)
 
 void ocl_memory_try(struct gpubpf_device *d)
 {
-	if (!(d->caps.bits & GPUBPF_CAP_SHARED_ARENA) && d->where_kernel && try_pinned(d))
+	if (!(d->caps.bits & GPUBPF_CAP_SHARED_ARENA) && d->where_kernel && test_pinned(d))
 		d->caps.bits |= GPUBPF_CAP_HOST_PINNED;
 }
 
@@ -91,7 +91,7 @@ static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, s
 	m->handle = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, m->size, NULL, &err);
 	if (err)
 		return ocl_error(why, "memory for maps: a buffer of the host's", err);
-	m->host = map(d, m->handle, m->size);
+	m->host = map_buffer(d, m->handle, m->size);
 	if (m->host && !ocl_buffer_address(d, m->handle, &m->address))
 		return 0;
 	ocl_memory_put(d, m);

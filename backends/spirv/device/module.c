@@ -14,7 +14,8 @@ int ocl_error(struct gpubpf_why *why, const char *what, cl_int code)
 }
 
 /* Copy the log's first error, or else its start, as one line to why. */
-static void keep_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code, struct gpubpf_why *why)
+static void report_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code,
+		       struct gpubpf_why *why)
 {
 	const char *from;
 	size_t size = 0;
@@ -42,7 +43,7 @@ cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *op
 
 	if (!err)
 		return program;
-	keep_log(d, program, "building", err, why);
+	report_log(d, program, "building", err, why);
 	d->api.clReleaseProgram(program);
 	return NULL;
 }
@@ -75,7 +76,7 @@ static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece 
 		return NULL;
 	err = d->api.clCompileProgram(program, 1, &d->id, piece->options, 0, NULL, NULL, NULL, NULL);
 	if (err) {
-		keep_log(d, program, "compiling", err, why);
+		report_log(d, program, "compiling", err, why);
 		d->api.clReleaseProgram(program);
 		return NULL;
 	}
@@ -87,21 +88,21 @@ static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece 
 cl_program ocl_link(struct gpubpf_device *d, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why)
 {
 	cl_program parts[MAX_PIECES] = { NULL }, linked = NULL;
-	uint32_t made = 0;
+	uint32_t compiled = 0;
 	cl_int err;
 
-	while (made < n && made < MAX_PIECES && (parts[made] = compile_piece(d, &pieces[made], why)))
-		made++;
-	if (made == n) {
+	while (compiled < n && compiled < MAX_PIECES && (parts[compiled] = compile_piece(d, &pieces[compiled], why)))
+		compiled++;
+	if (compiled == n) {
 		linked = d->api.clLinkProgram(d->context, 1, &d->id, NULL, n, parts, NULL, NULL, &err);
 		if (err) {
-			keep_log(d, linked, "linking", err, why);
+			report_log(d, linked, "linking", err, why);
 			if (linked)
 				d->api.clReleaseProgram(linked);
 			linked = NULL;
 		}
 	}
-	while (made)
-		d->api.clReleaseProgram(parts[--made]);
+	while (compiled)
+		d->api.clReleaseProgram(parts[--compiled]);
 	return linked;
 }

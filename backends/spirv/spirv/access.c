@@ -9,7 +9,7 @@
 
 #define MAX_STEPS 64 /* length of the chain from a pointer to its origin */
 
-enum how { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
+enum size_rule { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
 
 struct row {
 	const char *name;          /* of a called function; NULL in rows for instructions */
@@ -63,19 +63,19 @@ static const struct row call_rows[] = {
 #include "isa.def"
 };
 
-static const struct row unknown = { .spaces = GPUBPF_IN_ALL, .unseen = "what is not known" };
-static const struct row elsewhere = { .spaces = GPUBPF_IN_ANY, .unseen = "a function of another module" };
-static const struct row initial = { .spaces = GPUBPF_IN(LOCAL), .unseen = "the first value of a variable" };
-static const struct row nothing = { 0 };
+static const struct row unknown_row = { .spaces = GPUBPF_IN_ALL, .unseen = "what is not known" };
+static const struct row external_row = { .spaces = GPUBPF_IN_ANY, .unseen = "a function of another module" };
+static const struct row initializer_row = { .spaces = GPUBPF_IN(LOCAL), .unseen = "the first value of a variable" };
+static const struct row no_access_row = { 0 };
 
 /* -- lookup of rows -- */
 
-static const struct row *find(const struct row *rows, size_t n, uint32_t op)
+static const struct row *find_row(const struct row *rows, size_t n, uint32_t op)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].first <= op && op <= rows[i].last)
 			return &rows[i];
-	return &unknown;
+	return &unknown_row;
 }
 
 /* Debug information accesses no memory (SPV_KHR_non_semantic_info, OpenCL.DebugInfo.100). */
@@ -86,10 +86,11 @@ static const struct row *find_extended(const struct gpubpf_spv *m, const struct 
 	const char *name = set && set->op == SpvOpExtInstImport ? gpubpf_spv_string(m, set, 2, &end) : "";
 
 	if (!strcmp(name, "OpenCL.std"))
-		return find(extended_rows, sizeof(extended_rows) / sizeof(*extended_rows), gpubpf_spv_word(m, insn, 4));
+		return find_row(extended_rows, sizeof(extended_rows) / sizeof(*extended_rows),
+				gpubpf_spv_word(m, insn, 4));
 	if (!strncmp(name, "NonSemantic.", 12) || !strcmp(name, "OpenCL.DebugInfo.100") || !strcmp(name, "SPIRV.debug"))
-		return &nothing;
-	return &unknown;
+		return &no_access_row;
+	return &unknown_row;
 }
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t function)
@@ -120,18 +121,18 @@ static const struct row *find_call(const struct gpubpf_spv *m, uint32_t function
 	size_t n;
 
 	if (has_body(m, function))
-		return &nothing;
+		return &no_access_row;
 	name = gpubpf_spv_linked_name(m, function);
 	if (strncmp(name, "_Z", 2))
-		return &elsewhere;
+		return &external_row;
 	n = strtoul(name + 2, &begin, 10);
 	for (size_t i = 0; i < sizeof(call_rows) / sizeof(*call_rows); i++)
 		if (strlen(call_rows[i].name) == n && !strncmp(begin, call_rows[i].name, n))
 			return &call_rows[i];
-	return &elsewhere;
+	return &external_row;
 }
 
-static const struct row *row_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
+static const struct row *match_row(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	switch (insn->op) {
 	case SpvOpExtInst:
@@ -139,9 +140,9 @@ static const struct row *row_of(const struct gpubpf_spv *m, const struct gpubpf_
 	case SpvOpFunctionCall:
 		return find_call(m, gpubpf_spv_word(m, insn, 3));
 	case SpvOpVariable:
-		return insn->n > 4 ? &initial : &nothing;
+		return insn->n > 4 ? &initializer_row : &no_access_row;
 	default:
-		return find(core_rows, sizeof(core_rows) / sizeof(*core_rows), insn->op);
+		return find_row(core_rows, sizeof(core_rows) / sizeof(*core_rows), insn->op);
 	}
 }
 
@@ -185,7 +186,7 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 /* -- pointers -- */
 
 /* The pointer from which this one was derived; 0: unknown. */
-static uint32_t origin(const struct gpubpf_spv *m, uint32_t pointer)
+static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
 
@@ -211,7 +212,7 @@ static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 	uint32_t at = pointer;
 
 	for (unsigned i = 0; i < MAX_STEPS && at && class_of(m, at) == SpvStorageClassGeneric; i++)
-		at = origin(m, at);
+		at = pointer_origin(m, at);
 	switch (at ? class_of(m, at) : SpvStorageClassGeneric) {
 	case SpvStorageClassInput:
 	case SpvStorageClassOutput:
@@ -242,7 +243,7 @@ static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
 
-	for (unsigned i = 0; i < MAX_STEPS && (next = origin(m, base)); i++)
+	for (unsigned i = 0; i < MAX_STEPS && (next = pointer_origin(m, base)); i++)
 		base = next;
 	return base < m->bound && m->built_in[base];
 }
@@ -261,7 +262,7 @@ static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 
 	a->count = 1;
 	*type = 0;
-	switch ((enum how)(row->bytes >> 8)) {
+	switch ((enum size_rule)(row->bytes >> 8)) {
 	case HOW_NONE:
 		return false;
 	case HOW_SIZED:
@@ -330,7 +331,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t i, struct spv_access out[SPV_MOST_ACCESSES])
 {
 	const struct gpubpf_spv_insn *insn = &m->insn[i];
-	const struct row *row = row_of(m, insn), *next = row;
+	const struct row *row = match_row(m, insn), *next = row;
 	uint32_t n = 0;
 
 	do
@@ -377,7 +378,7 @@ bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	while (i < sizeof(barrier_rows) / sizeof(*barrier_rows) && barrier_rows[i].op != insn->op)
 		i++;
 	if (insn->op == SpvOpFunctionPointerCallINTEL ||
-	    (insn->op == SpvOpFunctionCall && find_call(m, gpubpf_spv_word(m, insn, 3)) == &elsewhere)) {
+	    (insn->op == SpvOpFunctionCall && find_call(m, gpubpf_spv_word(m, insn, 3)) == &external_row)) {
 		*unseen = "the barriers of a function of another module";
 		return true;
 	}

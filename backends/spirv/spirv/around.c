@@ -64,7 +64,7 @@ static void call_if(struct inject *in, struct spv_words *out, uint32_t condition
 
 /* Define a function that calls one of the sites of n bodies at one place: the site of the environment's twin. With
  * first_lane, only the first lane of a block calls it. */
-static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
+static uint32_t define_site_selector(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
 {
 	struct spv_words *out = &in->definitions;
 	uint32_t type = SPV_TYPE(&in->b, SpvOpTypeFunction, in->none, in->p64), id = spv_id(&in->b), env = spv_id(&in->b);
@@ -93,7 +93,7 @@ void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uin
 {
 	struct spv_body body = { .place.site = site, .twin = twin };
 
-	spv_made2(in, out, SpvOpFunctionCall, in->none, choose(in, &body, 1, true), env);
+	spv_made2(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, &body, 1, true), env);
 }
 
 /* -- places -- */
@@ -109,7 +109,8 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 }
 
 /* Insert the n bodies of one place. */
-static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function, struct spv_words *out)
+static void insert_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function,
+			  struct spv_words *out)
 {
 	const struct spv_called *called = body->place.function ? spv_called(in, function) : NULL;
 	struct spv_giving a = { .in = in, .out = out, .place = &body->place, .called = called,
@@ -126,10 +127,11 @@ static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t 
 	if (n == 1 && !a.access.group)
 		spv_call_site(in, out, body->place.site, a.env);
 	else
-		spv_made2(in, out, SpvOpFunctionCall, in->none, choose(in, body, n, a.access.group), a.env);
+		spv_made2(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, body, n, a.access.group),
+			  a.env);
 }
 
-static void put_all(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)
+static void insert_places(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)
 {
 	const struct spv_called *called = after ? NULL : spv_called(in, function);
 	uint32_t first = in->next, n;
@@ -143,7 +145,7 @@ static void put_all(struct inject *in, uint32_t insn, uint32_t function, bool af
 		for (n = 1; first + n < in->nbodies && same_place(&in->body[first], &in->body[first + n]);)
 			n++;
 		if (is_after(&in->body[first]) == after)
-			put_bodies(in, &in->body[first], n, function, out);
+			insert_bodies(in, &in->body[first], n, function, out);
 	}
 }
 
@@ -169,7 +171,7 @@ bool spv_takes_env(const struct inject *in, uint32_t function)
 
 void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out)
 {
-	put_all(in, insn, function, false, out);
+	insert_places(in, insn, function, false, out);
 }
 
 /* Must the instruction stand directly before a branch (sections 2.11 and 3.52.17)? Bodies before such a branch are
@@ -186,14 +188,14 @@ void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct 
 	const struct gpubpf_spv *m = in->b.m;
 
 	if (!is_merge(m, insn - 1))
-		put_all(in, insn, function, false, out);
+		insert_places(in, insn, function, false, out);
 	if (is_merge(m, insn))
-		put_all(in, insn + 1, function, false, out);
+		insert_places(in, insn + 1, function, false, out);
 	if (m->insn[insn].op == SpvOpFunctionCall && spv_takes_env(in, gpubpf_spv_word(m, &m->insn[insn], 3)))
 		write_call(in, insn, function, out);
 	else
 		spv_append(out, m->words + m->insn[insn].at, m->insn[insn].n);
-	put_all(in, insn, function, true, out);
+	insert_places(in, insn, function, true, out);
 }
 
 /* Write the function with a type that has the environment as its last parameter. */
@@ -259,7 +261,7 @@ static int compare(const void *a, const void *b)
 	return 0;
 }
 
-static int gather(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps)
+static int collect_bodies(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps)
 {
 	size_t n = 0;
 
@@ -294,7 +296,7 @@ static bool is_entry(const struct gpubpf_spv *m, uint32_t function)
 }
 
 /* Mark functions that contain places or call marked functions, until nothing changes. Kernels are not marked. */
-static void spread(struct inject *in)
+static void mark_env_functions(struct inject *in)
 {
 	const struct gpubpf_spv *m = in->b.m;
 	uint32_t function = 0, at = 0;
@@ -304,7 +306,7 @@ static void spread(struct inject *in)
 		changed = false;
 		at = 0;
 		for (uint32_t i = m->functions; i < m->ninsns; i++) {
-			bool has = at < in->nbodies && in->body[at].place.insn == i;
+			bool needs_env = at < in->nbodies && in->body[at].place.insn == i;
 
 			while (at < in->nbodies && in->body[at].place.insn == i)
 				at++;
@@ -312,8 +314,9 @@ static void spread(struct inject *in)
 				function = gpubpf_spv_word(m, &m->insn[i], 2);
 				kernel = is_entry(m, function);
 			}
-			has |= m->insn[i].op == SpvOpFunctionCall && spv_takes_env(in, gpubpf_spv_word(m, &m->insn[i], 3));
-			if (!has || kernel || in->takes_env[function])
+			needs_env |= m->insn[i].op == SpvOpFunctionCall &&
+				     spv_takes_env(in, gpubpf_spv_word(m, &m->insn[i], 3));
+			if (!needs_env || kernel || in->takes_env[function])
 				continue;
 			in->takes_env[function] = 1;
 			in->env[function] = spv_id(&in->b);
@@ -324,11 +327,11 @@ static void spread(struct inject *in)
 
 int spv_around_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps)
 {
-	int err = gather(in, wraps, nwraps);
+	int err = collect_bodies(in, wraps, nwraps);
 
 	if (err)
 		return err;
-	spread(in);
+	mark_env_functions(in);
 	return spv_calls_init(in);
 }
 

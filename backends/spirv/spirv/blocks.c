@@ -5,7 +5,7 @@
 #include "give.h"
 
 /* The module's three-element variable with this decoration, else a new one. */
-static uint32_t built_in(struct inject *in, enum spv_input which)
+static uint32_t built_in_variable(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
 		[SPV_LOCAL_ID] = SpvBuiltInLocalInvocationId, [SPV_BLOCK_SIZE] = SpvBuiltInWorkgroupSize,
@@ -33,10 +33,11 @@ static uint32_t built_in(struct inject *in, enum spv_input which)
 }
 
 /* Combine the three elements of the variable with a binary operation. */
-static uint32_t combined(struct inject *in, struct spv_words *out, enum spv_input which, uint32_t op, uint32_t *element)
+static uint32_t combine_elements(struct inject *in, struct spv_words *out, enum spv_input which, uint32_t op,
+				 uint32_t *element)
 {
 	const struct gpubpf_spv *m = in->b.m;
-	uint32_t variable = built_in(in, which), vector = SPV_TYPE(&in->b, SpvOpTypeVector, in->u64, 3), all;
+	uint32_t variable = built_in_variable(in, which), vector = SPV_TYPE(&in->b, SpvOpTypeVector, in->u64, 3), all;
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, gpubpf_spv_type_of(m, variable));
 
 	*element = in->u64;
@@ -54,14 +55,15 @@ static uint32_t combined(struct inject *in, struct spv_words *out, enum spv_inpu
 
 uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 {
-	uint32_t element, all = combined(in, out, SPV_LOCAL_ID, SpvOpBitwiseOr, &element), zero = spv_id(&in->b);
+	uint32_t element, all = combine_elements(in, out, SPV_LOCAL_ID, SpvOpBitwiseOr, &element);
+	uint32_t zero = spv_id(&in->b);
 
 	SPV_OP(&in->b.types, SpvOpConstantNull, element, zero);
 	return spv_made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
 /* The word that counts the block's lanes. */
-static uint32_t lanes(struct inject *in)
+static uint32_t lane_count_variable(struct inject *in)
 {
 	struct spv_build *b = &in->b;
 	uint32_t pointer;
@@ -82,10 +84,10 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 
 	SPV_OP(out, SpvOpBranchConditional, first, then, after);
 	SPV_OP(out, SpvOpLabel, then);
-	size = combined(in, out, SPV_BLOCK_SIZE, SpvOpIMul, &element);
+	size = combine_elements(in, out, SPV_BLOCK_SIZE, SpvOpIMul, &element);
 	if (element != in->u32)
 		size = spv_made(in, out, SpvOpUConvert, in->u32, size);
-	SPV_OP(out, SpvOpStore, lanes(in), size, SpvMemoryAccessAlignedMask, 4);
+	SPV_OP(out, SpvOpStore, lane_count_variable(in), size, SpvMemoryAccessAlignedMask, 4);
 	SPV_OP(out, SpvOpBranch, after);
 	SPV_OP(out, SpvOpLabel, after);
 	SPV_OP(out, SpvOpControlBarrier, block, block,
@@ -101,7 +103,8 @@ void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint
 	uint32_t order = spv_u32(b, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
 					    SpvMemorySemanticsCrossWorkgroupMemoryMask);
 
-	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, left, lanes(in), spv_u32(b, SpvScopeWorkgroup), order);
+	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, left, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
+	       order);
 	last = spv_made2(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), left, spv_u32(b, 1));
 	SPV_OP(out, SpvOpBranchConditional, last, then, after);
 	SPV_OP(out, SpvOpLabel, then);

@@ -17,7 +17,7 @@ struct spv_called *spv_called(const struct inject *in, uint32_t function)
 }
 
 /* The first instruction of the function before which a call may stand. */
-static uint32_t top_of(const struct gpubpf_spv *m, uint32_t function)
+static uint32_t first_call_position(const struct gpubpf_spv *m, uint32_t function)
 {
 	uint32_t i = m->def[function];
 
@@ -27,7 +27,7 @@ static uint32_t top_of(const struct gpubpf_spv *m, uint32_t function)
 }
 
 /* Copy the launch's data and the twin's number from the kernel's environment. */
-static void copy_kernel(struct spv_fill *f)
+static void copy_kernel_env(struct spv_fill *f)
 {
 	const uint32_t parts[][2] = { { 0, ENV_WORD(arg) }, { ENV_WORD(clock_offset), 1 }, { spv_twin_word(f->in), 1 } };
 	uint32_t from = f->in->env[f->of->function], p64 = f->in->p64, p8 = f->in->p8, ends[2];
@@ -40,7 +40,7 @@ static void copy_kernel(struct spv_fill *f)
 }
 
 /* A returned struct or array is stored in a variable, so that programs see its bytes. */
-static void keep_result(struct spv_called *c, struct spv_fill *f)
+static void declare_result(struct spv_called *c, struct spv_fill *f)
 {
 	const struct gpubpf_spv *m = f->in->b.m;
 	uint32_t type = gpubpf_spv_type_of(m, c->function->function), align;
@@ -50,7 +50,7 @@ static void keep_result(struct spv_called *c, struct spv_fill *f)
 		c->result_bytes = spv_new_bytes(f, type, c->size, &c->result);
 }
 
-static int add(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)
+static int add_function(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)
 {
 	struct spv_called *c = &in->called[in->ncalled++];
 	struct spv_fill fill = { .in = in, .variables = &c->variables, .body = &c->body, .of = function,
@@ -65,11 +65,11 @@ static int add(struct inject *in, const struct gpubpf_spv_kernel *function, cons
 		if (in->body[i].place.function == function)
 			gpubpf_env_use(in->job, in->body[i].place.site, &fill.use);
 	fill.param = param;
-	*c = (struct spv_called){ .function = function, .top = top_of(in->b.m, function->function) };
+	*c = (struct spv_called){ .function = function, .top = first_call_position(in->b.m, function->function) };
 	c->env = fill.env = spv_new_env(&fill);
-	copy_kernel(&fill);
+	copy_kernel_env(&fill);
 	spv_fill_args(&fill);
-	keep_result(c, &fill);
+	declare_result(c, &fill);
 	free(param);
 	return c->variables.failed || c->body.failed ? -ENOMEM : 0;
 }
@@ -85,7 +85,7 @@ int spv_calls_init(struct inject *in)
 		const struct gpubpf_spv_kernel *function = in->body[i].place.function;
 
 		if (function && !spv_called(in, function->function))
-			err = add(in, function, &in->body[i]);
+			err = add_function(in, function, &in->body[i]);
 	}
 	return err;
 }

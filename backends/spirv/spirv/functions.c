@@ -12,9 +12,9 @@
 
 /* -- places -- */
 
-static void add(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met, struct gpubpf_spv_place place)
+static void add_place(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen, struct gpubpf_spv_place place)
 {
-	place.id = met[place.kind]++;
+	place.id = seen[place.kind]++;
 	place.site = UINT32_MAX;
 	if (out)
 		out[*n] = place;
@@ -22,14 +22,14 @@ static void add(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met, struct
 }
 
 /* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
-static bool may_do(const struct spv_access *a, uint32_t accesses)
+static bool is_access_of_kind(const struct spv_access *a, uint32_t accesses)
 {
 	return a->access ? accesses >> a->access & 1 :
 			   accesses == GPUBPF_DOES_ANY || (a->spaces & GPUBPF_IN_ANY) == GPUBPF_IN_ANY;
 }
 
 static void add_barriers(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
-			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met)
+			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
 	static const enum gpubpf_site both[] = { GPUBPF_SITE_BARRIER, GPUBPF_SITE_BARRIER_EXIT };
 	enum gpubpf_barrier_kind kind;
@@ -38,11 +38,12 @@ static void add_barriers(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 	if (gpubpf_spv_barrier(m, &m->insn[insn], &kind, &unseen))
 		for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
 			if (kinds >> both[i] & 1)
-				add(out, n, met, (struct gpubpf_spv_place){ .kind = both[i], .line = line, .insn = insn });
+				add_place(out, n, seen,
+					  (struct gpubpf_spv_place){ .kind = both[i], .line = line, .insn = insn });
 }
 
 static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
-			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met)
+			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
 	struct spv_access accesses[SPV_MOST_ACCESSES];
 	uint32_t count = gpubpf_spv_accesses(m, insn, accesses);
@@ -50,13 +51,14 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 	for (uint32_t a = 0; a < count; a++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 			if (kinds >> kind & 1 && gpubpf_place_kind(kind)->spaces & accesses[a].spaces &&
-			    may_do(&accesses[a], gpubpf_place_kind(kind)->accesses))
-				add(out, n, met, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn, .access = a });
+			    is_access_of_kind(&accesses[a], gpubpf_place_kind(kind)->accesses))
+				add_place(out, n, seen, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn,
+									       .access = a });
 }
 
 /* Add the places of kinds that occur at most once per instruction. */
 static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
-		       uint32_t *n, uint32_t *met)
+		       uint32_t *n, uint32_t *seen)
 {
 	const struct gpubpf_spv_insn *at = &m->insn[insn];
 	const struct {
@@ -71,25 +73,28 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 
 	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
 		if (what[i].is && kinds >> what[i].kind & 1)
-			add(out, n, met, (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
+			add_place(out, n, seen,
+				  (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
 }
 
 /* Add a function's entry and its returns. */
 static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
-			 uint32_t *n, uint32_t *met)
+			 uint32_t *n, uint32_t *seen)
 {
 	bool returns = m->insn[insn].op == SpvOpReturn || m->insn[insn].op == SpvOpReturnValue;
 
-	if (kinds & GPUBPF_TAKES(CALL) && !met[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
-		add(out, n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
+	if (kinds & GPUBPF_TAKES(CALL) && !seen[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
+		add_place(out, n, seen,
+			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
 	if (kinds & GPUBPF_TAKES(CALL_EXIT) && returns)
-		add(out, n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
+		add_place(out, n, seen,
+			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
 }
 
 /* OpLine is valid up to the end of its block (section 3.52.2). */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
 {
-	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
+	uint32_t seen[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
 
 	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	for (uint32_t i = m->def[function]; kinds && i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
@@ -98,10 +103,10 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 		else if (m->insn[i].op == SpvOpNoLine || m->insn[i].op == SpvOpLabel)
 			line = 0;
 		else
-			add_accesses(m, i, line, kinds, out, &n, met);
-		add_function(m, i, line, kinds, out, &n, met);
-		add_single(m, i, line, kinds, out, &n, met);
-		add_barriers(m, i, line, kinds, out, &n, met);
+			add_accesses(m, i, line, kinds, out, &n, seen);
+		add_function(m, i, line, kinds, out, &n, seen);
+		add_single(m, i, line, kinds, out, &n, seen);
+		add_barriers(m, i, line, kinds, out, &n, seen);
 	}
 	return n;
 }
@@ -117,7 +122,7 @@ struct list {
 	uint32_t n, kinds;
 	uint32_t *index;       /* [bound]: index + 1 of a function that is listed */
 	uint32_t *linked;      /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
-	uint32_t *met;         /* [n]: index + 1 of the last function that was seen to call it */
+	uint32_t *seen;        /* [n]: index + 1 of the last function that was seen to call it */
 };
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
@@ -148,7 +153,7 @@ static int compare_names(const void *a, const void *b)
 
 /* Make names unique. A Linkage name belongs to only one function and stays. Any other name that several functions share
  * gets the function's id appended. */
-static int part_names(const struct list *l, uint32_t first)
+static int make_names_unique(const struct list *l, uint32_t first)
 {
 	uint32_t n = l->n - first;
 	struct gpubpf_spv_kernel **all = gpubpf_pool_alloc(l->pool, n, sizeof(*all));
@@ -191,9 +196,9 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 		most += m->insn[i].op == SpvOpFunction;
 	l->index = gpubpf_pool_alloc(l->pool, m->bound, sizeof(*l->index));
 	l->linked = gpubpf_pool_alloc(l->pool, m->bound, sizeof(*l->linked));
-	l->met = gpubpf_pool_alloc(l->pool, most, sizeof(*l->met));
+	l->seen = gpubpf_pool_alloc(l->pool, most, sizeof(*l->seen));
 	l->all = gpubpf_pool_alloc(l->pool, most, sizeof(*l->all));
-	if (!l->index || !l->linked || !l->met || !l->all)
+	if (!l->index || !l->linked || !l->seen || !l->all)
 		return -ENOMEM;
 	memcpy(l->all, kernels, nkernels * sizeof(*l->all));
 	for (l->n = 0; l->n < nkernels; l->n++)
@@ -218,7 +223,7 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 		read_params(l, f);
 		l->index[id] = ++l->n;
 	}
-	return part_names(l, nkernels);
+	return make_names_unique(l, nkernels);
 }
 
 /* List the callees that have a body, each once. */
@@ -239,9 +244,9 @@ static int find_callees(struct list *l, uint32_t f)
 		if (m->insn[i].op != SpvOpFunctionCall || callee >= m->bound || !l->index[callee])
 			continue;
 		to = l->index[callee] - 1;
-		if (l->met[to] != f + 1)
+		if (l->seen[to] != f + 1)
 			info->callees[info->ncallees++] = to;
-		l->met[to] = f + 1;
+		l->seen[to] = f + 1;
 	}
 	return 0;
 }

@@ -39,7 +39,7 @@ uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, ui
 }
 
 /* An integer of the module, zero-extended to 64 bits. */
-static uint32_t widened(struct inject *in, struct spv_words *out, uint32_t id)
+static uint32_t widen(struct inject *in, struct spv_words *out, uint32_t id)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
 
@@ -52,7 +52,7 @@ static uint32_t address_of(struct inject *in, struct spv_words *out, const struc
 
 	if (!a->index)
 		return at;
-	by = spv_made2(in, out, SpvOpIMul, in->u64, widened(in, out, a->index), spv_u64(&in->b, a->stride));
+	by = spv_made2(in, out, SpvOpIMul, in->u64, widen(in, out, a->index), spv_u64(&in->b, a->stride));
 	return spv_made2(in, out, SpvOpIAdd, in->u64, at, by);
 }
 
@@ -60,7 +60,7 @@ static uint32_t bytes_of(struct inject *in, struct spv_words *out, const struct 
 {
 	uint32_t bytes = spv_u64(&in->b, a->bytes);
 
-	return a->many ? spv_made2(in, out, SpvOpIMul, in->u64, widened(in, out, a->many), bytes) : bytes;
+	return a->many ? spv_made2(in, out, SpvOpIMul, in->u64, widen(in, out, a->many), bytes) : bytes;
 }
 
 static uint32_t space_of(const struct spv_access *a)
@@ -70,7 +70,7 @@ static uint32_t space_of(const struct spv_access *a)
 
 /* -- values of a place -- */
 
-static void store(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_word(struct spv_giving *a, uint32_t word, uint32_t value)
 {
 	uint32_t at = spv_element(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word);
 
@@ -79,7 +79,7 @@ static void store(struct spv_giving *a, uint32_t word, uint32_t value)
 
 static void store_number(struct spv_giving *a, uint32_t word, uint64_t n)
 {
-	store(a, word, spv_u64(&a->in->b, n));
+	store_word(a, word, spv_u64(&a->in->b, n));
 }
 
 static void put_place(struct spv_giving *a, uint32_t word, uint32_t i)
@@ -94,12 +94,12 @@ static void put_line(struct spv_giving *a, uint32_t word, uint32_t i)
 
 static void put_address(struct spv_giving *a, uint32_t word, uint32_t i)
 {
-	store(a, word, address_of(a->in, a->out, &a->access));
+	store_word(a, word, address_of(a->in, a->out, &a->access));
 }
 
 static void put_bytes(struct spv_giving *a, uint32_t word, uint32_t i)
 {
-	store(a, word, bytes_of(a->in, a->out, &a->access));
+	store_word(a, word, bytes_of(a->in, a->out, &a->access));
 }
 
 static void put_access(struct spv_giving *a, uint32_t word, uint32_t i)
@@ -186,12 +186,12 @@ static void put_value(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_as(a, first, value, type);
 }
 
-static void store_truth(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_bool(struct spv_giving *a, uint32_t word, uint32_t value)
 {
 	uint32_t id = spv_id(&a->in->b);
 
 	SPV_OP(a->out, SpvOpSelect, a->in->u64, id, value, spv_u64(&a->in->b, 1), spv_u64(&a->in->b, 0));
-	store(a, word, id);
+	store_word(a, word, id);
 }
 
 /* Store the first 8 bytes of a number or vector of numbers, in its memory representation. */
@@ -214,7 +214,7 @@ static void store_bits(struct spv_giving *a, uint32_t word, uint32_t value, uint
 static void store_pointer(struct spv_giving *a, uint32_t word, uint32_t value)
 {
 	if (gpubpf_spv_is_memory(a->in->b.m, value))
-		store(a, word, spv_made(a->in, a->out, SpvOpConvertPtrToU, a->in->u64, value));
+		store_word(a, word, spv_made(a->in, a->out, SpvOpConvertPtrToU, a->in->u64, value));
 	else
 		store_number(a, word, 0);
 }
@@ -238,7 +238,7 @@ static void store_any(struct spv_giving *a, uint32_t word, uint32_t value)
 		t = gpubpf_spv_def(m, type);
 	}
 	if (t && t->op == SpvOpTypeBool)
-		store_truth(a, word, made);
+		store_bool(a, word, made);
 	else if (t && t->op == SpvOpTypePointer && made == value)
 		store_pointer(a, word, value);
 	else if (t && (t->op == SpvOpTypeInt || t->op == SpvOpTypeFloat || t->op == SpvOpTypeVector) &&
@@ -283,7 +283,7 @@ static void put_taken(struct spv_giving *a, uint32_t word, uint32_t i)
 	const struct gpubpf_spv_insn *insn = &m->insn[a->place->insn];
 
 	if (insn->op == SpvOpBranchConditional)
-		store_truth(a, word, gpubpf_spv_word(m, insn, 1));
+		store_bool(a, word, gpubpf_spv_word(m, insn, 1));
 	else
 		store_number(a, word, 1);
 }

@@ -39,7 +39,7 @@ static int refuse(struct draft *draft, uint32_t site, const char *reason)
 
 /* -- places of instructions -- */
 
-static void reach(const struct gpubpf_spv_image *p, uint32_t from, bool *reached)
+static void mark_reached(const struct gpubpf_spv_image *p, uint32_t from, bool *reached)
 {
 	bool more = true;
 
@@ -94,7 +94,7 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 }
 
 /* A function whose address is taken cannot receive the environment as a parameter. */
-static bool has_pointers(const struct gpubpf_spv *m)
+static bool has_function_pointers(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->ninsns; i++)
 		if (m->insn[i].op == SpvOpConstantFunctionPointerINTEL || m->insn[i].op == SpvOpEnqueueKernel)
@@ -149,7 +149,7 @@ static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inse
 
 	if (!(draft->kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION))))
 		return 0;
-	reach(draft->p, kernel, draft->reached);
+	mark_reached(draft->p, kernel, draft->reached);
 	for (uint32_t i = 0; i < draft->p->nfunctions; i++)
 		most += draft->reached[i] ? draft->p->kernels[i].info.nplaces : 0;
 	w->places = gpubpf_pool_alloc(&draft->p->pool, most, sizeof(*w->places));
@@ -158,7 +158,7 @@ static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inse
 	for (uint32_t i = 0; i < draft->p->nfunctions && !err; i++)
 		if (draft->reached[i])
 			err = draft_places(draft, i, at, w, why);
-	if (!err && w->nplaces && has_pointers(&draft->p->module))
+	if (!err && w->nplaces && has_function_pointers(&draft->p->module))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module has pointers to functions");
 	if (!err && w->nplaces && has_loose_math(draft->p))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic "
@@ -223,7 +223,7 @@ static int make_draft(struct draft *draft, struct gpubpf_spv_image *p)
 }
 
 /* Copy the parts with options fit for a twin, and leave room for two more parts. */
-static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
+static int copy_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
 {
 	bool complete;
 
@@ -240,7 +240,7 @@ static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image 
 }
 
 /* Append the probes as another part, and the clock's module if they read the clock. */
-static void join(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *probe)
+static void append_probes(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *probe)
 {
 	struct gpubpf_cl_part clock = { .kind = GPUBPF_IMAGE_SPIRV, .options = "" };
 
@@ -260,7 +260,7 @@ static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const s
 	bool joined = draft->job->caps->bits & GPUBPF_CAP_LINKS_PARTS;
 	struct gpubpf_blob module = { 0 };
 	struct gpubpf_cl_parts parts;
-	int err = take_parts(image, p, &parts);
+	int err = copy_parts(image, p, &parts);
 
 	if (!err)
 		err = gpubpf_spv_inject(&p->module, draft->job, draft->wraps, draft->nwraps, &module, diag);
@@ -270,7 +270,7 @@ static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const s
 		parts.part[p->part].data = module.data;
 		parts.part[p->part].size = module.size;
 		if (joined)
-			join(&parts, probe);
+			append_probes(&parts, probe);
 		err = gpubpf_cl_parts_write(&parts, &twin->blob);
 	}
 	free(module.data);

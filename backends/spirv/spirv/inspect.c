@@ -9,7 +9,7 @@
 #include "spv.h"
 
 /* Bytes that the names of the places occupy. */
-static size_t names_of(const struct gpubpf_kernel_info *info)
+static size_t name_bytes(const struct gpubpf_kernel_info *info)
 {
 	size_t n = 0;
 
@@ -19,7 +19,7 @@ static size_t names_of(const struct gpubpf_kernel_info *info)
 }
 
 /* Copy the names into the list's memory at `to`; returns the end of the copies. */
-static char *move_names(struct gpubpf_place *places, uint32_t n, char *to)
+static char *copy_names(struct gpubpf_place *places, uint32_t n, char *to)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		size_t len = strlen(places[i].name);
@@ -45,7 +45,7 @@ static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_de
 	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		nparams += p->kernels[i].info.nparams;
 		nplaces += p->kernels[i].info.nplaces;
-		names += names_of(&p->kernels[i].info);
+		names += name_bytes(&p->kernels[i].info);
 		ncallees += p->kernels[i].info.ncallees;
 	}
 	list = calloc(1, p->nfunctions * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) +
@@ -64,7 +64,7 @@ static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_de
 		list[i].places = places;
 		if (info->nplaces)
 			memcpy(places, info->places, info->nplaces * sizeof(*places));
-		name = move_names(places, info->nplaces, name);
+		name = copy_names(places, info->nplaces, name);
 		places += info->nplaces;
 		list[i].params = params;
 		if (info->nparams)

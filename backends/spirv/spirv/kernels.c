@@ -16,7 +16,7 @@
 /* -- barriers, and results that change when lanes are not vectorised -- */
 
 /* used only here, in addition to enum gpubpf_kernel_flags: the results depend on how the runtime vectorises */
-#define BY_WIDTH (1u << 31)
+#define DEPENDS_ON_WIDTH (1u << 31)
 
 struct calls {
 	const struct gpubpf_spv *m;
@@ -24,7 +24,7 @@ struct calls {
 };
 
 /* Sections 3.42.20, 3.42.21 and extensions: all work-items of a group must reach these instructions. */
-static bool group_op(uint16_t op)
+static bool is_group_op(uint16_t op)
 {
 	static const struct {
 		uint16_t first, last;
@@ -50,7 +50,7 @@ static bool group_op(uint16_t op)
 
 /* Functions of OpenCL.std with exactly one correct result. The others may round (OpenCL C 7.4); Intel's library rounds
  * differently for one lane and for eight. */
-static bool exact(uint32_t function)
+static bool is_exact(uint32_t function)
 {
 	switch (function) {
 	case OpenCLstd_Ceil: case OpenCLstd_Copysign: case OpenCLstd_Fabs: case OpenCLstd_Floor: case OpenCLstd_Fma:
@@ -63,21 +63,21 @@ static bool exact(uint32_t function)
 	}
 }
 
-static bool by_width(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
+static bool depends_on_width(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set;
 	uint32_t end;
 
 	if (insn->op != SpvOpExtInst)
-		return group_op(insn->op) && insn->op != SpvOpControlBarrier && insn->op != SpvOpGroupAsyncCopy &&
+		return is_group_op(insn->op) && insn->op != SpvOpControlBarrier && insn->op != SpvOpGroupAsyncCopy &&
 		       insn->op != SpvOpGroupWaitEvents;
 	set = gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3));
 	return set && set->op == SpvOpExtInstImport && strcmp(gpubpf_spv_string(m, set, 2, &end), "OpenCL.std") == 0 &&
-	       !exact(gpubpf_spv_word(m, insn, 4));
+	       !is_exact(gpubpf_spv_word(m, insn, 4));
 }
 
 /* One round of propagation over all functions; true if some flag changed. */
-static bool spread(struct calls *c)
+static bool propagate_flags(struct calls *c)
 {
 	const struct gpubpf_spv *m = c->m;
 	uint32_t function = 0;
@@ -89,10 +89,10 @@ static bool spread(struct calls *c)
 
 		if (insn->op == SpvOpFunction)
 			function = gpubpf_spv_word(m, insn, 2);
-		if (group_op(insn->op))
+		if (is_group_op(insn->op))
 			flags = GPUBPF_KINFO_BARRIER;
-		if (by_width(m, insn))
-			flags |= BY_WIDTH;
+		if (depends_on_width(m, insn))
+			flags |= DEPENDS_ON_WIDTH;
 		callee = insn->op == SpvOpFunctionCall ? gpubpf_spv_word(m, insn, 3) : 0;
 		if (callee && callee < m->bound)
 			flags |= c->flags[callee];
@@ -109,10 +109,10 @@ static int find_flags(struct calls *c, struct gpubpf_pool *pool)
 	c->flags = gpubpf_pool_alloc(pool, c->m->bound, sizeof(*c->flags));
 	if (!c->flags)
 		return -ENOMEM;
-	while (round < MAX_ROUNDS && spread(c))
+	while (round < MAX_ROUNDS && propagate_flags(c))
 		round++;
 	for (uint32_t i = 0; round == MAX_ROUNDS && i < c->m->bound; i++)
-		c->flags[i] |= GPUBPF_KINFO_BARRIER | BY_WIDTH;
+		c->flags[i] |= GPUBPF_KINFO_BARRIER | DEPENDS_ON_WIDTH;
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static const char *module_reason(const struct gpubpf_spv *m)
 }
 
 /* Is this a built-in variable of sub-groups, or arithmetic with reduced precision? */
-static bool module_by_width(const struct gpubpf_spv_insn *insn, uint32_t decoration, uint32_t value)
+static bool module_depends_on_width(const struct gpubpf_spv_insn *insn, uint32_t decoration, uint32_t value)
 {
 	if (insn->op != SpvOpDecorate)
 		return false;
@@ -155,8 +155,8 @@ static uint32_t module_flags(const struct gpubpf_spv *m)
 		if (insn->op == SpvOpVariable && storage == SpvStorageClassCrossWorkgroup &&
 		    !m->built_in[gpubpf_spv_word(m, insn, 2)])
 			flags |= GPUBPF_KINFO_GLOBALS;
-		if (module_by_width(insn, gpubpf_spv_word(m, insn, 2), storage))
-			flags |= BY_WIDTH;
+		if (module_depends_on_width(insn, gpubpf_spv_word(m, insn, 2), storage))
+			flags |= DEPENDS_ON_WIDTH;
 	}
 	return flags;
 }
@@ -408,9 +408,9 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);
 	/* splice.c prevents Intel's runtime from vectorising such a kernel */
-	if (k->local && !k->hinted && info->flags & BY_WIDTH)
+	if (k->local && !k->hinted && info->flags & DEPENDS_ON_WIDTH)
 		why = "it has local memory, and sub-groups or inexact functions, whose results a probe would change";
-	info->flags &= ~BY_WIDTH;
+	info->flags &= ~DEPENDS_ON_WIDTH;
 	if (info->flags & GPUBPF_KINFO_GLOBALS)
 		why = "its program has writable program-scope variables, which a twin would not share";
 	if (!has_body(m, k))

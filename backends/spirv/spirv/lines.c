@@ -5,36 +5,37 @@
 #include "spv.h"
 
 /* the lines seen in one function: a hash table of OpLines keyed by file and line */
-struct met {
+struct line_set {
 	const struct gpubpf_spv *m;
 	uint32_t *slot;            /* index + 1 of an OpLine */
 	uint32_t nslots;           /* a power of two, more than twice the number of OpLines */
 	uint32_t function;         /* index of its OpFunction; entries of earlier OpLines belong to other functions */
 };
 
-static uint32_t word(const struct met *met, uint32_t line, uint32_t i)
+static uint32_t line_word(const struct line_set *line_set, uint32_t line, uint32_t i)
 {
-	return gpubpf_spv_word(met->m, &met->m->insn[line], i);
+	return gpubpf_spv_word(line_set->m, &line_set->m->insn[line], i);
 }
 
 /* Is this the first OpLine with its file and line in the function? */
-static bool is_new(struct met *met, uint32_t line)
+static bool is_new(struct line_set *line_set, uint32_t line)
 {
-	uint32_t file = word(met, line, 1), number = word(met, line, 2);
-	uint32_t at = (file * 2654435761u ^ number * 2246822519u ^ met->function) & (met->nslots - 1);
+	uint32_t file = line_word(line_set, line, 1), number = line_word(line_set, line, 2);
+	uint32_t at = (file * 2654435761u ^ number * 2246822519u ^ line_set->function) & (line_set->nslots - 1);
 
-	for (; met->slot[at]; at = (at + 1) & (met->nslots - 1)) {
-		uint32_t other = met->slot[at] - 1;
+	for (; line_set->slot[at]; at = (at + 1) & (line_set->nslots - 1)) {
+		uint32_t other = line_set->slot[at] - 1;
 
-		if (other > met->function && word(met, other, 1) == file && word(met, other, 2) == number)
+		if (other > line_set->function && line_word(line_set, other, 1) == file &&
+		    line_word(line_set, other, 2) == number)
 			return false;
 	}
-	met->slot[at] = line + 1;
+	line_set->slot[at] = line + 1;
 	return true;
 }
 
 /* A call may not stand among the instructions with which a function or block begins (sections 2.4 and 2.16.1). */
-static bool may_be_called_at(const struct gpubpf_spv *m, uint32_t i)
+static bool can_insert_call(const struct gpubpf_spv *m, uint32_t i)
 {
 	switch (m->insn[i].op) {
 	case SpvOpFunction: case SpvOpFunctionParameter: case SpvOpLabel: case SpvOpVariable: case SpvOpPhi: case SpvOpFunctionEnd:
@@ -45,37 +46,37 @@ static bool may_be_called_at(const struct gpubpf_spv *m, uint32_t i)
 }
 
 /* OpLine is valid up to the end of its block (section 3.52.2). */
-static void find(struct met *met, uint32_t *starts)
+static void find_line_starts(struct line_set *line_set, uint32_t *starts)
 {
-	const struct gpubpf_spv *m = met->m;
+	const struct gpubpf_spv *m = line_set->m;
 	uint32_t line = 0;
 
 	for (uint32_t i = m->functions; i < m->ninsns; i++) {
 		if (m->insn[i].op == SpvOpFunction)
-			met->function = i;
+			line_set->function = i;
 		if (m->insn[i].op == SpvOpLine)
 			line = i;
 		else if (m->insn[i].op == SpvOpNoLine || m->insn[i].op == SpvOpLabel || m->insn[i].op == SpvOpFunctionEnd)
 			line = 0;
-		else if (line && may_be_called_at(m, i) && word(met, line, 2) && is_new(met, line))
+		else if (line && can_insert_call(m, i) && line_word(line_set, line, 2) && is_new(line_set, line))
 			starts[i] = line + 1;
 	}
 }
 
 int gpubpf_spv_lines(struct gpubpf_spv *m, struct gpubpf_pool *pool)
 {
-	struct met met = { .m = m, .nslots = 2 };
+	struct line_set line_set = { .m = m, .nslots = 2 };
 	uint32_t n = 0;
 
 	for (uint32_t i = m->functions; i < m->ninsns; i++)
 		n += m->insn[i].op == SpvOpLine;
-	while (met.nslots <= 2 * n)
-		met.nslots *= 2;
-	met.slot = gpubpf_pool_alloc(pool, met.nslots, sizeof(*met.slot));
+	while (line_set.nslots <= 2 * n)
+		line_set.nslots *= 2;
+	line_set.slot = gpubpf_pool_alloc(pool, line_set.nslots, sizeof(*line_set.slot));
 	m->line = gpubpf_pool_alloc(pool, m->ninsns, sizeof(*m->line));
-	if (!met.slot || !m->line)
+	if (!line_set.slot || !m->line)
 		return -ENOMEM;
-	find(&met, m->line);
+	find_line_starts(&line_set, m->line);
 	return 0;
 }
 

@@ -27,13 +27,13 @@ static int compare(const void *key, const void *row)
 	return number < other ? -1 : number > other;
 }
 
-static const struct gpubpf_spv_opcode *find(const struct gpubpf_spv_opcode *rows, uint32_t n, uint32_t number)
+static const struct gpubpf_spv_opcode *find_opcode(const struct gpubpf_spv_opcode *rows, uint32_t n, uint32_t number)
 {
 	return bsearch(&number, rows, n, sizeof(*rows), compare);
 }
 
 /* The set of an extended instruction; "" for other instructions. */
-static const char *set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
+static const char *extended_set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) : NULL;
 	uint32_t end;
@@ -43,10 +43,11 @@ static const char *set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_in
 
 static void opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, char *name, size_t size)
 {
-	const struct gpubpf_spv_opcode *op = find(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op), *extended = NULL;
+	const struct gpubpf_spv_opcode *op = find_opcode(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op);
+	const struct gpubpf_spv_opcode *extended = NULL;
 
-	if (!strcmp(set_of(m, insn), "OpenCL.std"))
-		extended = find(gpubpf_spv_extended, gpubpf_spv_nextended, gpubpf_spv_word(m, insn, 4));
+	if (!strcmp(extended_set_of(m, insn), "OpenCL.std"))
+		extended = find_opcode(gpubpf_spv_extended, gpubpf_spv_nextended, gpubpf_spv_word(m, insn, 4));
 	if (op)
 		snprintf(name, size, "%s%s%s", op->name, extended ? "." : "", extended ? extended->name : "");
 	else
@@ -63,7 +64,8 @@ bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_
 	case SpvOpLoopControlINTEL:
 		return false;
 	case SpvOpExtInst:
-		return strncmp(set_of(m, insn), "NonSemantic.", 12) && !strstr(set_of(m, insn), "DebugInfo");
+		return strncmp(extended_set_of(m, insn), "NonSemantic.", 12) &&
+		       !strstr(extended_set_of(m, insn), "DebugInfo");
 	default:
 		return true;
 	}
@@ -80,7 +82,7 @@ static bool is_value(const struct gpubpf_spv *m, uint32_t id)
 
 uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t ids[GPUBPF_SPV_OPERANDS])
 {
-	const struct gpubpf_spv_opcode *op = find(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op);
+	const struct gpubpf_spv_opcode *op = find_opcode(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op);
 	const char *letter = op ? op->words : "";
 	uint32_t n = 0;
 
@@ -146,7 +148,7 @@ uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_s
 }
 
 /* The initialiser of the variable to whose start a pointer leads; NULL: unknown. */
-static const struct gpubpf_spv_insn *text_of(const struct gpubpf_spv *m, uint32_t pointer)
+static const struct gpubpf_spv_insn *initializer_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
 
@@ -160,7 +162,7 @@ static const struct gpubpf_spv_insn *text_of(const struct gpubpf_spv *m, uint32_
 
 static void mark_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, char *name, size_t size)
 {
-	const struct gpubpf_spv_insn *text = text_of(m, mark_argument(m, insn, MARK_NAME)), *letter;
+	const struct gpubpf_spv_insn *text = initializer_of(m, mark_argument(m, insn, MARK_NAME)), *letter;
 	size_t n = 0;
 
 	for (uint32_t w = 3; text && text->op == SpvOpConstantComposite && w < text->n && n + 1 < size; w++) {

@@ -55,7 +55,7 @@ static int count_insns(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 	return 0;
 }
 
-static int define(struct gpubpf_spv *m, uint32_t index, struct gpubpf_diag *diag)
+static int define_result(struct gpubpf_spv *m, uint32_t index, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_spv_insn *insn = &m->insn[index];
 	bool result = false, type = false;
@@ -96,7 +96,7 @@ static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 			       m->functions) : 0;
 }
 
-static void note_ids(struct gpubpf_spv *m)
+static void record_decorations(struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->functions; i++) {
 		uint32_t id = gpubpf_spv_word(m, &m->insn[i], 1);
@@ -137,13 +137,13 @@ int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, str
 
 		m->insn[i] = (struct gpubpf_spv_insn){ at, first & SpvOpCodeMask, first >> SpvWordCountShift };
 		at += m->insn[i].n;
-		err = define(m, i, diag);
+		err = define_result(m, i, diag);
 	}
 	m->functions = m->ninsns;
 	if (err == 0)
 		err = check_nesting(m, diag);
 	if (err == 0)
-		note_ids(m);
+		record_decorations(m);
 	return err;
 }
 

@@ -49,7 +49,7 @@ static void make_types(struct inject *in)
 
 /* -- a twin -- */
 
-static uint32_t value(struct twin *t, uint32_t op, uint32_t type, uint32_t operand)
+static uint32_t emit_unary(struct twin *t, uint32_t op, uint32_t type, uint32_t operand)
 {
 	uint32_t id = spv_id(&t->in->b);
 
@@ -57,7 +57,7 @@ static uint32_t value(struct twin *t, uint32_t op, uint32_t type, uint32_t opera
 	return id;
 }
 
-static void store(struct twin *t, uint32_t word, uint32_t what)
+static void store_word(struct twin *t, uint32_t word, uint32_t what)
 {
 	SPV_OP(&t->body, SpvOpStore, spv_element(t->in, &t->body, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
@@ -70,24 +70,24 @@ static void fill_env(struct twin *t)
 
 	t->env = fill.env = spv_new_env(&fill);
 	t->in->env[t->kernel->function] = t->env;
-	store(t, ENV_WORD(arena), value(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
-	store(t, ENV_WORD(launch), t->param[n + 1]);
-	store(t, ENV_WORD(pid_tgid), t->param[n + 2]);
-	store(t, ENV_WORD(kernel_id), spv_u64(b, t->site->kernel_id));
+	store_word(t, ENV_WORD(arena), emit_unary(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
+	store_word(t, ENV_WORD(launch), t->param[n + 1]);
+	store_word(t, ENV_WORD(pid_tgid), t->param[n + 2]);
+	store_word(t, ENV_WORD(kernel_id), spv_u64(b, t->site->kernel_id));
 	/* the device's number; the flags in the upper half are 0 */
-	store(t, ENV_WORD(device), spv_u64(b, t->in->job->caps->ordinal));
-	store(t, spv_twin_word(t->in), spv_u64(b, t - t->in->twins));
+	store_word(t, ENV_WORD(device), spv_u64(b, t->in->job->caps->ordinal));
+	store_word(t, spv_twin_word(t->in), spv_u64(b, t - t->in->twins));
 	spv_fill_args(&fill);
 }
 
 /* Branch to the function's end if the site's result requests to end the thread. */
-static void leave_if(struct twin *t, uint32_t answer)
+static void branch_to_end_if(struct twin *t, uint32_t answer)
 {
 	struct spv_build *b = &t->in->b;
-	uint32_t leave = spv_id(b), stay = spv_id(b), asked = spv_id(b);
+	uint32_t leave = spv_id(b), stay = spv_id(b), requested = spv_id(b);
 
-	SPV_OP(&t->body, SpvOpINotEqual, spv_type(b, SpvOpTypeBool, NULL, 0), asked, answer, spv_u32(b, 0));
-	SPV_OP(&t->body, SpvOpBranchConditional, asked, leave, stay);
+	SPV_OP(&t->body, SpvOpINotEqual, spv_type(b, SpvOpTypeBool, NULL, 0), requested, answer, spv_u32(b, 0));
+	SPV_OP(&t->body, SpvOpBranchConditional, requested, leave, stay);
 	SPV_OP(&t->body, SpvOpLabel, leave);
 	SPV_OP(&t->body, SpvOpBranch, t->ended);
 	SPV_OP(&t->body, SpvOpLabel, stay);
@@ -150,7 +150,7 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 		uint32_t answer = spv_call_site(t->in, &t->body, w->entry, t->env);
 
 		if (t->use.ends_thread)
-			leave_if(t, answer);
+			branch_to_end_if(t, answer);
 	}
 	return t->params.failed || t->variables.failed || t->body.failed ? -ENOMEM : 0;
 }
@@ -332,7 +332,7 @@ static bool before_modes(uint16_t op)
 }
 
 /* Write the whole module; new instructions stand at the end of their section. */
-static void assemble(struct inject *in, struct spv_words *out)
+static void write_module(struct inject *in, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
 	struct spv_words functions = { 0 };
@@ -364,7 +364,7 @@ static void assemble(struct inject *in, struct spv_words *out)
 		out->data[3] = in->b.bound;
 }
 
-static void finish(struct inject *in)
+static void free_inject(struct inject *in)
 {
 	struct spv_build *b = &in->b;
 
@@ -382,7 +382,7 @@ static void finish(struct inject *in)
 	spv_around_finish(in);
 }
 
-static bool failed(const struct spv_build *b)
+static bool has_failed(const struct spv_build *b)
 {
 	return b->capabilities.failed || b->decorations.failed || b->types.failed || b->declarations.failed;
 }
@@ -393,7 +393,7 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 {
 	struct inject in = { .b = { .m = m, .bound = m->bound }, .job = job };
 	struct spv_words words = { 0 };
-	struct gpubpf_spv made = { .swapped = m->swapped };
+	struct gpubpf_spv module = { .swapped = m->swapped };
 	int err = 0;
 
 	in.twins = calloc(nwraps + 1, sizeof(*in.twins));
@@ -404,18 +404,18 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	for (uint32_t i = 0; i < nwraps && !err; i++)
 		err = make_twin(&in, &wraps[i]);
 	if (!err)
-		assemble(&in, &words);
-	if (!err && (failed(&in.b) || words.failed))
+		write_module(&in, &words);
+	if (!err && (has_failed(&in.b) || words.failed))
 		err = -ENOMEM;
 	if (!err && in.b.bound > GPUBPF_SPV_MAX_BOUND)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the module has no ids left (%u)",
 				      in.b.bound);
 	if (!err) {
-		made.words = words.data;
-		made.nwords = words.n;
-		err = gpubpf_spv_write(&made, out);
+		module.words = words.data;
+		module.nwords = words.n;
+		err = gpubpf_spv_write(&module, out);
 	}
 	free(words.data);
-	finish(&in);
+	free_inject(&in);
 	return err;
 }

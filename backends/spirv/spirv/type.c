@@ -14,7 +14,7 @@ struct walk {
 static bool layout(struct walk *w, uint32_t type, unsigned depth, uint64_t *size, uint32_t *align);
 
 /* For a specialization constant, the default: the agent has stored the program's value there. */
-static bool constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
+static bool read_constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 {
 	const struct gpubpf_spv_insn *c = gpubpf_spv_def(m, id);
 
@@ -27,14 +27,14 @@ static bool constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 static bool layout_struct(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size,
 			  uint32_t *align)
 {
-	bool tight = w->m->packed[gpubpf_spv_word(w->m, t, 1)];
+	bool is_packed = w->m->packed[gpubpf_spv_word(w->m, t, 1)];
 	uint64_t at = 0, member;
 	uint32_t most = 1, one;
 
 	for (uint32_t i = 2; i < t->n; i++) {
 		if (!layout(w, gpubpf_spv_word(w->m, t, i), depth + 1, &member, &one))
 			return false;
-		if (tight)
+		if (is_packed)
 			one = 1;
 		at = ((at + one - 1) & ~(uint64_t)(one - 1)) + member;
 		most = one > most ? one : most;
@@ -53,7 +53,7 @@ static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsign
 	uint64_t element;
 
 	if (!layout(w, gpubpf_spv_word(w->m, t, 2), depth + 1, &element, align) ||
-	    !constant(w->m, gpubpf_spv_word(w->m, t, 3), &count))
+	    !read_constant(w->m, gpubpf_spv_word(w->m, t, 3), &count))
 		return false;
 	*size = element * count;
 	return *size <= MAX_SIZE;

@@ -28,7 +28,7 @@ static int check_module(const void *data, size_t size, struct gpubpf_diag *diag)
 #endif
 
 /* Declarations of SPV_INTEL_memory_access_aliasing, which DPC++ emits; the SPIRV-Tools of 2023 reject them. */
-static bool is_beyond_tools(const struct gpubpf_spv *m)
+static bool uses_unsupported_opcodes(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->functions; i++)
 		if (m->insn[i].op >= SpvOpAliasDomainDeclINTEL && m->insn[i].op <= SpvOpAliasScopeListDeclINTEL)
@@ -36,13 +36,13 @@ static bool is_beyond_tools(const struct gpubpf_spv *m)
 	return false;
 }
 
-static int check(const void *data, size_t size, struct gpubpf_diag *diag)
+static int check_piece(const void *data, size_t size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	struct gpubpf_spv module;
 	int err = gpubpf_spv_read(data, size, &pool, &module, diag);
 
-	if (!err && !is_beyond_tools(&module))
+	if (!err && !uses_unsupported_opcodes(&module))
 		err = check_module(data, size, diag);
 	gpubpf_pool_finish(&pool);
 	return err;
@@ -55,13 +55,13 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 	int err;
 
 	if (piece->kind == GPUBPF_IMAGE_SPIRV)
-		return check(piece->blob.data, piece->blob.size, diag);
+		return check_piece(piece->blob.data, piece->blob.size, diag);
 	err = piece->kind == GPUBPF_IMAGE_OPENCL_PARTS ? gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts) : -EINVAL;
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "a piece is neither SPIR-V nor parts of it");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
 		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are the program's own and unchanged */
-			err = check(parts.part[i].data, parts.part[i].size, diag);
+			err = check_piece(parts.part[i].data, parts.part[i].size, diag);
 	gpubpf_cl_parts_finish(&parts);
 	return err;
 }

@@ -57,7 +57,7 @@ uint32_t spv_id(struct spv_build *b)
 }
 
 /* Do the words define this type? Compares the opcode and operands, but not the result id. */
-static bool same(const uint32_t *words, uint32_t op, const uint32_t *operands, uint32_t n)
+static bool is_type(const uint32_t *words, uint32_t op, const uint32_t *operands, uint32_t n)
 {
 	return words[0] == ((n + 2) << SpvWordCountShift | op) &&
 	       (n == 0 || memcmp(words + 2, operands, 4 * (size_t)n) == 0);
@@ -69,10 +69,10 @@ uint32_t spv_type(struct spv_build *b, uint32_t op, const uint32_t *operands, ui
 	uint32_t id;
 
 	for (uint32_t i = 0; i < m->functions; i++)
-		if (m->insn[i].op == op && same(m->words + m->insn[i].at, op, operands, n))
+		if (m->insn[i].op == op && is_type(m->words + m->insn[i].at, op, operands, n))
 			return m->words[m->insn[i].at + 1];
 	for (size_t at = 0; !b->types.failed && at < b->types.n; at += b->types.data[at] >> SpvWordCountShift)
-		if (same(b->types.data + at, op, operands, n))
+		if (is_type(b->types.data + at, op, operands, n))
 			return b->types.data[at + 1];
 	id = spv_id(b);
 	spv_append(&b->types, &(uint32_t){ (n + 2) << SpvWordCountShift | op }, 1);

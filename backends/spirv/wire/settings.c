@@ -37,7 +37,7 @@ void gpubpf_cl_settings_ask(struct gpubpf_device_caps *caps, const char *(*varia
 }
 
 /* The value, if the line sets the variable `name`, else NULL. *next: the start of the next line. */
-static const char *value_of(const char *line, const char *name, const char **next)
+static const char *parse_value(const char *line, const char *name, const char **next)
 {
 	size_t size = strlen(name);
 
@@ -52,7 +52,7 @@ bool gpubpf_cl_settings_take(const char *settings)
 	const char *line = settings;
 
 	for (size_t i = 0; i < NAMES; i++) {
-		const char *next, *value = value_of(line, names[i], &next);
+		const char *next, *value = parse_value(line, names[i], &next);
 		char *text = value ? strndup(value, next - 1 - value) : NULL;
 
 		if (value ? !text || setenv(names[i], text, 1) : unsetenv(names[i])) {
