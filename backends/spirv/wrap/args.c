@@ -62,7 +62,7 @@ static void add(struct gpubpf_cl_args *args, const char *arg)
 }
 
 /* Without -cl-std a program is OpenCL C 1.2, or the device's version if that is lower. */
-static const char *standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
+static const char *select_standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
 {
 	static const char *const known[] = { "CL", "CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0",
 					     "CLC++", "CLC++1.0", "CLC++2021" };
@@ -137,7 +137,7 @@ static void add_dialect(struct gpubpf_cl_args *args, const struct cl_dialect *di
 }
 
 /* Clang's own headers: next to this program if the package contains them, else where clang was at build time. */
-static const char *headers(struct gpubpf_pool *pool)
+static const char *header_folder(struct gpubpf_pool *pool)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("clang/include"));
@@ -175,12 +175,12 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		add(args, fixed[i]);
-	add(args, headers(pool));
+	add(args, header_folder(pool));
 	add(args, "-target");
 	add(args, vendor->triple);
 	for (size_t i = 0; i < sizeof(vendor->define) / sizeof(vendor->define[0]); i++)
 		add(args, vendor->define[i]);
-	std = source->dialect && source->dialect->standard ? source->dialect->standard : standard(&words, caps);
+	std = source->dialect && source->dialect->standard ? source->dialect->standard : select_standard(&words, caps);
 	add(args, std);
 	err = add_extensions(args, caps->extensions, pool);
 	add_options(args, &words);

@@ -26,12 +26,12 @@ static const struct {
 
 #define NWORDS (sizeof(words) / sizeof(*words))
 
-static const char read_twice[] = "code with directives that must not be read twice (#define, #include)";
-static const char counts[] = "code with __COUNTER__, whose numbers change where it is read twice";
-static const char columns[] = "code with its own column (__builtin_COLUMN), which probes change";
-static const char is_defined[] = "a directive that looks for __func__ or the like, which a copy defines";
+static const char why_directive[] = "code with directives that must not be read twice (#define, #include)";
+static const char why_counter[] = "code with __COUNTER__, whose numbers change where it is read twice";
+static const char why_column[] = "code with its own column (__builtin_COLUMN), which probes change";
+static const char why_own_name[] = "a directive that looks for __func__ or the like, which a copy defines";
 
-static bool one_of(const char *word, const char *const *list)
+static bool is_one_of(const char *word, const char *const *list)
 {
 	while (*list && strcmp(*list, word))
 		list++;
@@ -107,31 +107,31 @@ static void read_macros(struct reader *r)
 /* -- directives -- */
 
 /* Does the directive whose '#' precedes token i have no lasting effect? */
-static bool leaves_nothing(char *const *token, unsigned i, unsigned n)
+static bool is_harmless_directive(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const harmless[] = { "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
 						"line", "error", "warning", NULL };
 	static const char *const pragmas[] = { "once", "push_macro", "pop_macro", NULL };
 
 	if (i < n && !strcmp(token[i], "pragma"))
-		return i + 1 < n && !one_of(token[i + 1], pragmas);
-	return i < n && one_of(token[i], harmless);
+		return i + 1 < n && !is_one_of(token[i + 1], pragmas);
+	return i < n && is_one_of(token[i], harmless);
 }
 
 /* Does a directive test whether a macro is defined that copies define? */
-static bool looks_for_name(char *const *token, unsigned i, unsigned n)
+static bool tests_own_name(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const looks[] = { "ifdef", "ifndef", "elifdef", "elifndef", "defined", NULL };
 
-	if (!one_of(token[i], looks))
+	if (!is_one_of(token[i], looks))
 		return false;
 	i += i + 1 < n && !strcmp(token[i + 1], "(") ? 2 : 1;
-	return i < n && one_of(token[i], clread_own_names);
+	return i < n && is_one_of(token[i], clread_own_names);
 }
 
 /* -- code -- */
 
-static char **spellings(struct reader *r, CXToken *tokens, unsigned n)
+static char **get_spellings(struct reader *r, CXToken *tokens, unsigned n)
 {
 	char **token = gpubpf_pool_alloc(r->pool, n + 1, sizeof(*token));
 
@@ -140,17 +140,17 @@ static char **spellings(struct reader *r, CXToken *tokens, unsigned n)
 	return token;
 }
 
-static const char *why_not(struct reader *r, CXToken *tokens, char *const *token, unsigned n, uint32_t *mask)
+static const char *find_reason(struct reader *r, CXToken *tokens, char *const *token, unsigned n, uint32_t *mask)
 {
-	const char *why = token ? NULL : read_twice;
+	const char *why = token ? NULL : why_directive;
 
 	for (unsigned i = 0; i < n && !why; i++) {
 		CXTokenKind kind = clang_getTokenKind(tokens[i]);
 
 		if (kind == CXToken_Punctuation && (!strcmp(token[i], "#") || !strcmp(token[i], "%:")))
-			why = leaves_nothing(token, i + 1, n) ? NULL : read_twice;
-		else if (kind != CXToken_Literal && looks_for_name(token, i, n))
-			why = is_defined;
+			why = is_harmless_directive(token, i + 1, n) ? NULL : why_directive;
+		else if (kind != CXToken_Literal && tests_own_name(token, i, n))
+			why = why_own_name;
 		else if (kind == CXToken_Identifier || kind == CXToken_Keyword)
 			*mask |= words_of_token(token[i]) | words_of_macro(r, token[i]);
 	}
@@ -166,11 +166,11 @@ const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool move
 	if (!r->told)
 		read_macros(r);
 	clang_tokenize(r->tu, code, &tokens, &n);
-	why = why_not(r, tokens, spellings(r, tokens, n), n, mask);
+	why = find_reason(r, tokens, get_spellings(r, tokens, n), n, mask);
 	clang_disposeTokens(r->tu, tokens, n);
 	if (!why && *mask >> CLREAD_WORD_COUNTER & 1)
-		why = counts;
+		why = why_counter;
 	if (!why && moved && *mask & (1u << CLREAD_WORD_COLUMN | 1u << CLREAD_WORD_PLACE))
-		why = columns;
+		why = why_column;
 	return why;
 }

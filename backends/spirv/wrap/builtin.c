@@ -39,7 +39,7 @@ static const struct row {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-static bool is_called(const struct row *row, const char *name)
+static bool matches_name(const struct row *row, const char *name)
 {
 	size_t n = strlen(row->name);
 
@@ -89,7 +89,7 @@ static void add_unseen(struct cl_event *e, uint32_t spaces, const char *why)
 }
 
 /* The function accesses memory through its arguments in an unknown way. */
-static void unseen_arguments(const struct cl_argument *arg, uint32_t nargs, const char *why, struct cl_event *e)
+static void add_unseen_arguments(const struct cl_argument *arg, uint32_t nargs, const char *why, struct cl_event *e)
 {
 	for (uint32_t i = 0; i < nargs; i++) {
 		if (arg[i].spaces)
@@ -106,7 +106,7 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 	for (size_t i = 0; i < NROWS; i++) {
 		const struct row *row = &rows[i];
 
-		if (!is_called(row, name))
+		if (!matches_name(row, name))
 			continue;
 		known = true;
 		if (row->how == WAITS) {
@@ -115,11 +115,11 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 			e->unseen = row->unseen;
 		} else if (row->how == UNSEEN) {
 			add_unseen(e, row->spaces, row->unseen);
-			unseen_arguments(arg, nargs, row->unseen, e);
+			add_unseen_arguments(arg, nargs, row->unseen, e);
 		} else if (row->how != NOTHING && (uint32_t)row->pointer < nargs && e->naccesses < CLREAD_MOST_ACCESSES) {
 			e->access[e->naccesses++] = access_of(row, name, arg);
 		}
 	}
 	if (!known)
-		unseen_arguments(arg, nargs, NULL, e);
+		add_unseen_arguments(arg, nargs, NULL, e);
 }

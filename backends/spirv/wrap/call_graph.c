@@ -66,7 +66,7 @@ bool clread_is_declared(const struct reader *r, CXCursor c)
 }
 
 /* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: all work-items of a group must reach these functions */
-static bool group_function(const char *name)
+static bool is_group_function(const char *name)
 {
 	static const char *const begin[] = { "barrier", "work_group_", "sub_group_", "intel_sub_group_",
 					     "async_work_group_", "wait_group_events", "intel_work_group_" };
@@ -85,7 +85,7 @@ static void add_call(struct reader *r, CXCursor call)
 
 	if (clang_Cursor_isNull(callee) || clang_getCursorKind(callee) != CXCursor_FunctionDecl ||
 	    (clang_Cursor_isNull(clang_getCursorDefinition(callee)) &&
-	     group_function(clread_text(r, clang_getCursorSpelling(callee))))) {
+	     is_group_function(clread_text(r, clang_getCursorSpelling(callee))))) {
 		f->flags |= GPUBPF_KINFO_BARRIER;
 		return;
 	}
@@ -116,7 +116,7 @@ static CXType element_type(CXCursor c)
 }
 
 /* Does the variable keep its value between launches? */
-static bool is_kept(CXCursor c)
+static bool is_persistent(CXCursor c)
 {
 	CXCursor parent = clang_getCursorSemanticParent(c);
 
@@ -132,7 +132,7 @@ void clread_variable(struct reader *r, CXCursor c)
 
 	if (clang_isConstQualifiedType(type) || clang_getCanonicalType(type).kind == CXType_OCLSampler)
 		return;
-	if (space == CLANG_AS_GLOBAL || (space != CLANG_AS_CONSTANT && space != CLANG_AS_LOCAL && is_kept(c)))
+	if (space == CLANG_AS_GLOBAL || (space != CLANG_AS_CONSTANT && space != CLANG_AS_LOCAL && is_persistent(c)))
 		r->globals = true;
 }
 

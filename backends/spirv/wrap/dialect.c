@@ -95,8 +95,8 @@ static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 }
 
 /* Answer the query with clang. NULL: it gives no answer. */
-static const char *ask_clang(const struct cl_query *q, const struct cl_dialect *d, const struct gpubpf_device_caps *caps,
-			     struct gpubpf_pool *pool)
+static const char *query_clang(const struct cl_query *q, const struct cl_dialect *d,
+			       const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
 {
 	struct gpubpf_cl_source source = { .text = q->text, .size = strlen(q->text), .options = q->options, .headers = q->header,
 					   .nheaders = q->nheaders + 1, .dialect = d };
@@ -175,7 +175,7 @@ static const char *list_features(const struct cl_query *q, const struct answer *
 /* -- macros -- */
 
 /* Does the value consist of numbers and operators only? Then it means the same to both compilers. */
-static bool is_plain(const char *value)
+static bool is_numeric(const char *value)
 {
 	bool word = false;
 
@@ -189,7 +189,7 @@ static bool is_plain(const char *value)
 	return true;
 }
 
-static bool is_number_of_place(const struct cl_name *name)
+static bool is_position_name(const struct cl_name *name)
 {
 	return !strcmp(name->text, "__LINE__") || !strcmp(name->text, "__COUNTER__");
 }
@@ -197,9 +197,9 @@ static bool is_number_of_place(const struct cl_name *name)
 /* Pass clang the device's definition of a name if it can matter. */
 static void write_macro(FILE *out, const struct cl_name *name, const char *device, const char *clang)
 {
-	if (!name->own || is_number_of_place(name) || (device && clang && !strcmp(device, clang)) || (!device && !clang))
+	if (!name->own || is_position_name(name) || (device && clang && !strcmp(device, clang)) || (!device && !clang))
 		return;
-	if (device && is_plain(device))
+	if (device && is_numeric(device))
 		fprintf(out, "#undef %s\n#define %s %s\n", name->text, name->text, device);
 	else if (!device && name->tested)
 		fprintf(out, "#undef %s\n", name->text);
@@ -212,7 +212,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 				struct gpubpf_pool *pool)
 {
 	char *text = NULL;
-	const char *kept;
+	const char *result;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -222,9 +222,9 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 		write_macro(out, &q->name[i], device->value[i], clang->value[i]);
 	if (fclose(out))
 		text[0] = 0;
-	kept = gpubpf_pool_strndup(pool, text, size);
+	result = gpubpf_pool_strndup(pool, text, size);
 	free(text);
-	return kept;
+	return result;
 }
 
 /* -- branches -- */
@@ -241,7 +241,7 @@ static uint32_t first_difference(const struct cl_query *q, const char *a, const 
 	return (uint32_t)atoi(a) < q->nbranches ? (uint32_t)atoi(a) : q->nbranches;
 }
 
-static const char *differ(struct gpubpf_pool *pool, const struct cl_query *q, uint32_t branch)
+static const char *describe_difference(struct gpubpf_pool *pool, const struct cl_query *q, uint32_t branch)
 {
 	uint32_t line = branch < q->nbranches ? q->branch[branch].line : 0;
 	const char *header = line ? q->branch[branch].header : NULL;
@@ -256,7 +256,7 @@ static const char *differ(struct gpubpf_pool *pool, const struct cl_query *q, ui
 	return text;
 }
 
-static const char *differ_without(struct gpubpf_pool *pool, const char *why)
+static const char *describe_unknown(struct gpubpf_pool *pool, const char *why)
 {
 	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
@@ -270,19 +270,19 @@ static const char *differ_without(struct gpubpf_pool *pool, const char *why)
  * In a query, __COUNTER__ has other values than in the source. The two compilers still decide alike if all values that
  * such conditions test are equal. Lines have the same numbers as in the source.
  */
-static bool tests_unlike(const struct cl_query *q, const struct answer *a, const struct answer *b)
+static bool tests_differing_values(const struct cl_query *q, const struct answer *a, const struct answer *b)
 {
 	for (uint32_t i = 0; i < q->nnames; i++) {
 		bool same = a->value[i] && b->value[i] ? !strcmp(a->value[i], b->value[i]) : a->value[i] == b->value[i];
 
-		if (!same && (q->name[i].weighed || is_number_of_place(&q->name[i])))
+		if (!same && (q->name[i].weighed || is_position_name(&q->name[i])))
 			return true;
 	}
 	return false;
 }
 
 /* A header that the device's compiler needs and does not find, although it has built the program. */
-static const char *find_gone(const struct cl_query *q, const char *branches)
+static const char *find_missing_header(const struct cl_query *q, const char *branches)
 {
 	for (; *branches; branches += strcspn(branches, ".") + (strchr(branches, '.') != NULL)) {
 		uint32_t i = (uint32_t)atoi(branches);
@@ -295,24 +295,24 @@ static const char *find_gone(const struct cl_query *q, const char *branches)
 
 /* -- comparison -- */
 
-static int compare(const struct cl_query *q, const struct answer *device, const struct gpubpf_device_caps *caps,
-		   struct gpubpf_pool *pool, struct cl_dialect *d)
+static int compare_answers(const struct cl_query *q, const struct answer *device, const struct gpubpf_device_caps *caps,
+			   struct gpubpf_pool *pool, struct cl_dialect *d)
 {
 	struct answer clang;
 
-	if (!read_answer(ask_clang(q, d, caps, pool), q, pool, &clang)) {
-		d->differs = q->nbranches ? differ_without(pool, "clang 22 gives no answer") : NULL;
+	if (!read_answer(query_clang(q, d, caps, pool), q, pool, &clang)) {
+		d->differs = q->nbranches ? describe_unknown(pool, "clang 22 gives no answer") : NULL;
 		return 0;
 	}
 	d->macros = write_macros(q, device, &clang, pool);
 	if (!d->macros)
 		return -ENOMEM;
-	if (d->macros[0] && !read_answer(ask_clang(q, d, caps, pool), q, pool, &clang))
-		d->differs = differ_without(pool, "clang 22 gives no answer");
+	if (d->macros[0] && !read_answer(query_clang(q, d, caps, pool), q, pool, &clang))
+		d->differs = describe_unknown(pool, "clang 22 gives no answer");
 	else if (strcmp(device->branches, clang.branches))
-		d->differs = differ(pool, q, first_difference(q, device->branches, clang.branches));
-	else if (tests_unlike(q, device, &clang))
-		d->differs = differ_without(pool, "it tests __LINE__ or __COUNTER__ and macros whose values differ");
+		d->differs = describe_difference(pool, q, first_difference(q, device->branches, clang.branches));
+	else if (tests_differing_values(q, device, &clang))
+		d->differs = describe_unknown(pool, "it tests __LINE__ or __COUNTER__ and macros whose values differ");
 	return 0;
 }
 
@@ -328,17 +328,19 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 	if (err < 0)
 		return err;
 	if (answer[0] == '!' || !read_answer(answer, &q, pool, &device)) {
-		dialect->differs = q.nbranches ? differ_without(pool, answer[0] == '!' ? answer + 1 : "its answer is cut") : NULL;
+		dialect->differs = q.nbranches ? describe_unknown(pool, answer[0] == '!' ? answer + 1 :
+											   "its answer is cut") :
+						 NULL;
 		return 0;
 	}
-	gone = find_gone(&q, device.branches);
+	gone = find_missing_header(&q, device.branches);
 	if (gone)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "'%.200s'" GPUBPF_CL_GONE, gone);
 	dialect->standard = find_standard(&q, &device);
 	if (dialect->standard)
 		dialect->features = list_features(&q, &device, dialect->standard, pool);
-	err = dialect->features ? compare(&q, &device, caps, pool, dialect) : -ENOMEM;
+	err = dialect->features ? compare_answers(&q, &device, caps, pool, dialect) : -ENOMEM;
 	if (!err && q.unsure && q.nbranches)
-		dialect->differs = differ_without(pool, q.unsure);
+		dialect->differs = describe_unknown(pool, q.unsure);
 	return pool->failed ? -ENOMEM : err;
 }

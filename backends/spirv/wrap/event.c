@@ -27,7 +27,7 @@ void clread_children_of(struct walk *w, CXCursor c, struct children *children)
 		children->n = 0;
 }
 
-static enum CXChildVisitResult keep_child(CXCursor c, CXCursor parent, CXClientData data)
+static enum CXChildVisitResult record_only_child(CXCursor c, CXCursor parent, CXClientData data)
 {
 	CXCursor *only = data;
 
@@ -39,11 +39,11 @@ CXCursor clread_only_child(CXCursor c)
 {
 	CXCursor only = clang_getNullCursor();
 
-	clang_visitChildren(c, keep_child, &only);
+	clang_visitChildren(c, record_only_child, &only);
 	return clang_isTranslationUnit(clang_getCursorKind(only)) ? clang_getNullCursor() : only;
 }
 
-static enum CXChildVisitResult keep_first(CXCursor c, CXCursor parent, CXClientData data)
+static enum CXChildVisitResult record_first_child(CXCursor c, CXCursor parent, CXClientData data)
 {
 	*(CXCursor *)data = c;
 	return CXChildVisit_Break;
@@ -53,7 +53,7 @@ CXCursor clread_first_child(CXCursor c)
 {
 	CXCursor first = clang_getNullCursor();
 
-	clang_visitChildren(c, keep_first, &first);
+	clang_visitChildren(c, record_first_child, &first);
 	return first;
 }
 
@@ -182,7 +182,7 @@ static bool is_memory(CXCursor c)
 }
 
 /* Bit fields have no address, nor do vector elements selected by number. Operators on atomics are excluded too. */
-static const char *why_unseen(CXCursor c)
+static const char *reason_unseen(CXCursor c)
 {
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
 
@@ -194,7 +194,7 @@ static const char *why_unseen(CXCursor c)
 }
 
 /* the target of an access: a whole lvalue, or some elements of a vector */
-struct accessed {
+struct access_target {
 	CXCursor cursor;           /* the lvalue whose address is taken */
 	const struct node *node;
 	struct cl_range range;
@@ -204,22 +204,24 @@ struct accessed {
 	const char *unseen;
 };
 
-static void whole_target(const struct node *n, struct accessed *t)
+static void set_whole_target(const struct node *n, struct access_target *t)
 {
 	struct cl_access a = clread_access_of(type_of(n->cursor), GPUBPF_LOAD, CLREAD_NONE);
 
-	*t = (struct accessed){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes, why_unseen(n->cursor) };
+	*t = (struct access_target){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes,
+				     reason_unseen(n->cursor) };
 }
 
 /* `at`: end of the base's text, including its parentheses. */
-static void element_target(struct walk *w, const struct node *n, const struct node *base, size_t at, struct accessed *t)
+static void set_element_target(struct walk *w, const struct node *n, const struct node *base, size_t at,
+			       struct access_target *t)
 {
 	CXType vector = type_of(base->cursor);
 	uint32_t elements = clread_elements(vector), first = 0, count = 0;
 	const char *text = w->r->source->text;
 	size_t end;
 
-	whole_target(base, t);
+	set_whole_target(base, t);
 	t->type = type_of(n->cursor);
 	t->unseen = "some elements of a vector";
 	while (at < n->range.end && isspace((unsigned char)text[at]))
@@ -237,7 +239,7 @@ static void element_target(struct walk *w, const struct node *n, const struct no
 	t->count = count;
 }
 
-static struct cl_access target_access(const struct accessed *t, enum gpubpf_mem_access access, int value)
+static struct cl_access target_access(const struct access_target *t, enum gpubpf_mem_access access, int value)
 {
 	struct cl_access a = clread_access_of(type_of(t->cursor), access, value);
 
@@ -248,7 +250,7 @@ static struct cl_access target_access(const struct accessed *t, enum gpubpf_mem_
 }
 
 /* Add the target's address as part 0. */
-static void add_target(struct walk *w, struct cl_event *e, const struct accessed *t)
+static void add_target(struct walk *w, struct cl_event *e, const struct access_target *t)
 {
 	CXType type = type_of(t->cursor);
 	uint32_t align = clread_align_of(t->cursor), natural = clang_Type_getAlignOf(clang_getCanonicalType(type));
@@ -262,7 +264,7 @@ static void add_target(struct walk *w, struct cl_event *e, const struct accessed
 	e->part[0].align = align;
 }
 
-static void add_load(struct walk *w, const struct accessed *t)
+static void add_load(struct walk *w, const struct access_target *t)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_LOAD, t->node);
 
@@ -280,7 +282,8 @@ static bool is_value_first(const struct cl_event *e, CXType type)
 }
 
 /* n: the whole assignment or update. `dropped`: no code uses its value. */
-static void add_store(struct walk *w, const struct node *n, const struct accessed *t, const struct cl_range *from, bool dropped)
+static void add_store(struct walk *w, const struct node *n, const struct access_target *t, const struct cl_range *from,
+		      bool dropped)
 {
 	enum cl_form form = from ? CLREAD_ASSIGN : CLREAD_UPDATE;
 	struct cl_event *e = clread_add_event(w, form, n);
@@ -334,7 +337,7 @@ static struct node without_parentheses(struct walk *w, struct node n)
 }
 
 /* Find the accessed target of an lvalue, and the nodes that represent it; false: it is no memory. */
-static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct accessed *t)
+static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct access_target *t)
 {
 	struct node child;
 
@@ -342,12 +345,12 @@ static bool find_target(struct walk *w, const struct node *lvalue, struct node n
 		return false;
 	nodes[0] = without_parentheses(w, *lvalue);
 	if (clang_getCursorKind(nodes[0].cursor) != CXCursor_UnexposedExpr) {
-		whole_target(&nodes[0], t);
+		set_whole_target(&nodes[0], t);
 		return true;
 	}
 	child = clread_node_of(w, clread_only_child(nodes[0].cursor), &nodes[0], ADDRESS);
 	nodes[1] = without_parentheses(w, child);
-	element_target(w, &nodes[0], &nodes[1], child.range.end, t);
+	set_element_target(w, &nodes[0], &nodes[1], child.range.end, t);
 	if (clang_getCursorKind(nodes[1].cursor) == CXCursor_UnexposedExpr)
 		t->unseen = "some elements of a vector";
 	return true;
@@ -377,7 +380,7 @@ static void walk_inside(struct walk *w, const struct node *n)
 static void walk_load(struct walk *w, const struct node *n)
 {
 	struct node nodes[2];
-	struct accessed t;
+	struct access_target t;
 
 	if (!find_target(w, n, nodes, &t)) {
 		walk_inside(w, n);
@@ -398,7 +401,7 @@ static void walk_lvalue(struct walk *w, const struct node *n)
 static void walk_store(struct walk *w, const struct node *n, CXCursor to, const CXCursor *from)
 {
 	struct node left = clread_node_of(w, to, n, ADDRESS), right, nodes[2];
-	struct accessed t;
+	struct access_target t;
 
 	if (from)
 		right = clread_node_of(w, *from, n, VALUE);
@@ -412,7 +415,7 @@ static void walk_store(struct walk *w, const struct node *n, CXCursor to, const 
 
 /* -- operators -- */
 
-static bool is_known(CXCursor c)
+static bool is_constant(CXCursor c)
 {
 	CXEvalResult value = clang_Cursor_Evaluate(c);
 	bool known = value && clang_EvalResult_getKind(value) == CXEval_Int;
@@ -427,7 +430,7 @@ void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum
 	struct node condition = clread_node_of(w, c, n, VALUE);
 	struct cl_event *e;
 
-	if (is_vector(c) || (w->constant && is_known(c)))
+	if (is_vector(c) || (w->constant && is_constant(c)))
 		return;
 	e = clread_add_event(w, form, &condition);
 	if (e)
@@ -479,7 +482,7 @@ static void walk_unary(struct walk *w, const struct node *n)
 	}
 }
 
-static void walk_chosen(struct walk *w, const struct node *n)
+static void walk_conditional(struct walk *w, const struct node *n)
 {
 	struct children children;
 
@@ -501,7 +504,7 @@ static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 	e->access[e->naccesses++].spaces = clread_spaces(clang_getPointeeType(clang_getCanonicalType(type_of(pointer))));
 }
 
-static void walk_several(struct walk *w, const struct node *n)
+static void walk_operands(struct walk *w, const struct node *n)
 {
 	struct children children;
 	uint32_t i = 0, end;
@@ -522,7 +525,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	if (clang_Cursor_isNull(child)) {
 		if (clread_has_no_middle(w->r->source->text, &n->range))
 			clread_add_unseen_condition(w, n, "a condition without a middle");
-		walk_several(w, n);
+		walk_operands(w, n);
 		return;
 	}
 	of = clread_node_of(w, child, n, VALUE);
@@ -595,7 +598,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 		walk_binary(w, &n);
 		return;
 	case CXCursor_ConditionalOperator:
-		walk_chosen(w, &n);
+		walk_conditional(w, &n);
 		return;
 	case CXCursor_ParenExpr:
 		walk_children(w, &n, want);
@@ -672,7 +675,7 @@ static void join_repeated(struct gpubpf_cl_function *f)
 }
 
 /* Refuse different events with the same text. Exceptions are a condition and the expression that it evaluates. */
-static void refuse_different(struct gpubpf_cl_function *f)
+static void refuse_ambiguous(struct gpubpf_cl_function *f)
 {
 	for (uint32_t i = 1; i < f->nevents; i++) {
 		struct cl_event *a = &f->event[i - 1], *b = &f->event[i];
@@ -697,5 +700,5 @@ void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_functio
 	if (f->nevents)
 		qsort(f->event, f->nevents, sizeof(*f->event), compare);
 	join_repeated(f);
-	refuse_different(f);
+	refuse_ambiguous(f);
 }

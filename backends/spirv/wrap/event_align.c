@@ -15,12 +15,12 @@ static bool is_array(CXCursor c)
 	return kind_of(c) == CXType_ConstantArray || kind_of(c) == CXType_IncompleteArray;
 }
 
-static uint32_t lower(uint32_t align, long long at)
+static uint32_t lower_align(uint32_t align, long long at)
 {
 	return at > 0 && (at & -at) < align ? at & -at : align;
 }
 
-static uint32_t natural_of(CXType type)
+static uint32_t natural_align(CXType type)
 {
 	long long align = clang_Type_getAlignOf(type);
 
@@ -40,7 +40,7 @@ static CXType pointee_of(CXType pointer)
 
 /* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, that of the object
  * itself. */
-static uint32_t align_behind(CXCursor pointer)
+static uint32_t pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;
 
@@ -50,24 +50,26 @@ static uint32_t align_behind(CXCursor pointer)
 		return clread_align_of(c);
 	if (clang_getCursorKind(c) == CXCursor_UnaryOperator && clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_AddrOf)
 		return clread_align_of(clread_first_child(c));
-	return natural_of(pointee_of(clang_getCursorType(pointer)));
+	return natural_align(pointee_of(clang_getCursorType(pointer)));
 }
 
 uint32_t clread_align_of(CXCursor c)
 {
-	uint32_t found = natural_of(clang_getCursorType(c)), base = UINT32_MAX;
+	uint32_t found = natural_align(clang_getCursorType(c)), base = UINT32_MAX;
 	CXCursor of = clread_first_child(c);
 
 	switch (clang_Cursor_isNull(of) ? CXCursor_DeclRefExpr : clang_getCursorKind(c)) {
 	case CXCursor_MemberRefExpr:
-		base = kind_of(of) == CXType_Pointer ? align_behind(of) : clread_align_of(of);
-		base = lower(base, clang_Cursor_getOffsetOfField(clang_getCursorReferenced(c)) / 8);
+		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : clread_align_of(of);
+		base = lower_align(base, clang_Cursor_getOffsetOfField(clang_getCursorReferenced(c)) / 8);
 		break;
 	case CXCursor_ArraySubscriptExpr:
-		base = kind_of(of) == CXType_Pointer ? lower(align_behind(of), clang_Type_getSizeOf(clang_getCursorType(c))) : UINT32_MAX;
+		base = kind_of(of) == CXType_Pointer ?
+			       lower_align(pointee_align(of), clang_Type_getSizeOf(clang_getCursorType(c))) :
+			       UINT32_MAX;
 		break;
 	case CXCursor_UnaryOperator:
-		base = kind_of(of) == CXType_Pointer ? align_behind(of) : UINT32_MAX;
+		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : UINT32_MAX;
 		break;
 	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
 		base = clread_align_of(of);

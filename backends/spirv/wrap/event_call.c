@@ -35,7 +35,7 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 }
 
 /* Type of the variable that stores an argument: a parameter that is declared as an array is a pointer. */
-static const char *kept_type(struct walk *w, CXCursor c)
+static const char *variable_type(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c);
 	bool array = clread_is_array(clang_getCanonicalType(type));
@@ -57,7 +57,7 @@ static bool is_used(const struct cl_event *e, int i)
 }
 
 /* Store an argument in a variable if an access uses it or a later argument: arguments are evaluated in order. */
-static bool is_kept(const struct cl_event *e, int i, int nargs)
+static bool needs_variable(const struct cl_event *e, int i, int nargs)
 {
 	while (i < nargs && !is_used(e, i))
 		i++;
@@ -88,7 +88,7 @@ static void add_builtin(struct walk *w, const struct node *n, const char *name)
 		CXCursor c = clang_Cursor_getArgument(n->cursor, i);
 		struct node part = clread_node_of(w, c, n, VALUE);
 
-		clread_add_part(e, &part.range, is_kept(e, i, nargs) ? kept_type(w, c) : NULL);
+		clread_add_part(e, &part.range, needs_variable(e, i, nargs) ? variable_type(w, c) : NULL);
 	}
 	if (clang_getCanonicalType(clang_getCursorType(n->cursor)).kind == CXType_OCLEvent)
 		clread_set_type(e, "event_t");

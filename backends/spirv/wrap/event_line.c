@@ -11,7 +11,7 @@
 #include "core/places.h"
 #include "walk.h"
 
-static enum CXChildVisitResult find_value(CXCursor c, CXCursor parent, CXClientData data)
+static enum CXChildVisitResult find_initializer(CXCursor c, CXCursor parent, CXClientData data)
 {
 	bool *found = data;
 
@@ -20,7 +20,7 @@ static enum CXChildVisitResult find_value(CXCursor c, CXCursor parent, CXClientD
 }
 
 /* Does the statement itself execute something? Statements in braces or after a label are separate. */
-static bool does_something(CXCursor c)
+static bool is_executed(CXCursor c)
 {
 	bool found = false;
 
@@ -28,7 +28,7 @@ static bool does_something(CXCursor c)
 	case CXCursor_CompoundStmt: case CXCursor_NullStmt: case CXCursor_CaseStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
 		return false;
 	case CXCursor_DeclStmt:
-		clang_visitChildren(c, find_value, &found);
+		clang_visitChildren(c, find_initializer, &found);
 		return found;
 	default:
 		return true;
@@ -36,7 +36,7 @@ static bool does_something(CXCursor c)
 }
 
 /* FILE:LINE, according to #line; NULL: the line already has an event. */
-static const char *name_of(struct walk *w, CXCursor c)
+static const char *new_line_name(struct walk *w, CXCursor c)
 {
 	char name[GPUBPF_PLACE_NAME];
 	unsigned line, column;
@@ -50,7 +50,7 @@ static const char *name_of(struct walk *w, CXCursor c)
 	return gpubpf_pool_strndup(w->r->pool, name, strlen(name));
 }
 
-static size_t expanded_at(const struct reader *r, CXSourceLocation where, bool *in_main)
+static size_t expansion_offset(const struct reader *r, CXSourceLocation where, bool *in_main)
 {
 	unsigned line, column, offset;
 	CXFile file;
@@ -66,8 +66,8 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 {
 	bool in_main = true;
 
-	range->start = expanded_at(r, clang_getRangeStart(clang_getCursorExtent(c)), &in_main);
-	range->end = expanded_at(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
+	range->start = expansion_offset(r, clang_getRangeStart(clang_getCursorExtent(c)), &in_main);
+	range->end = expansion_offset(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
 	for (uint32_t i = 0; in_main && i < r->nexpansions; i++) {
 		const struct span *s = &r->expansion[i];
 
@@ -102,7 +102,7 @@ void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around
 	struct cl_event *e;
 	const char *name;
 
-	if (!(w->r->source->places & GPUBPF_TAKES(LINE)) || !does_something(cursor) || !(name = name_of(w, cursor)))
+	if (!(w->r->source->places & GPUBPF_TAKES(LINE)) || !is_executed(cursor) || !(name = new_line_name(w, cursor)))
 		return;
 	n.range.exact = find_text(w->r, cursor, &n.range) && find_end(w->r, &n.range);
 	if (clang_getCursorKind(cursor) == CXCursor_DeclStmt)

@@ -12,7 +12,7 @@
 #define VARIABLE "gpubpf_mark_"
 
 /* The declaration in a mark's loop; the null cursor: it is an ordinary loop. */
-static CXCursor declared(struct walk *w, CXCursor loop)
+static CXCursor mark_variable(struct walk *w, CXCursor loop)
 {
 	static const enum CXCursorKind kinds[] = { CXCursor_CompoundStmt, CXCursor_DeclStmt, CXCursor_VarDecl };
 	CXCursor c = loop;
@@ -28,7 +28,7 @@ static CXCursor declared(struct walk *w, CXCursor loop)
 }
 
 /* The use of the mark macro that produced the loop; NULL: another macro did, or the use is in a header. */
-static const struct span *use_of(const struct reader *r, CXCursor loop)
+static const struct span *find_mark_use(const struct reader *r, CXCursor loop)
 {
 	CXSourceLocation where = clang_getRangeStart(clang_getCursorExtent(loop));
 	unsigned line, column, offset;
@@ -50,7 +50,7 @@ static const struct span *use_of(const struct reader *r, CXCursor loop)
 
 bool clread_walk_mark(struct walk *w, const struct node *n)
 {
-	CXCursor variable = declared(w, n->cursor);
+	CXCursor variable = mark_variable(w, n->cursor);
 	const struct span *use;
 	struct node mark = *n;
 	const char *comma;
@@ -59,7 +59,7 @@ bool clread_walk_mark(struct walk *w, const struct node *n)
 
 	if (clang_Cursor_isNull(variable))
 		return false;
-	use = use_of(w->r, n->cursor);
+	use = find_mark_use(w->r, n->cursor);
 	mark.range = use ? (struct cl_range){ use->start, use->end, true } : (struct cl_range){ 0 };
 	e = clread_add_event(w, CLREAD_MARK, &mark);
 	if (!e)

@@ -76,7 +76,7 @@ static void walk_statement_expression(struct walk *w, const struct node *n)
 }
 
 /* The condition is the first child, or the last one in a do statement. */
-static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorKind kind)
+static void walk_control_statement(struct walk *w, const struct node *n, enum CXCursorKind kind)
 {
 	struct children children;
 	uint32_t which;
@@ -114,10 +114,10 @@ bool clread_walk_statement(struct walk *w, const struct node *n)
 		return true;
 	case CXCursor_DoStmt:
 		if (!clread_walk_mark(w, n))
-			walk_controlled(w, n, kind);
+			walk_control_statement(w, n, kind);
 		return true;
 	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_SwitchStmt:
-		walk_controlled(w, n, kind);
+		walk_control_statement(w, n, kind);
 		return true;
 	case CXCursor_CaseStmt:
 		walk_case(w, n);

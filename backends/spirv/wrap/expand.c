@@ -19,12 +19,12 @@
 
 #include "reader.h"
 
-enum { MOST_ARGUMENTS = 32, MOST_LOOKS = 10000, DEEPEST = 32 };
+enum { MAX_ARGUMENTS = 32, MAX_VISITS = 10000, MAX_DEPTH = 32 };
 
-struct expanding {
+struct expansion_state {
 	struct reader *r;
 	const char *text;
-	uint32_t looks, depth, replaced;
+	uint32_t visits, depth, replaced;
 	bool several_lines;      /* the current use spans several lines */
 };
 
@@ -32,7 +32,7 @@ struct part {
 	size_t start, end;
 };
 
-static bool expand_use(struct expanding *x, struct span *s, FILE *out);
+static bool expand_use(struct expansion_state *x, struct span *s, FILE *out);
 
 /* -- definitions -- */
 
@@ -49,7 +49,7 @@ static const char *const moving_names[] = { "__COUNTER__", "__builtin_COLUMN", "
 
 /* Would the predefined name have another value in the replaced text? If the use is on one line, its line number
  * stays. */
-static bool changes(const struct expanding *x, const char *name, size_t n)
+static bool changes_value(const struct expansion_state *x, const char *name, size_t n)
 {
 	return is_one_of(moving_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
 }
@@ -60,7 +60,7 @@ static bool depends_on_place(const char *name)
 	return is_one_of(moving_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
 }
 
-static bool is_of_source(const struct expanding *x, CXCursor definition)
+static bool is_of_source(const struct expansion_state *x, CXCursor definition)
 {
 	unsigned line, column, offset;
 	CXFile file;
@@ -79,9 +79,9 @@ static bool is_word(const struct cl_body *b, unsigned i)
 
 /* Does the definition lead to the name, or treat blanks and lines specially? All definitions of a name are followed. A
  * search that takes too long counts as yes. */
-static bool leads_to(struct expanding *x, const struct cl_body *b, const char *name)
+static bool leads_to(struct expansion_state *x, const struct cl_body *b, const char *name)
 {
-	bool found = ++x->looks > MOST_LOOKS || ++x->depth > DEEPEST;
+	bool found = ++x->visits > MAX_VISITS || ++x->depth > MAX_DEPTH;
 
 	for (unsigned i = 1; i < b->n && !found; i++) {
 		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || depends_on_place(b->token[i]);
@@ -100,9 +100,9 @@ static bool leads_to(struct expanding *x, const struct cl_body *b, const char *n
 	return found;
 }
 
-static bool can_replace(struct expanding *x, const struct cl_body *b)
+static bool can_replace(struct expansion_state *x, const struct cl_body *b)
 {
-	x->looks = x->depth = 0;
+	x->visits = x->depth = 0;
 	return b->n && !leads_to(x, b, b->token[0]);
 }
 
@@ -158,7 +158,7 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 		argument[n++].end = at;
 		if (text[at] == ')')
 			return at + 1 == s->end ? n : -1;
-		if (n == MOST_ARGUMENTS)
+		if (n == MAX_ARGUMENTS)
 			return -1;
 		argument[n].start = at + 1;
 	}
@@ -166,7 +166,7 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 }
 
 /* The longest use that begins at `at`; others that begin there are in its arguments. */
-static struct span *use_at(const struct expanding *x, size_t at, size_t end)
+static struct span *use_at(const struct expansion_state *x, size_t at, size_t end)
 {
 	struct span *longest = NULL;
 
@@ -181,7 +181,7 @@ static struct span *use_at(const struct expanding *x, size_t at, size_t end)
 
 /* Copy one character or literal. Comments, newlines and splices become blanks, so that the replacement stays on one
  * line. */
-static void put_plain(const char *text, size_t *at, size_t end, FILE *out)
+static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
 {
 	size_t behind = skip_whole(text, *at, end);
 
@@ -197,7 +197,7 @@ static void put_plain(const char *text, size_t *at, size_t end, FILE *out)
 }
 
 /* Would the text be several arguments? */
-static bool has_comma(const char *text)
+static bool is_several_arguments(const char *text)
 {
 	size_t end = strlen(text), behind;
 	int depth = 0;
@@ -212,7 +212,7 @@ static bool has_comma(const char *text)
 
 /* Does the text contain a macro that is still to be replaced, or a macro's name that might become a use with the
  * following text? */
-static bool has_macro(const struct expanding *x, const char *text)
+static bool contains_macro(const struct expansion_state *x, const char *text)
 {
 	size_t end = strlen(text), behind;
 
@@ -228,7 +228,7 @@ static bool has_macro(const struct expanding *x, const char *text)
 }
 
 /* The argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
-static char *argument_text(struct expanding *x, const struct part *argument)
+static char *expand_argument(struct expansion_state *x, const struct part *argument)
 {
 	char *made = NULL;
 	size_t size, at = argument->start;
@@ -239,22 +239,22 @@ static char *argument_text(struct expanding *x, const struct part *argument)
 		struct span *s = use_at(x, at, argument->end);
 
 		if (!s) {
-			good = x->text[at] != '#' && !changes(x, x->text + at, name_end(x->text, at) - at);
-			put_plain(x->text, &at, argument->end, out);
+			good = x->text[at] != '#' && !changes_value(x, x->text + at, name_end(x->text, at) - at);
+			copy_flat(x->text, &at, argument->end, out);
 			continue;
 		}
 		if (is_of_source(x, clang_getCursorReferenced(s->cursor)))
 			good = expand_use(x, s, out);
-		else if (changes(x, x->text + at, name_end(x->text, at) - at))
+		else if (changes_value(x, x->text + at, name_end(x->text, at) - at))
 			good = false;
 		else
 			while (at < s->end)
-				put_plain(x->text, &at, s->end, out);
+				copy_flat(x->text, &at, s->end, out);
 		at = s->end;
 	}
 	if (!out || fclose(out))
 		good = false;
-	if (good && !has_comma(made))
+	if (good && !is_several_arguments(made))
 		return made;
 	free(made);
 	return NULL;
@@ -262,7 +262,7 @@ static char *argument_text(struct expanding *x, const struct part *argument)
 
 /* -- uses -- */
 
-static void put_body(struct expanding *x, const struct cl_body *b, char *const *argument, FILE *out)
+static void write_replacement(struct expansion_state *x, const struct cl_body *b, char *const *argument, FILE *out)
 {
 	for (unsigned i = b->first; i < b->n; i++) {
 		const char *token = b->token[i];
@@ -291,7 +291,7 @@ static int params_of(const struct cl_body *b)
 }
 
 /* Write the use again with its expanded arguments. */
-static void put_again(const char *name, char *const *argument, int n, FILE *out)
+static void write_use(const char *name, char *const *argument, int n, FILE *out)
 {
 	fprintf(out, "%s(", name);
 	for (int i = 0; i < n; i++)
@@ -299,27 +299,27 @@ static void put_again(const char *name, char *const *argument, int n, FILE *out)
 	fputc(')', out);
 }
 
-static bool put_with_arguments(struct expanding *x, struct span *s, const struct cl_body *b, FILE *out)
+static bool expand_with_arguments(struct expansion_state *x, struct span *s, const struct cl_body *b, FILE *out)
 {
-	struct part where[MOST_ARGUMENTS] = { 0 };
+	struct part where[MAX_ARGUMENTS] = { 0 };
 	int n = find_arguments(x->text, s, where), wanted = params_of(b);
-	char *argument[MOST_ARGUMENTS + 1] = { 0 };
-	bool good = n == wanted || (n == 1 && !wanted), later = false;
+	char *argument[MAX_ARGUMENTS + 1] = { 0 };
+	bool good = n == wanted || (n == 1 && !wanted), has_nested_use = false;
 
 	for (int i = 0; i < n && good; i++) {
-		good = (argument[i] = argument_text(x, &where[i]));
-		later |= good && has_macro(x, argument[i]);
+		good = (argument[i] = expand_argument(x, &where[i]));
+		has_nested_use |= good && contains_macro(x, argument[i]);
 	}
-	if (good && later)
-		put_again(b->token[0], argument, n, out);
+	if (good && has_nested_use)
+		write_use(b->token[0], argument, n, out);
 	else if (good)
-		put_body(x, b, argument, out);
+		write_replacement(x, b, argument, out);
 	for (int i = 0; i < n; i++)
 		free(argument[i]);
 	return good;
 }
 
-static bool expand_use(struct expanding *x, struct span *s, FILE *out)
+static bool expand_use(struct expansion_state *x, struct span *s, FILE *out)
 {
 	CXCursor definition = clang_getCursorReferenced(s->cursor);
 	struct cl_body b;
@@ -327,8 +327,8 @@ static bool expand_use(struct expanding *x, struct span *s, FILE *out)
 	if (!is_of_source(x, definition) || !clread_body(x->r, definition, &b) || !can_replace(x, &b))
 		return false;
 	if (b.params)
-		return put_with_arguments(x, s, &b, out);
-	put_body(x, &b, NULL, out);
+		return expand_with_arguments(x, s, &b, out);
+	write_replacement(x, &b, NULL, out);
 	return true;
 }
 
@@ -354,7 +354,7 @@ static void mark_uses(struct reader *r, const struct cl_event *e)
 	}
 }
 
-static bool hides_any(struct reader *r)
+static bool mark_hiding_uses(struct reader *r)
 {
 	bool any = false;
 
@@ -380,7 +380,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Write a use's replacement and as many newlines as the use contains. False: the use stays unchanged. */
-static bool put_use(struct expanding *x, struct span *s, FILE *to)
+static bool replace_use(struct expansion_state *x, struct span *s, FILE *to)
 {
 	char *made = NULL;
 	size_t size;
@@ -405,15 +405,15 @@ static bool put_use(struct expanding *x, struct span *s, FILE *to)
 
 const char *clread_expanded(struct reader *r)
 {
-	struct expanding x = { .r = r, .text = r->source->text };
+	struct expansion_state x = { .r = r, .text = r->source->text };
 	struct span **list = gpubpf_pool_alloc(r->pool, r->nexpansions + 1, sizeof(*list));
-	const char *kept = NULL;
+	const char *result = NULL;
 	char *made = NULL;
 	size_t size, at = 0;
 	uint32_t n = 0;
 	FILE *out;
 
-	if (!list || !hides_any(r))
+	if (!list || !mark_hiding_uses(r))
 		return NULL;
 	for (uint32_t i = 0; i < r->nexpansions; i++)
 		if (r->expansion[i].hides)
@@ -425,14 +425,14 @@ const char *clread_expanded(struct reader *r)
 			continue; /* it is in an argument of an earlier one */
 		fwrite(x.text + at, 1, list[i]->start - at, out);
 		at = list[i]->start;
-		if (!put_use(&x, list[i], out))
+		if (!replace_use(&x, list[i], out))
 			fwrite(x.text + at, 1, list[i]->end - at, out);
 		at = list[i]->end;
 	}
 	if (out)
 		fputs(x.text + at, out);
 	if (out && !fclose(out) && x.replaced)
-		kept = gpubpf_pool_strndup(r->pool, made, size);
+		result = gpubpf_pool_strndup(r->pool, made, size);
 	free(made);
-	return kept;
+	return result;
 }

@@ -15,7 +15,7 @@ static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
 	return offset;
 }
 
-static enum CXChildVisitResult keep_body(CXCursor c, CXCursor parent, CXClientData data)
+static enum CXChildVisitResult record_body(CXCursor c, CXCursor parent, CXClientData data)
 {
 	if (clang_getCursorKind(c) == CXCursor_CompoundStmt)
 		*(CXCursor *)data = c;
@@ -28,7 +28,7 @@ static const char by_macro[] = "code that a macro or a header makes";
 
 /* Does the macro produce a name and nothing else? It consists of one token, of tokens that ## joins, or of one use of
  * such a macro. */
-static bool makes_name(struct reader *r, const struct cl_body *b, int depth)
+static bool expands_to_name(struct reader *r, const struct cl_body *b, int depth)
 {
 	unsigned i = b->first;
 	struct cl_body of;
@@ -38,7 +38,7 @@ static bool makes_name(struct reader *r, const struct cl_body *b, int depth)
 	for (uint32_t d = 0; d < r->ndefinitions; d++)
 		if (!strcmp(r->unit->macro[d], b->token[i]) && (i + 1 == b->n || !strcmp(b->token[i + 1], "(")))
 			return (i + 1 == b->n || !strcmp(b->token[b->n - 1], ")")) &&
-			       clread_body(r, r->definition[d], &of) && makes_name(r, &of, depth + 1);
+			       clread_body(r, r->definition[d], &of) && expands_to_name(r, &of, depth + 1);
 	while (i + 2 < b->n && !strcmp(b->token[i + 1], "##") && b->kind[i + 2] != CXToken_Punctuation)
 		i += 2;
 	return i + 1 == b->n;
@@ -75,7 +75,7 @@ static bool find_name(struct reader *r, struct gpubpf_cl_function *f)
 			continue;
 		f->name_end = s->end;
 		return has_words(text, s->start, s->end) && !clang_Cursor_isNull(clang_getCursorReferenced(s->cursor)) &&
-		       clread_body(r, clang_getCursorReferenced(s->cursor), &b) && makes_name(r, &b, 0);
+		       clread_body(r, clang_getCursorReferenced(s->cursor), &b) && expands_to_name(r, &b, 0);
 	}
 	f->name_end = f->name_at + strlen(f->name);
 	return !clread_in_expansion(r, f->name_at) && !strncmp(text + f->name_at, f->name, strlen(f->name));
@@ -172,7 +172,7 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 	uint32_t mask = 0;
 	size_t end;
 
-	clang_visitChildren(c, keep_body, &body);
+	clang_visitChildren(c, record_body, &body);
 	if (!find_braces(r, clang_getCursorExtent(body), &f->body, &end) || !clread_place(r, c, &f->at))
 		return by_macro;
 	clread_line(r, f->at, &f->line, &f->column);

@@ -12,24 +12,24 @@
 #include "core/wire/included.h"
 #include "reader.h"
 
-enum { MOST_PATHS = 2048, MOST_FOLDERS = 64 };
+enum { MAX_PATHS = 2048, MAX_FOLDERS = 64 };
 
-struct looking {
+struct include_search {
 	struct reader *r;
-	const char *folder[MOST_FOLDERS]; /* from options */
+	const char *folder[MAX_FOLDERS];  /* from options */
 	uint32_t nfolders;
 	const char **path;
 	uint32_t npaths;
 	bool known;
 };
 
-static void note_path(struct looking *l, const char *folder, const char *name)
+static void add_path(struct include_search *l, const char *folder, const char *name)
 {
 	const char *cwd = l->r->source->cwd, *inner = folder[0] == '/' || !cwd ? "" : cwd;
 	size_t size = strlen(inner) + strlen(folder) + strlen(name) + 3;
 	char *path = gpubpf_pool_alloc(l->r->pool, size, 1);
 
-	if (!path || l->npaths == MOST_PATHS || strchr(name, '\n') || strchr(folder, '\n')) {
+	if (!path || l->npaths == MAX_PATHS || strchr(name, '\n') || strchr(folder, '\n')) {
 		l->known = false;
 		return;
 	}
@@ -45,7 +45,7 @@ static void note_path(struct looking *l, const char *folder, const char *name)
 }
 
 /* -I; its folder may be the next word. */
-static void find_folders(struct looking *l)
+static void find_folders(struct include_search *l)
 {
 	struct gpubpf_cl_words words;
 
@@ -61,7 +61,7 @@ static void find_folders(struct looking *l)
 		if (!w[2] && i + 1 == words.n)
 			break;
 		w = w[2] ? w + 2 : words.word[++i].text;
-		if (l->nfolders == MOST_FOLDERS)
+		if (l->nfolders == MAX_FOLDERS)
 			l->known = false;
 		else
 			l->folder[l->nfolders++] = w;
@@ -69,7 +69,7 @@ static void find_folders(struct looking *l)
 }
 
 /* Does the text contain "#embed", perhaps with blanks between? */
-static bool embeds(const char *text, size_t size)
+static bool has_embed(const char *text, size_t size)
 {
 	const char *at = text, *end = text + size, *hash;
 
@@ -83,10 +83,10 @@ static bool embeds(const char *text, size_t size)
 	return false;
 }
 
-static bool asks(const char *text, size_t size)
+static bool tests_files(const char *text, size_t size)
 {
 	return memmem(text, size, "__has_include", strlen("__has_include")) || memmem(text, size, "__has_embed", strlen("__has_embed")) ||
-	       embeds(text, size);
+	       has_embed(text, size);
 }
 
 /* The folder of the file that contains the directive; quoted names are searched there first. */
@@ -107,7 +107,7 @@ static const char *folder_of(struct reader *r, CXCursor directive)
 
 static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData data)
 {
-	struct looking *l = data;
+	struct include_search *l = data;
 	CXFile file = clang_getCursorKind(c) == CXCursor_InclusionDirective ? clang_getIncludedFile(c) : NULL;
 	const char *name, *text;
 	size_t size;
@@ -115,18 +115,18 @@ static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData d
 	if (clang_getCursorKind(c) != CXCursor_InclusionDirective)
 		return CXChildVisit_Continue;
 	name = clread_text(l->r, clang_getCursorSpelling(c));
-	note_path(l, folder_of(l->r, c), name);
+	add_path(l, folder_of(l->r, c), name);
 	for (uint32_t i = 0; i < l->nfolders; i++)
-		note_path(l, l->folder[i], name);
+		add_path(l, l->folder[i], name);
 	text = file ? clang_getFileContents(l->r->tu, file, &size) : NULL;
 	if (file)
-		note_path(l, "", clread_text(l->r, clang_getFileName(file)));
-	l->known &= !text || !asks(text, size);
+		add_path(l, "", clread_text(l->r, clang_getFileName(file)));
+	l->known &= !text || !tests_files(text, size);
 	return CXChildVisit_Continue;
 }
 
 /* Make the text unique to this build: other builds of the same text may have used other files. */
-static const char *unknown(struct reader *r)
+static const char *unknown_list(struct reader *r)
 {
 	char *text = gpubpf_pool_alloc(r->pool, sizeof(GPUBPF_INCLUDED_UNKNOWN) + 32, 1);
 
@@ -138,20 +138,20 @@ static const char *unknown(struct reader *r)
 
 const char *clread_included(struct reader *r)
 {
-	struct looking l = { .r = r, .known = !asks(r->source->text, r->source->size) };
+	struct include_search l = { .r = r, .known = !tests_files(r->source->text, r->source->size) };
 	size_t size = sizeof(GPUBPF_INCLUDED_UNKNOWN), at = 0;
 	char *text;
 
-	l.path = gpubpf_pool_alloc(r->pool, MOST_PATHS, sizeof(*l.path));
+	l.path = gpubpf_pool_alloc(r->pool, MAX_PATHS, sizeof(*l.path));
 	if (!l.path)
-		return unknown(r);
+		return unknown_list(r);
 	find_folders(&l);
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit, &l);
 	for (uint32_t i = 0; i < l.npaths; i++)
 		size += strlen(GPUBPF_INCLUDED_PATH) + strlen(l.path[i]) + 1;
 	text = l.known ? gpubpf_pool_alloc(r->pool, size + sizeof(GPUBPF_INCLUDED_KNOWN), 1) : NULL;
 	if (!text)
-		return unknown(r);
+		return unknown_list(r);
 	for (uint32_t i = 0; i < l.npaths; i++)
 		at += sprintf(text + at, "%s%s\n", GPUBPF_INCLUDED_PATH, l.path[i]);
 	strcpy(text + at, GPUBPF_INCLUDED_KNOWN);

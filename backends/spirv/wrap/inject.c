@@ -42,19 +42,20 @@ static int refuse(struct draft *draft, uint32_t site, const char *reason)
 /* -- places of instructions -- */
 
 /* Does a program at the place read the field? */
-static bool reads(const struct gpubpf_lower_job *job, const struct cl_place *at, const char *field)
+static bool reads_field(const struct gpubpf_lower_job *job, const struct cl_place *at, const char *field)
 {
 	return gpubpf_env_words(job, at->site) >> ctx_word_of(field, at->kind) & 1;
 }
 
 static bool hides_value(const struct gpubpf_lower_job *job, const struct cl_place *at, const struct cl_access *a)
 {
-	bool late = a->value == CLREAD_RESULT || a->value == CLREAD_STEP_UP || a->value == CLREAD_STEP_DOWN;
+	bool is_result = a->value == CLREAD_RESULT || a->value == CLREAD_STEP_UP || a->value == CLREAD_STEP_DOWN;
 	bool before = gpubpf_place_kind(at->kind)->when == GPUBPF_WHEN_BEFORE;
 
-	if (a->value != CLREAD_HIDDEN && !(late && before))
+	if (a->value != CLREAD_HIDDEN && !(is_result && before))
 		return false;
-	return reads(job, at, "mem.value") || gpubpf_env_words(job, at->site) >> (ctx_word_of("mem.value", at->kind) + 1) & 1;
+	return reads_field(job, at, "mem.value") ||
+	       gpubpf_env_words(job, at->site) >> (ctx_word_of("mem.value", at->kind) + 1) & 1;
 }
 
 static int check_place(const struct draft *draft, const struct cl_event *e, const struct cl_place *at, struct gpubpf_diag *why)
@@ -111,7 +112,7 @@ static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit
 	return err;
 }
 
-static void reach(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reached)
+static void mark_reached(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reached)
 {
 	bool more = true;
 
@@ -128,7 +129,7 @@ static void reach(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reache
 
 /* Select the functions to copy, until nothing changes: functions with places, callers of a copied function, and callers
  * of a function with programs at its calls. */
-static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
+static void mark_copied_functions(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
 {
 	bool more = true;
 
@@ -189,11 +190,11 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	w->called = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->called));
 	if (!reached || !w->places || !w->nplaces || !w->copied || !w->called)
 		return -ENOMEM;
-	reach(unit, function, reached);
+	mark_reached(unit, function, reached);
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (reached[i])
 			err = draft_function(draft, unit, i, i == function, at, w, why);
-	spread(unit, reached, w);
+	mark_copied_functions(unit, reached, w);
 	if (!err && !w->copied[function]) {
 		w->places = NULL;
 		w->copied = NULL;
@@ -341,7 +342,7 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 
 /* Refuse wrappers that clang cannot compile, as the builder refuses wrappers that the vendor's compiler rejects.
  * Returns how many, or -errno. */
-static int leave_out(struct draft *draft, uint32_t part, const struct gpubpf_cl_unit *unit)
+static int refuse_invalid_wrappers(struct draft *draft, uint32_t part, const struct gpubpf_cl_unit *unit)
 {
 	uint32_t found = 0;
 
@@ -376,7 +377,7 @@ static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 	int err = wrap_image_read(&p, &image, 0, draft->job->caps, diag), found = 0;
 
 	for (uint32_t i = 0; err >= 0 && i < p.parts.nparts; i++) {
-		err = leave_out(draft, i, &p.unit[i]);
+		err = refuse_invalid_wrappers(draft, i, &p.unit[i]);
 		found += err > 0 ? err : 0;
 	}
 	wrap_image_finish(&p);

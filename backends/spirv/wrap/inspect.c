@@ -30,7 +30,7 @@ static bool is_listed(const struct gpubpf_cl_function *f)
 }
 
 /* Bytes that the names of a function's places occupy. */
-static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
+static size_t name_bytes(const struct list *l, const struct gpubpf_cl_function *f)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
 }
 
 /* Allocate the list, with room for everything that add_function() adds. */
-static int make_room(struct list *l)
+static int allocate_list(struct list *l)
 {
 	size_t kernels = 0, places = 0, params = 0, callees = 0, names = 0;
 
@@ -58,7 +58,7 @@ static int make_room(struct list *l)
 			places += times * gpubpf_cl_places(&unit->function[f], l->places, NULL) + 2;
 			params += unit->function[f].signature ? unit->function[f].signature->info.nparams : 0;
 			callees += times * unit->function[f].ncallees;
-			names += times * names_of(l, &unit->function[f]);
+			names += times * name_bytes(l, &unit->function[f]);
 		}
 	}
 	l->infos = calloc(1, kernels * sizeof(*l->infos) + places * sizeof(*l->place) + params * sizeof(*l->param) +
@@ -72,7 +72,8 @@ static int make_room(struct list *l)
 	return 0;
 }
 
-static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function *f, const struct cl_place *place, bool function)
+static struct gpubpf_place make_place(struct list *l, const struct gpubpf_cl_function *f, const struct cl_place *place,
+				      bool function)
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
@@ -96,7 +97,8 @@ static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = 0; i < n; i++)
 			if (places[i].kind == kind)
-				to->places[to->nplaces++] = named(l, f, &places[i], to->flags & GPUBPF_KINFO_FUNCTION);
+				to->places[to->nplaces++] = make_place(l, f, &places[i],
+								       to->flags & GPUBPF_KINFO_FUNCTION);
 	free(places);
 	l->place += to->nplaces;
 	return 0;
@@ -158,7 +160,7 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 
 /* Index in the list of a unit's function; UINT32_MAX: it is not listed. Functions follow the kernels, which begin at
  * `base`. */
-static uint32_t index_of(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
+static uint32_t list_index(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
 {
 	uint32_t at = base + unit->nkernels;
 
@@ -177,7 +179,7 @@ static void add_callees(struct list *l, const struct gpubpf_cl_unit *unit, uint3
 		return;
 	l->infos[at].callees = l->callee;
 	for (uint32_t c = 0; c < f->ncallees; c++) {
-		uint32_t callee = index_of(unit, f->callee[c], base);
+		uint32_t callee = list_index(unit, f->callee[c], base);
 
 		if (callee != UINT32_MAX)
 			l->infos[at].callees[l->infos[at].ncallees++] = callee;
@@ -201,13 +203,13 @@ static int list_unit(struct list *l, uint32_t part)
 		if (unit->kernel[k].function < unit->nfunctions)
 			add_callees(l, unit, unit->kernel[k].function, base + k, base);
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
-		add_callees(l, unit, f, index_of(unit, f, base), base);
+		add_callees(l, unit, f, list_index(unit, f, base), base);
 	return err;
 }
 
 static int list_kernels(struct list *l, struct gpubpf_kernel_info **out, uint32_t *nout)
 {
-	int err = make_room(l);
+	int err = allocate_list(l);
 
 	for (uint32_t i = 0; i < l->p->parts.nparts && !err; i++)
 		err = list_unit(l, i);

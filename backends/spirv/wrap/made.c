@@ -26,7 +26,7 @@ void clread_made_of(struct reader *r, CXCursor variable)
 }
 
 /* Does the literal occur in no file? */
-static bool is_made(CXCursor literal)
+static bool is_generated(CXCursor literal)
 {
 	CXFile file;
 
@@ -38,7 +38,8 @@ void clread_made(struct reader *r, CXCursor c, uint32_t function)
 {
 	struct made *made;
 
-	if (clang_getCursorKind(c) != CXCursor_StringLiteral || !is_made(c) || !(made = APPEND(r, r->made, r->nmade)))
+	if (clang_getCursorKind(c) != CXCursor_StringLiteral || !is_generated(c) ||
+	    !(made = APPEND(r, r->made, r->nmade)))
 		return;
 	*made = (struct made){ function, clread_text(r, clang_getCursorSpelling(c)) };
 }
@@ -84,7 +85,7 @@ static bool names_header(const struct reader *r, const char *text)
 
 /* Refuse a function whose string contains a name that copies define as a macro: the string may contain the macro's
  * replacement. */
-static void judge_names(struct reader *r, const struct made *made)
+static void refuse_own_names(struct reader *r, const struct made *made)
 {
 	static const char why[] = "code with a string that a macro makes of __func__, return or the like, which a copy replaces";
 	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
@@ -109,7 +110,7 @@ static uint32_t flags_of(const struct reader *r, const struct made *made)
 }
 
 /* Propagate the flags from callees to callers; returns the flags of the whole program. */
-static uint32_t spread(struct reader *r)
+static uint32_t propagate_flags(struct reader *r)
 {
 	uint32_t all = 0;
 	bool changed = true;
@@ -134,8 +135,8 @@ void clread_judge_made(struct reader *r)
 	uint32_t all;
 
 	for (uint32_t i = 0; i < r->nmade; i++)
-		judge_names(r, &r->made[i]);
-	all = r->nmade ? spread(r) : 0;
+		refuse_own_names(r, &r->made[i]);
+	all = r->nmade ? propagate_flags(r) : 0;
 	for (uint32_t i = 0; r->nmade && i < r->nfunctions; i++) {
 		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ? NULL : &r->unit->kernel[r->function[i].kernel].info;
 		uint32_t flags = r->function[i].flags | all;

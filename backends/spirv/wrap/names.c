@@ -8,7 +8,7 @@ enum { NAME, STRING, PRETTY };
 
 static const struct {
 	const char *macro, *parameters;
-	int is;
+	int kind;
 } macros[] = {
 	{ "__func__", "", NAME },
 	{ "__FUNCTION__", "", NAME },
@@ -25,28 +25,28 @@ void gpubpf_names_type(const struct cl_names *n, FILE *out)
 		fprintf(out, "\ttypedef __constant const char gpubpf_pretty[%zu];\n", strlen(n->pretty) + 1);
 }
 
-static void define(const struct cl_names *n, size_t i, FILE *out)
+static void define_name(const struct cl_names *n, size_t i, FILE *out)
 {
 	static const char *const form[] = { [NAME] = "(*(gpubpf_name *)&\"%s\")\n", [STRING] = "(&\"%s\"[0])\n",
 					    [PRETTY] = "(*(gpubpf_pretty *)&\"%s\")\n" };
 
 	fprintf(out, "#pragma push_macro(\"%s\")\n#ifndef %s\n#define %s%s ", macros[i].macro, macros[i].macro, macros[i].macro,
 		macros[i].parameters);
-	fprintf(out, form[macros[i].is], macros[i].is == PRETTY ? n->pretty : n->name);
+	fprintf(out, form[macros[i].kind], macros[i].kind == PRETTY ? n->pretty : n->name);
 	fprintf(out, "#endif\n");
 }
 
 void gpubpf_names_define(const struct cl_names *n, FILE *out)
 {
 	for (size_t i = 0; i < NMACROS; i++)
-		if (macros[i].is != PRETTY || n->pretty)
-			define(n, i, out);
+		if (macros[i].kind != PRETTY || n->pretty)
+			define_name(n, i, out);
 }
 
 void gpubpf_names_drop(const struct cl_names *n, FILE *out)
 {
 	for (size_t i = 0; i < NMACROS; i++)
-		if (macros[i].is != PRETTY || n->pretty)
+		if (macros[i].kind != PRETTY || n->pretty)
 			fprintf(out, "#pragma pop_macro(\"%s\")\n", macros[i].macro);
 }
 

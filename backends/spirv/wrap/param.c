@@ -43,7 +43,7 @@ static char *without_private(char *text)
 	return text;
 }
 
-static bool unnamed(CXType type)
+static bool is_unnamed(CXType type)
 {
 	CXCursor declared;
 	CXType canonical = clang_getCanonicalType(type);
@@ -72,7 +72,7 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	const char *text = without_private(clread_text(r, clang_getTypeSpelling(type)));
 
 	/* clang prints "(unnamed at FILE:1:2)", unless a typedef names the type */
-	if (!strstr(text, " at ") || !unnamed(type))
+	if (!strstr(text, " at ") || !is_unnamed(type))
 		return text;
 	if (canonical.kind == CXType_Pointer)
 		return void_pointer(canonical);
@@ -180,7 +180,8 @@ static void print_param(struct reader *r, CXCursor c, FILE *out)
 
 const char *clread_pretty(struct reader *r, CXCursor function)
 {
-	const char *result = clread_text(r, clang_getTypeSpelling(clang_getCursorResultType(function))), *kept = NULL;
+	const char *result = clread_text(r, clang_getTypeSpelling(clang_getCursorResultType(function)));
+	const char *result_text = NULL;
 	int n = clang_Cursor_getNumArguments(function);
 	size_t size, end = strlen(result);
 	char *text = NULL;
@@ -195,7 +196,7 @@ const char *clread_pretty(struct reader *r, CXCursor function)
 	}
 	fputs(n > 0 ? ")" : "void)", out);
 	if (fclose(out) == 0 && !strpbrk(text, "\"\\"))
-		kept = gpubpf_pool_strndup(r->pool, text, size);
+		result_text = gpubpf_pool_strndup(r->pool, text, size);
 	free(text);
-	return kept;
+	return result_text;
 }

@@ -2,9 +2,9 @@
 /* Lists the places at a function's events, by kind. */
 #include "event.h"
 
-static void add_place(struct cl_place *out, uint32_t *n, uint32_t *met, struct cl_place place)
+static void add_place(struct cl_place *out, uint32_t *n, uint32_t *counts, struct cl_place place)
 {
-	place.id = met[place.kind]++;
+	place.id = counts[place.kind]++;
 	place.site = UINT32_MAX;
 	if (out)
 		out[*n] = place;
@@ -12,7 +12,7 @@ static void add_place(struct cl_place *out, uint32_t *n, uint32_t *met, struct c
 }
 
 /* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
-static bool is_of(const struct gpubpf_place_kind *kind, const struct cl_access *a)
+static bool matches_kind(const struct gpubpf_place_kind *kind, const struct cl_access *a)
 {
 	return kind->spaces & a->spaces &&
 	       (a->access ? kind->accesses >> a->access & 1 :
@@ -21,7 +21,7 @@ static bool is_of(const struct gpubpf_place_kind *kind, const struct cl_access *
 
 uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, struct cl_place *out)
 {
-	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0;
+	uint32_t counts[GPUBPF_NSITES] = { 0 }, n = 0;
 
 	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
 	for (uint32_t i = 0; kinds && i < f->nevents; i++) {
@@ -34,16 +34,16 @@ uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, st
 				continue;
 			if ((e->barrier || (e->form == CLREAD_BARRIER && e->unseen)) &&
 			    (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT))
-				add_place(out, &n, met, place);
+				add_place(out, &n, counts, place);
 			if (e->form == CLREAD_MARK && kind == GPUBPF_SITE_MARK)
-				add_place(out, &n, met, place);
+				add_place(out, &n, counts, place);
 			if (e->form == CLREAD_LINE && kind == GPUBPF_SITE_LINE)
-				add_place(out, &n, met, place);
+				add_place(out, &n, counts, place);
 			if ((e->form == CLREAD_CONDITION || e->form == CLREAD_SWITCH) && kind == GPUBPF_SITE_BRANCH)
-				add_place(out, &n, met, place);
+				add_place(out, &n, counts, place);
 			for (place.access = 0; place.access < e->naccesses; place.access++)
-				if (is_of(gpubpf_place_kind(kind), &e->access[place.access]))
-					add_place(out, &n, met, place);
+				if (matches_kind(gpubpf_place_kind(kind), &e->access[place.access]))
+					add_place(out, &n, counts, place);
 			place.access = 0;
 		}
 	}

@@ -58,7 +58,7 @@ struct builder {
 };
 
 /* Names in every query: they identify the language and the features that clang can switch. */
-static const char *const always[] = {
+static const char *const common_names[] = {
 #define CL_MACRO(name) #name,
 #include "macros.def"
 };
@@ -92,7 +92,7 @@ static void add_use(struct builder *b, const char *macro, size_t macro_size, con
 						   gpubpf_pool_strndup(b->pool, at, size) };
 }
 
-static void mention_all(struct builder *b, const char *line)
+static void add_mentioned(struct builder *b, const char *line)
 {
 	size_t size;
 
@@ -100,7 +100,7 @@ static void mention_all(struct builder *b, const char *line)
 		add_name(b, &b->mentioned, &b->nmentioned, at, size);
 }
 
-static void weigh_all(struct builder *b, const char *line)
+static void add_weighed(struct builder *b, const char *line)
 {
 	size_t size;
 
@@ -108,11 +108,11 @@ static void weigh_all(struct builder *b, const char *line)
 		add_name(b, &b->weighed, &b->nweighed, at, size);
 }
 
-static void test_all(struct builder *b, const char *line)
+static void add_tested(struct builder *b, const char *line)
 {
 	size_t size;
 
-	mention_all(b, line);
+	add_mentioned(b, line);
 	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
 		add_name(b, &b->tested, &b->ntested, at, size);
 }
@@ -123,7 +123,7 @@ static void add_macro(struct builder *b, const char *text)
 	size_t macro_size, size;
 	const char *macro = clread_identifier(text, &macro_size);
 
-	mention_all(b, text);
+	add_mentioned(b, text);
 	for (const char *at = macro ? macro + macro_size : NULL; at && (at = clread_identifier(at, &size)); at += size)
 		add_use(b, macro, macro_size, at, size);
 }
@@ -254,7 +254,7 @@ static void write_include(struct builder *b, const struct file *from, const stru
 	if (name)
 		found = find_included(b, from, name, *open == '"');
 	else
-		mention_all(b, operand);
+		add_mentioned(b, operand);
 	if (found)
 		fprintf(b->out, "#include \"gpubpf-file-%u.h\"\n", found);
 	else if (name)
@@ -293,11 +293,12 @@ static bool mentions_moving(struct builder *b, enum moving moving, const char *l
 }
 
 /* Does the directive leave all macros unchanged? */
-static bool keeps_macros(const char *name, const char *rest)
+static bool leaves_macros(const char *name, const char *rest)
 {
-	static const char *const keep[] = { "else", "elif", "elifdef", "elifndef", "endif", "error", "warning", "line", "" };
+	static const char *const harmless[] = { "else", "elif", "elifdef", "elifndef", "endif", "error", "warning", "line",
+						"" };
 
-	return IS_ANY(name, keep) || (!strcmp(name, "pragma") && !strstr(rest, "_macro") && !strstr(rest, "once"));
+	return IS_ANY(name, harmless) || (!strcmp(name, "pragma") && !strstr(rest, "_macro") && !strstr(rest, "once"));
 }
 
 /*
@@ -305,9 +306,9 @@ static bool keeps_macros(const char *name, const char *rest)
  * has other values than in the source. In the source both compilers count alike, because they read the same code.
  * Therefore nothing else may depend on a branch that a counter value decides.
  */
-static void follow_conditions(struct builder *b, const char *name, const char *rest)
+static void track_conditions(struct builder *b, const char *name, const char *rest)
 {
-	if (b->counted && (!keeps_macros(name, rest) || strstr(rest, "__has_")))
+	if (b->counted && (!leaves_macros(name, rest) || strstr(rest, "__has_")))
 		b->query->unsure = "macros or other branches depend on a branch that tests __COUNTER__";
 	b->depth += !strncmp(name, "if", 2);
 	if (b->depth > MAX_DEPTH) {
@@ -322,7 +323,7 @@ static void follow_conditions(struct builder *b, const char *name, const char *r
 			b->query->unsure = "a condition tests __COUNTER__ and what the compiler has";
 	}
 	if (b->counted && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
-		weigh_all(b, rest);
+		add_weighed(b, rest);
 }
 
 /* Write a condition with its line number in the source. A #line in a skipped group has no effect, thus #elif becomes
@@ -421,9 +422,9 @@ static void write_directive(struct builder *b, const struct file *from, const st
 	static const char *const once[] = { "once", "push_macro", "pop_macro" };
 	const char *word = rest + strspn(rest, " \t");
 
-	follow_conditions(b, name, rest);
+	track_conditions(b, name, rest);
 	if (IS_ANY(name, conditions))
-		test_all(b, rest);
+		add_tested(b, rest);
 	if (!strcmp(name, "define"))
 		add_macro(b, rest);
 	if (!strcmp(name, "include"))
@@ -501,7 +502,7 @@ static int write_file(struct builder *b, const struct file *f)
 
 /* Skip names whose replacement the compilers cannot print alike, except __LINE__ and __COUNTER__ if conditions test
  * them. */
-static bool is_left_out(const struct builder *b, const char *name)
+static bool is_excluded(const struct builder *b, const char *name)
 {
 	static const char *const exact[] = { "defined", "__FILE__", "__LINE__", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__",
 					     "__BASE_FILE__", "__INCLUDE_LEVEL__", "__FILE_NAME__", "_Pragma", "__pragma" };
@@ -526,7 +527,7 @@ static void add_query_name(struct builder *b, const char *text, bool own)
 {
 	struct cl_query *q = b->query;
 
-	if (is_left_out(b, text) || has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
+	if (is_excluded(b, text) || has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
 		return;
 	if (q->nnames && !strcmp(q->name[q->nnames - 1].text, text)) {
 		q->name[q->nnames - 1].own |= own;
@@ -564,7 +565,7 @@ static void check_used(struct builder *b, const char *name)
 }
 
 /* A tested macro tests each name in its replacement. Macros of -D are not listed in the query; they count as tested. */
-static void spread_tests(struct builder *b)
+static void propagate_tests(struct builder *b)
 {
 	bool changed = true;
 
@@ -591,7 +592,7 @@ static void spread_tests(struct builder *b)
 	}
 }
 
-static void spread_weights(struct builder *b)
+static void propagate_weights(struct builder *b)
 {
 	uint32_t before = 0;
 
@@ -610,7 +611,7 @@ static void spread_weights(struct builder *b)
 
 static int list_names(struct builder *b)
 {
-	size_t n = sizeof(always) / sizeof(*always), k = 0, m = 0;
+	size_t n = sizeof(common_names) / sizeof(*common_names), k = 0, m = 0;
 
 	sort_texts(b->mentioned, b->nmentioned);
 	sort_texts(b->defined, b->ndefined);
@@ -618,12 +619,12 @@ static int list_names(struct builder *b)
 	if (!b->query->name)
 		return -ENOMEM;
 	while (k < n || m < b->nmentioned) /* merge two sorted lists */
-		if (k == n || (m < b->nmentioned && strcmp(b->mentioned[m], always[k]) <= 0))
+		if (k == n || (m < b->nmentioned && strcmp(b->mentioned[m], common_names[k]) <= 0))
 			add_query_name(b, b->mentioned[m++], true);
 		else
-			add_query_name(b, always[k++], false);
-	spread_tests(b);
-	spread_weights(b);
+			add_query_name(b, common_names[k++], false);
+	propagate_tests(b);
+	propagate_weights(b);
 	return 0;
 }
 
@@ -651,13 +652,13 @@ static int read_options(struct builder *b)
 {
 	const char *options = b->source->options ? b->source->options : "";
 	struct gpubpf_cl_words words;
-	char *kept, *to;
+	char *result, *to;
 
 	if (gpubpf_cl_split(options, b->pool, &words) < 0)
 		return -ENOMEM;
-	kept = to = gpubpf_pool_alloc(b->pool, strlen(options) + 2, 1);
+	result = to = gpubpf_pool_alloc(b->pool, strlen(options) + 2, 1);
 	b->folder = gpubpf_pool_alloc(b->pool, words.n + 1, sizeof(*b->folder));
-	if (!kept || !b->folder)
+	if (!result || !b->folder)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < words.n; i++) {
 		const char *w = words.word[i].text, *before = i ? words.word[i - 1].text : "";
@@ -673,7 +674,7 @@ static int read_options(struct builder *b)
 		else if (!strncmp(w, "-D", 2) && w[2])
 			read_define(b, w + 2);
 	}
-	b->query->options = kept;
+	b->query->options = result;
 	return 0;
 }
 
@@ -689,18 +690,18 @@ static void write_names(const struct builder *b, FILE *out)
 }
 
 /* The output of `write`, copied to the pool. */
-static char *written(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
+static char *write_to_pool(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
 {
-	char *text = NULL, *kept = NULL;
+	char *text = NULL, *result = NULL;
 	size_t size;
 
 	b->out = open_memstream(&text, &size);
 	if (!b->out)
 		return NULL;
 	if ((!write(b, arg)) & !fclose(b->out))
-		kept = gpubpf_pool_strndup(b->pool, text, size);
+		result = gpubpf_pool_strndup(b->pool, text, size);
 	free(text);
-	return kept;
+	return result;
 }
 
 static int write_a_file(struct builder *b, const void *arg)
@@ -709,13 +710,13 @@ static int write_a_file(struct builder *b, const void *arg)
 }
 
 /* Older compilers support variadic macros only in OpenCL C 2.0 and later (NVIDIA's 580, clang 7). */
-static const char write_down[] = "#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
+static const char stringify_macros[] = "#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
 				 "#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"
 				 "#define gpubpf_s(a) #a\n#define gpubpf_x(a) gpubpf_s(a)\n#endif\n";
 
 static int write_main(struct builder *b, const void *text)
 {
-	fprintf(b->out, "%s_Static_assert(0, \"gpubpf:\"\n", write_down);
+	fprintf(b->out, "%s_Static_assert(0, \"gpubpf:\"\n", stringify_macros);
 	write_names(b, b->out);
 	fprintf(b->out, "\"@@\"\n%s\"@@\");\n", (const char *)text);
 	return 0;
@@ -725,7 +726,7 @@ static int write_headers(struct builder *b)
 {
 	for (uint32_t i = 1; i < b->nfiles; i++) {
 		struct gpubpf_header *h = &b->query->header[b->query->nheaders];
-		char *name = gpubpf_pool_alloc(b->pool, 32, 1), *text = written(b, write_a_file, &b->file[i]);
+		char *name = gpubpf_pool_alloc(b->pool, 32, 1), *text = write_to_pool(b, write_a_file, &b->file[i]);
 
 		if (!name || !text)
 			return -ENOMEM;
@@ -747,13 +748,13 @@ static int start_query(struct builder *b, const struct gpubpf_cl_source *source,
 static int write_query(struct builder *b)
 {
 	int err = read_options(b);
-	char *text = err ? NULL : written(b, write_a_file, &b->file[0]);
+	char *text = err ? NULL : write_to_pool(b, write_a_file, &b->file[0]);
 
 	if (text)
 		err = write_headers(b);
 	if (text && !err)
 		err = list_names(b);
-	b->query->text = text && !err ? written(b, write_main, text) : NULL;
+	b->query->text = text && !err ? write_to_pool(b, write_main, text) : NULL;
 	return b->pool->failed || !b->query->text ? -ENOMEM : err;
 }
 

@@ -53,7 +53,7 @@ static bool is_param(const struct cl_body *b, unsigned i)
 }
 
 /* Is the token independent of parameters and other macros? */
-static bool is_plain(const struct reader *r, const struct cl_body *b, unsigned i)
+static bool is_independent(const struct reader *r, const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Literal || (is_name(b, i) && !is_param(b, i) && !is_macro(r, b->token[i]));
 }
@@ -64,7 +64,7 @@ static int depth_of(const char *token)
 }
 
 /* The index after the bracket that matches the one at token i; n + 1: it is not closed. */
-static unsigned skip(const struct cl_body *b, unsigned i)
+static unsigned skip_brackets(const struct cl_body *b, unsigned i)
 {
 	int depth = 0;
 
@@ -94,22 +94,23 @@ static int shape_of(const struct reader *r, const struct cl_body *b)
 {
 	unsigned i = b->first;
 
-	if (i < b->n && !strcmp(b->token[i], "(") && skip(b, i) == b->n)
+	if (i < b->n && !strcmp(b->token[i], "(") && skip_brackets(b, i) == b->n)
 		return ATOM;
-	if (i + 1 == b->n && is_plain(r, b, i))
+	if (i + 1 == b->n && is_independent(r, b, i))
 		return ATOM;
-	if (i + 2 == b->n && !strcmp(b->token[i], "-") && is_plain(r, b, i + 1))
+	if (i + 2 == b->n && !strcmp(b->token[i], "-") && is_independent(r, b, i + 1))
 		return SIGNED;
 	if (i < b->n && !strcmp(b->token[i], "("))
-		i = skip(b, i);
-	else if (i < b->n && is_plain(r, b, i))
+		i = skip_brackets(b, i);
+	else if (i < b->n && is_independent(r, b, i))
 		i++;
 	else
 		return is_balanced(r, b) ? BALANCED : OPEN;
 	while (i < b->n && i > b->first)
 		if (!strcmp(b->token[i], "[") || !strcmp(b->token[i], "("))
-			i = skip(b, i);
-		else if ((!strcmp(b->token[i], ".") || !strcmp(b->token[i], "->")) && i + 1 < b->n && is_plain(r, b, i + 1))
+			i = skip_brackets(b, i);
+		else if ((!strcmp(b->token[i], ".") || !strcmp(b->token[i], "->")) && i + 1 < b->n &&
+			 is_independent(r, b, i + 1))
 			i += 2;
 		else
 			return is_balanced(r, b) ? BALANCED : OPEN;
@@ -117,7 +118,7 @@ static int shape_of(const struct reader *r, const struct cl_body *b)
 }
 
 /* Does the macro pass its arguments on unchanged, whatever they contain? */
-static bool keeps_arguments(const struct reader *r, const struct cl_body *b)
+static bool passes_arguments_unchanged(const struct reader *r, const struct cl_body *b)
 {
 	for (unsigned i = b->first; i < b->n; i++)
 		if (b->token[i][0] == '#' || (is_name(b, i) && is_macro(r, b->token[i])))
@@ -160,7 +161,7 @@ bool clread_body(struct reader *r, CXCursor definition, struct cl_body *b)
 		return false;
 	b->first = 1;
 	if (function_like)
-		b->first = b->params = skip(b, 1);
+		b->first = b->params = skip_brackets(b, 1);
 	return true;
 }
 
@@ -177,7 +178,7 @@ static void read_macro(struct reader *r, struct span *s)
 	if (!clread_body(r, definition, &b))
 		return;
 	s->shape = shape_of(r, &b);
-	s->keeps = keeps_arguments(r, &b);
+	s->keeps = passes_arguments_unchanged(r, &b);
 }
 
 /* -- the text after a use -- */
@@ -233,7 +234,7 @@ static size_t skip_blanks(const char *text, size_t at)
 }
 
 /* Skip one character, or the string that begins there. */
-static size_t skip_one(const char *text, size_t at)
+static size_t skip_character(const char *text, size_t at)
 {
 	char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
 
@@ -249,13 +250,13 @@ static int depth_at(const char *text, size_t at)
 }
 
 /* The end of the parentheses that open at `at`; the end of the text if they do not close. */
-static size_t behind_parentheses(const char *text, size_t at)
+static size_t skip_parentheses(const char *text, size_t at)
 {
 	int depth = 0;
 
 	for (; text[at]; at = skip_blanks(text, at)) {
 		depth += depth_at(text, at);
-		at = skip_one(text, at);
+		at = skip_character(text, at);
 		if (!depth)
 			break;
 	}
@@ -268,7 +269,7 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 {
 	int depth = 0;
 
-	for (at = skip_blanks(text, at); at < end; at = skip_blanks(text, skip_one(text, at))) {
+	for (at = skip_blanks(text, at); at < end; at = skip_blanks(text, skip_character(text, at))) {
 		depth += depth_at(text, at);
 		if (depth < 0 || (!depth && text[at] == ','))
 			return false;
@@ -289,7 +290,7 @@ void clread_reaches(struct reader *r)
 		if (at >= r->source->size || text[at] != '(' || !may_end_in_macro(r, s))
 			continue;
 		for (; text[at] == '('; at = skip_blanks(text, s->reach))
-			s->reach = behind_parentheses(text, at);
+			s->reach = skip_parentheses(text, at);
 	}
 	r->reached = true;
 }
@@ -345,7 +346,7 @@ static int shape_at(struct reader *r, struct span *s, const struct cl_range *ran
 /* -- the end of an expression -- */
 
 /* The end of the comment or literal that begins at `at`; `at` itself if none does. */
-static size_t behind(const char *text, size_t at, size_t size)
+static size_t skip_comment_or_literal(const char *text, size_t at, size_t size)
 {
 	char first = text[at], second = at + 1 < size ? text[at + 1] : 0;
 	size_t i = at + 1;
@@ -365,12 +366,12 @@ static size_t behind(const char *text, size_t at, size_t size)
 	return i < size ? i + 1 : size;
 }
 
-static int open_at(const char *text, const struct cl_range *range, size_t size)
+static int unclosed_parentheses(const char *text, const struct cl_range *range, size_t size)
 {
 	int depth = 0;
 
 	for (size_t at = range->start, next; at < range->end; at = next) {
-		next = behind(text, at, size);
+		next = skip_comment_or_literal(text, at, size);
 		if (next == at)
 			depth += (text[at] == '(') - (text[next++] == ')');
 	}
@@ -382,14 +383,14 @@ bool clread_close(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;
 	size_t size = r->source->size, at = range->end;
-	int depth = open_at(text, range, size);
+	int depth = unclosed_parentheses(text, range, size);
 
 	/* a parenthesis from a macro's replacement is closed within the same use */
 	for (uint32_t i = 0; i < r->nexpansions; i++)
 		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end && range->end < r->expansion[i].end)
 			return true;
 	while (depth > 0 && at < size && (isspace((unsigned char)text[at]) || strchr("/\\)", text[at]))) {
-		size_t next = text[at] == '/' ? behind(text, at, size) : at + 1;
+		size_t next = text[at] == '/' ? skip_comment_or_literal(text, at, size) : at + 1;
 
 		if (next == at)
 			return false;

@@ -12,15 +12,15 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
-enum { MOST_ROUNDS = 8 }; /* passes over the source; each replaces one level of nested macros */
+enum { MAX_PASSES = 8 };  /* passes over the source; each replaces one level of nested macros */
 
 char *clread_text(struct reader *r, CXString s)
 {
 	const char *text = clang_getCString(s);
-	char *kept = gpubpf_pool_strndup(r->pool, text ? text : "", text ? strlen(text) : 0);
+	char *copy = gpubpf_pool_strndup(r->pool, text ? text : "", text ? strlen(text) : 0);
 
 	clang_disposeString(s);
-	return kept ? kept : "";
+	return copy ? copy : "";
 }
 
 /* Make room for one more element. The pool keeps the old array. */
@@ -240,7 +240,7 @@ static void refuse(struct gpubpf_cl_kernel *k, const char *why, const char *what
 		snprintf(k->info.reason, sizeof(k->info.reason), "%s%s", why, what);
 }
 
-static bool seen(const struct gpubpf_cl_unit *unit, const char *name)
+static bool is_listed(const struct gpubpf_cl_unit *unit, const char *name)
 {
 	for (uint32_t i = 0; i < unit->nkernels; i++)
 		if (strcmp(unit->kernel[i].name, name) == 0)
@@ -252,7 +252,7 @@ static void add_kernel(struct reader *r, CXCursor c)
 {
 	struct gpubpf_cl_kernel k = { .name = clread_text(r, clang_getCursorSpelling(c)) }, *added;
 
-	if (seen(r->unit, k.name))
+	if (is_listed(r->unit, k.name))
 		return;
 	gpubpf_name_short(k.name, strlen(k.name), k.info.name);
 	if (!split_declaration(r, c, &k))
@@ -340,7 +340,7 @@ static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CX
 }
 
 /* PoCL shares the local variables of a kernel that another kernel calls (write.h). */
-static void judge_locals(struct reader *r)
+static void refuse_local_variables(struct reader *r)
 {
 	static const char text[] = "it declares local variables, and a wrapper would have to repeat ";
 
@@ -404,7 +404,7 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	clang_getInclusions(r->tu, list_header, r);
 	clread_spread(r);
 	clread_judge_made(r);
-	judge_locals(r);
+	refuse_local_variables(r);
 	if (r->source->places)
 		clread_list_functions(r);
 	*expanded = r->source->places && !r->failed ? clread_expanded(r) : NULL;
@@ -491,14 +491,14 @@ int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_c
 		   struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
 {
 	char *text = gpubpf_pool_strndup(pool, source->text, source->size);
-	int rounds = 0, err;
+	int passes = 0, err;
 	const char *expanded = NULL;
 
 	if (!text)
 		return -ENOMEM;
 	clread_part_splices(text);
 	source->text = text;
-	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && rounds++ < MOST_ROUNDS) {
+	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && passes++ < MAX_PASSES) {
 		source->text = expanded;
 		source->size = strlen(expanded);
 	}

@@ -12,7 +12,7 @@
 #include "reader.h"
 
 /* the text and the current position */
-struct reading {
+struct scan {
 	char *text;
 	size_t at;
 	bool line_begins, directive;
@@ -20,7 +20,7 @@ struct reading {
 };
 
 /* The end of a backslash and the newline that it joins; `at` itself if there is none. */
-static size_t behind_splice(const char *text, size_t at)
+static size_t skip_splice(const char *text, size_t at)
 {
 	size_t end = at + 1;
 
@@ -30,16 +30,16 @@ static size_t behind_splice(const char *text, size_t at)
 	return text[end] == '\n' ? end + 1 : at;
 }
 
-static size_t behind_splices(const char *text, size_t at)
+static size_t skip_splices(const char *text, size_t at)
 {
 	size_t next;
 
-	while ((next = behind_splice(text, at)) > at)
+	while ((next = skip_splice(text, at)) > at)
 		at = next;
 	return at;
 }
 
-static bool stands_alone(char c)
+static bool is_separator(char c)
 {
 	return c && strchr("(){}[];,", c);
 }
@@ -51,19 +51,19 @@ static bool begins_directive(const char *text, size_t at)
 }
 
 /* Do the characters around the splice belong to two tokens, also inside a macro's arguments? */
-static bool parts_tokens(const struct reading *r, size_t next)
+static bool separates_tokens(const struct scan *r, size_t next)
 {
 	char before = r->at ? r->text[r->at - 1] : '\n', after = r->text[next];
 
 	if (begins_directive(r->text, next))
 		return false;
 	return isspace((unsigned char)before) || isspace((unsigned char)after) ||
-	       (!r->depth && (stands_alone(before) || stands_alone(after)));
+	       (!r->depth && (is_separator(before) || is_separator(after)));
 }
 
-static void read_splices(struct reading *r, size_t next)
+static void blank_splices(struct scan *r, size_t next)
 {
-	bool blank = !r->directive && parts_tokens(r, next);
+	bool blank = !r->directive && separates_tokens(r, next);
 
 	for (; r->at < next; r->at++)
 		if (blank && r->text[r->at] == '\\')
@@ -71,12 +71,12 @@ static void read_splices(struct reading *r, size_t next)
 }
 
 /* Skip a comment, or a string, which ends at the latest with its line. */
-static void read_to(struct reading *r, const char *end)
+static void skip_to(struct scan *r, const char *end)
 {
 	bool string = *end == '"' || *end == '\'';
 
 	while (r->text[r->at] && strncmp(r->text + r->at, end, strlen(end)) && !(string && r->text[r->at] == '\n')) {
-		size_t next = behind_splices(r->text, r->at);
+		size_t next = skip_splices(r->text, r->at);
 
 		if (next == r->at)
 			next += string && r->text[r->at] == '\\' && r->text[r->at + 1] ? 2 : 1;
@@ -84,26 +84,26 @@ static void read_to(struct reading *r, const char *end)
 	}
 }
 
-static void read_comment(struct reading *r)
+static void read_comment(struct scan *r)
 {
 	bool line = r->text[r->at + 1] == '/';
 
 	r->at += 2;
-	read_to(r, line ? "\n" : "*/");
+	skip_to(r, line ? "\n" : "*/");
 	r->at += !line && r->text[r->at] ? 2 : 0;
 }
 
-static void read_quoted(struct reading *r)
+static void read_quoted(struct scan *r)
 {
 	const char quote[] = { r->text[r->at], 0 };
 
 	r->at++;
-	read_to(r, quote);
+	skip_to(r, quote);
 	r->at += r->text[r->at] == quote[0];
 	r->line_begins = false;
 }
 
-static void read_character(struct reading *r)
+static void read_character(struct scan *r)
 {
 	char c = r->text[r->at];
 
@@ -119,13 +119,13 @@ static void read_character(struct reading *r)
 
 void clread_part_splices(char *text)
 {
-	struct reading r = { .text = text, .line_begins = true };
+	struct scan r = { .text = text, .line_begins = true };
 
 	while (text[r.at]) {
-		size_t next = behind_splices(text, r.at);
+		size_t next = skip_splices(text, r.at);
 
 		if (next > r.at)
-			read_splices(&r, next);
+			blank_splices(&r, next);
 		else if (text[r.at] == '/' && (text[r.at + 1] == '/' || text[r.at + 1] == '*'))
 			read_comment(&r);
 		else if (text[r.at] == '"' || text[r.at] == '\'')

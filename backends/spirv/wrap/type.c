@@ -21,7 +21,7 @@ static const struct {
 #define NSPACES (sizeof(address_spaces) / sizeof(*address_spaces))
 
 /* The type's row; NSPACES: none. libclang must not be called with invalid types. */
-static size_t space_of(CXType type)
+static size_t address_space_row(CXType type)
 {
 	unsigned space = type.kind == CXType_Invalid ? CLANG_AS_DEFAULT : clang_getAddressSpace(type);
 	size_t i = 0;
@@ -33,7 +33,7 @@ static size_t space_of(CXType type)
 
 uint32_t clread_spaces(CXType type)
 {
-	size_t i = space_of(type);
+	size_t i = address_space_row(type);
 
 	return i < NSPACES ? address_spaces[i].spaces : 0;
 }
@@ -101,7 +101,7 @@ static const char *declared_name(struct reader *r, CXType type)
 	return is_at_file_scope(bare) && !strchr(name, '(') ? name : "";
 }
 
-static const char *joined(struct reader *r, const char *a, const char *b, const char *c)
+static const char *concat(struct reader *r, const char *a, const char *b, const char *c)
 {
 	char *text = gpubpf_pool_alloc(r->pool, strlen(a) + strlen(b) + strlen(c) + 1, 1);
 
@@ -117,24 +117,24 @@ static const char *atomic_name(struct reader *r, CXType atomic)
 {
 	const char *number = number_name(clang_getCanonicalType(clang_Type_getValueType(atomic)).kind);
 
-	return *number ? joined(r, "atomic_", number, "") : "";
+	return *number ? concat(r, "atomic_", number, "") : "";
 }
 
 const char *clread_pointer_name(struct reader *r, CXType type)
 {
 	const char *name = clread_type_name(r, type), *space;
-	size_t i = space_of(type);
+	size_t i = address_space_row(type);
 
 	if (!*name || i == NSPACES)
 		return "";
 	/* the generic space of C++ for OpenCL and OpenCL C 2.0 is the default and is not written */
 	space = address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name;
-	name = joined(r, name, " ", space);
+	name = concat(r, name, " ", space);
 	if (clang_isConstQualifiedType(type))
-		name = joined(r, name, " const", "");
+		name = concat(r, name, " const", "");
 	if (clang_isVolatileQualifiedType(type))
-		name = joined(r, name, " volatile", "");
-	return joined(r, name, " *", "");
+		name = concat(r, name, " volatile", "");
+	return concat(r, name, " *", "");
 }
 
 bool clread_is_array(CXType canonical)
@@ -143,18 +143,18 @@ bool clread_is_array(CXType canonical)
 }
 
 /* libclang returns an array's elements without the qualifiers, which belong to them. */
-static const char *qualified(struct reader *r, CXType array, CXType element)
+static const char *qualified_element_name(struct reader *r, CXType array, CXType element)
 {
 	const char *name = clread_type_name(r, element);
-	size_t i = space_of(array);
+	size_t i = address_space_row(array);
 
 	if (!*name || i == NSPACES)
 		return "";
-	name = joined(r, name, " ", address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name);
+	name = concat(r, name, " ", address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name);
 	if (clang_isConstQualifiedType(array) || clang_isConstQualifiedType(element))
-		name = joined(r, name, " const", "");
+		name = concat(r, name, " const", "");
 	if (clang_isVolatileQualifiedType(array) || clang_isVolatileQualifiedType(element))
-		name = joined(r, name, " volatile", "");
+		name = concat(r, name, " volatile", "");
 	return name;
 }
 
@@ -167,11 +167,11 @@ const char *clread_array_pointer(struct reader *r, CXType type)
 	while (clread_is_array(clang_getCanonicalType(element))) {
 		element = clang_getCanonicalType(element);
 		snprintf(length, sizeof(length), "[%lld]", clang_getArraySize(element));
-		lengths = joined(r, lengths, length, "");
+		lengths = concat(r, lengths, length, "");
 		element = clang_getArrayElementType(element);
 	}
-	name = qualified(r, array, element);
-	return !*name ? "" : *lengths ? joined(r, name, " (*)", lengths) : joined(r, name, " *", "");
+	name = qualified_element_name(r, array, element);
+	return !*name ? "" : *lengths ? concat(r, name, " (*)", lengths) : concat(r, name, " *", "");
 }
 
 const char *clread_type_name(struct reader *r, CXType type)
@@ -182,7 +182,7 @@ const char *clread_type_name(struct reader *r, CXType type)
 	switch (canonical.kind) {
 	case CXType_ExtVector: case CXType_Vector:
 		snprintf(number, sizeof(number), "%lld", clang_getNumElements(canonical));
-		return joined(r, number_name(clang_getCanonicalType(clang_getElementType(canonical)).kind), number, "");
+		return concat(r, number_name(clang_getCanonicalType(clang_getElementType(canonical)).kind), number, "");
 	case CXType_Pointer:
 		return clread_pointer_name(r, clang_getPointeeType(canonical));
 	case CXType_Record: case CXType_Enum:

@@ -50,7 +50,7 @@ static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
 /* -- the values of a place -- */
 
 /* the code of one place, in a function whose parameters are the event's variables */
-struct giving {
+struct field_writer {
 	const struct cl_place *place;
 	const struct cl_event *event;
 	const struct cl_access *access;
@@ -58,22 +58,22 @@ struct giving {
 	uint64_t reads;
 };
 
-static void give(struct giving *g, uint32_t word, unsigned long long n)
+static void write_number(struct field_writer *g, uint32_t word, unsigned long long n)
 {
 	fprintf(g->out, " gpubpf_at->word[%u] = %lluul;", word, n);
 }
 
-static void give_place(struct giving *g, uint32_t word)
+static void write_place(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->place->id);
+	write_number(g, word, g->place->id);
 }
 
-static void give_line(struct giving *g, uint32_t word)
+static void write_source_line(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->place->line);
+	write_number(g, word, g->place->line);
 }
 
-static void give_address(struct giving *g, uint32_t word)
+static void write_address(struct field_writer *g, uint32_t word)
 {
 	const struct cl_access *a = g->access;
 
@@ -83,41 +83,41 @@ static void give_address(struct giving *g, uint32_t word)
 	fprintf(g->out, ";");
 }
 
-static void give_bytes(struct giving *g, uint32_t word)
+static void write_bytes(struct field_writer *g, uint32_t word)
 {
 	if (g->access->many == CLREAD_NONE)
-		give(g, word, g->access->bytes);
+		write_number(g, word, g->access->bytes);
 	else
 		fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d * %uul;", word, g->access->many, g->access->bytes);
 }
 
-static void give_access(struct giving *g, uint32_t word)
+static void write_access(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->access->access);
+	write_number(g, word, g->access->access);
 }
 
-static void give_space(struct giving *g, uint32_t word)
+static void write_space(struct field_writer *g, uint32_t word)
 {
 	uint32_t spaces = g->access->spaces;
 
-	give(g, word, __builtin_popcount(spaces) == 1 ? __builtin_ctz(spaces) : GPUBPF_GENERIC);
+	write_number(g, word, __builtin_popcount(spaces) == 1 ? __builtin_ctz(spaces) : GPUBPF_GENERIC);
 }
 
-static void give_count(struct giving *g, uint32_t word)
+static void write_count(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->access->count);
+	write_number(g, word, g->access->count);
 }
 
 /* The hint comes from the qualifiers of the stored pointer's type (clread_pointer_name()). OpenCL C's atomic functions
  * take pointers to volatile whatever the caller passes, so calls give no hint. */
-static void give_hint(struct giving *g, uint32_t word)
+static void write_hint(struct field_writer *g, uint32_t word)
 {
 	static const char last[] = " volatile *";
-	bool kept = g->access->pointer >= 0 && g->event->form != CLREAD_CALL;
-	const char *type = kept ? g->event->part[g->access->pointer].type : NULL;
+	bool is_stored = g->access->pointer >= 0 && g->event->form != CLREAD_CALL;
+	const char *type = is_stored ? g->event->part[g->access->pointer].type : NULL;
 	size_t n = type ? strlen(type) : 0;
 
-	give(g, word, n >= strlen(last) && !strcmp(type + n - strlen(last), last) ? GPUBPF_HINT_VOLATILE : 0);
+	write_number(g, word, n >= strlen(last) && !strcmp(type + n - strlen(last), last) ? GPUBPF_HINT_VOLATILE : 0);
 }
 
 static uint64_t first_bytes(uint32_t n)
@@ -127,7 +127,7 @@ static uint64_t first_bytes(uint32_t n)
 
 /* Write a value in its memory representation, in one or two words. The code uses a union: compilers assume that types
  * do not alias. */
-static void give_bits(struct giving *g, uint32_t word, uint32_t words, int value)
+static void write_bits(struct field_writer *g, uint32_t word, uint32_t words, int value)
 {
 	const struct cl_event *e = g->event;
 	const char *type = value >= 0 ? e->part[value].type : e->type;
@@ -147,83 +147,85 @@ static void give_bits(struct giving *g, uint32_t word, uint32_t words, int value
 }
 
 /* Write both words at once; the first word that programs read triggers it. */
-static void give_value(struct giving *g, uint32_t word)
+static void write_value(struct field_writer *g, uint32_t word)
 {
 	uint32_t first = ctx_word_of("mem.value", g->place->kind);
 
 	if (word != first && g->reads >> first & 1)
 		return;
 	if (g->access->value == CLREAD_NONE || g->access->value == CLREAD_HIDDEN) {
-		give(g, first, 0);
-		give(g, first + 1, 0);
+		write_number(g, first, 0);
+		write_number(g, first + 1, 0);
 	} else {
-		give_bits(g, first, 2, g->access->value);
+		write_bits(g, first, 2, g->access->value);
 	}
 }
 
-static void give_operation(struct giving *g, uint32_t word)
+static void write_operation(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->access->rmw);
+	write_number(g, word, g->access->rmw);
 }
 
-static void give_operand(struct giving *g, uint32_t word)
+static void write_operand(struct field_writer *g, uint32_t word)
 {
 	if (g->access->operand >= 0)
-		give_bits(g, word, 1, g->access->operand);
+		write_bits(g, word, 1, g->access->operand);
 	else
-		give(g, word, g->access->operand == CLREAD_ONE);
+		write_number(g, word, g->access->operand == CLREAD_ONE);
 }
 
-static void give_old(struct giving *g, uint32_t word)
+static void write_old(struct field_writer *g, uint32_t word)
 {
-	give_bits(g, word, 1, CLREAD_RESULT);
+	write_bits(g, word, 1, CLREAD_RESULT);
 }
 
 /* A barrier of the whole block or a sub-group has no number. */
-static void give_barrier_id(struct giving *g, uint32_t word)
+static void write_barrier_id(struct field_writer *g, uint32_t word)
 {
-	give(g, word, 0);
+	write_number(g, word, 0);
 }
 
-static void give_barrier_kind(struct giving *g, uint32_t word)
+static void write_barrier_kind(struct field_writer *g, uint32_t word)
 {
-	give(g, word, g->event->barrier);
+	write_number(g, word, g->event->barrier);
 }
 
-static void give_taken(struct giving *g, uint32_t word)
+static void write_taken(struct field_writer *g, uint32_t word)
 {
 	if (g->event->form == CLREAD_SWITCH)
-		give(g, word, 1);
+		write_number(g, word, 1);
 	else
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
 /* The set of lanes that execute with this one is unknown; the mask has one bit. */
-static void give_active(struct giving *g, uint32_t word)
+static void write_active(struct field_writer *g, uint32_t word)
 {
-	give(g, word, 1);
+	write_number(g, word, 1);
 }
 
-static void give_mark(struct giving *g, uint32_t word)
+static void write_mark(struct field_writer *g, uint32_t word)
 {
 	fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
 static const struct {
 	const char *field;
-	void (*give)(struct giving *g, uint32_t word);
+	void (*write)(struct field_writer *g, uint32_t word);
 } fields[] = {
-	{ "place", give_place }, { "line", give_line }, { "mem.addr", give_address }, { "mem.offset", give_address },
-	{ "mem.value", give_value }, { "mem.bytes", give_bytes }, { "mem.access", give_access }, { "mem.space", give_space },
-	{ "mem.count", give_count }, { "mem.hint", give_hint }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
-	{ "atomic.old", give_old }, { "barrier.id", give_barrier_id }, { "barrier.kind", give_barrier_kind },
-	{ "branch.taken", give_taken }, { "branch.lanes", give_taken }, { "branch.active", give_active }, { "mark", give_mark },
+	{ "place", write_place }, { "line", write_source_line }, { "mem.addr", write_address },
+	{ "mem.offset", write_address }, { "mem.value", write_value }, { "mem.bytes", write_bytes },
+	{ "mem.access", write_access }, { "mem.space", write_space }, { "mem.count", write_count },
+	{ "mem.hint", write_hint }, { "atomic.op", write_operation }, { "atomic.operand", write_operand },
+	{ "atomic.old", write_old }, { "barrier.id", write_barrier_id }, { "barrier.kind", write_barrier_kind },
+	{ "branch.taken", write_taken }, { "branch.lanes", write_taken }, { "branch.active", write_active },
+	{ "mark", write_mark },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
 /* Fields of this kind without a row were refused earlier. */
-static void give_field(struct giving *g, const struct ctx_field *field, uint32_t i)
+static void write_field(struct field_writer *g, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;
 
@@ -232,18 +234,18 @@ static void give_field(struct giving *g, const struct ctx_field *field, uint32_t
 	while (f < NFIELDS && strcmp(fields[f].field, field->name))
 		f++;
 	if (f < NFIELDS)
-		fields[f].give(g, word);
+		fields[f].write(g, word);
 }
 
-static void give_all(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out)
+static void write_fields(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out)
 {
 	const struct cl_event *e = event_of(w, place->event);
-	struct giving g = { place, e, &e->access[place->access], out, gpubpf_env_words(w->job, place->site) };
+	struct field_writer g = { place, e, &e->access[place->access], out, gpubpf_env_words(w->job, place->site) };
 
 	fprintf(out, g.access->group ? " if (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) {" : " {");
 	for (uint32_t k = 0; k < ctx_nfields; k++)
 		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
-			give_field(&g, &ctx_fields[k], i);
+			write_field(&g, &ctx_fields[k], i);
 	fprintf(out, " gpubpf_site_%u(&gpubpf_at->env); }", place->site);
 }
 
@@ -320,7 +322,7 @@ static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf
 	fprintf(out, ") {");
 	for (; place < w->places + w->nplaces && place->event == event; place++)
 		if (when_of(place) == when)
-			give_all(w, place, out);
+			write_fields(w, place, out);
 	fprintf(out, " }\n");
 }
 

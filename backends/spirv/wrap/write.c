@@ -94,14 +94,14 @@ static void write_counting(struct wrapper *w)
  * barrier, PoCL 3.1 inserts more barriers into inner loops. It does so wrongly in some loops that work-items leave at
  * different times (core/lower/prelude.cl).
  */
-static void write_unlike(struct wrapper *w, const char *then)
+static void write_divergence(struct wrapper *w, const char *then)
 {
 	if (w->wrap->end != UINT32_MAX && !(w->wrap->kernel->info.flags & GPUBPF_KINFO_BARRIER))
 		fprintf(w->out, "\t%s\n", then);
 }
 
 /* The fences make the last lane see all memory that the other lanes wrote. */
-static void write_last(struct wrapper *w)
+static void write_last_lane(struct wrapper *w)
 {
 	fprintf(w->out, "\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
 		"\tif (atomic_dec(&gpubpf_lanes) == 1) { mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
@@ -109,7 +109,7 @@ static void write_last(struct wrapper *w)
 }
 
 /* Does the wrapper repeat the kernel's body instead of calling the kernel? */
-static bool is_pasted(const struct gpubpf_wrap *wrap)
+static bool repeats_body(const struct gpubpf_wrap *wrap)
 {
 	return wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
 }
@@ -150,7 +150,7 @@ static void write_before(struct wrapper *w)
 	}
 	if (w->paste) {
 		gpubpf_names_type(&w->names, w->out);
-		write_unlike(w, "if (get_local_id(0) == ~0ul) goto gpubpf_out;");
+		write_divergence(w, "if (get_local_id(0) == ~0ul) goto gpubpf_out;");
 	}
 	write_aliases(w, false);
 }
@@ -159,7 +159,7 @@ static void write_call(struct wrapper *w)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
 
-	write_unlike(w, "if (get_local_id(0) != ~0ul)");
+	write_divergence(w, "if (get_local_id(0) != ~0ul)");
 	fprintf(w->out, "\t%s(", w->wrap->kernel->name);
 	for (uint32_t i = 0; i < info->nparams; i++)
 		fprintf(w->out, "%sgpubpf_p%u", i ? ", " : "", i);
@@ -176,7 +176,7 @@ static void write_after(struct wrapper *w)
 	if (w->use.ends_thread)
 		fprintf(w->out, "\tgpubpf_ended: ;\n");
 	if (w->wrap->end != UINT32_MAX)
-		write_last(w);
+		write_last_lane(w);
 	fprintf(w->out, "}\n");
 }
 
@@ -189,7 +189,7 @@ static int compare_name(const void *key, const void *name)
  * The application's macros whose names occur in the wrapper's text, each once. This text comes from preprocessed code
  * and must not be preprocessed again.
  */
-static char **colliding(const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+static char **find_collisions(const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	size_t n = strlen(text), found = 0;
 	char **names = gpubpf_pool_alloc(pool, n / 2 + 2, sizeof(*names));
@@ -218,9 +218,9 @@ static char **colliding(const char *text, const struct gpubpf_cl_unit *unit, str
 }
 
 /* The output of write(), copied to the pool; NULL: no memory. */
-static char *text_of(struct wrapper *w, void (*write)(struct wrapper *w), struct gpubpf_pool *pool)
+static char *print_to_pool(struct wrapper *w, void (*write)(struct wrapper *w), struct gpubpf_pool *pool)
 {
-	char *text = NULL, *kept = NULL;
+	char *text = NULL, *result = NULL;
 	size_t size;
 
 	w->out = open_memstream(&text, &size);
@@ -228,15 +228,15 @@ static char *text_of(struct wrapper *w, void (*write)(struct wrapper *w), struct
 		return NULL;
 	write(w);
 	if (fclose(w->out) == 0)
-		kept = gpubpf_pool_strndup(pool, text, size);
+		result = gpubpf_pool_strndup(pool, text, size);
 	free(text);
-	return kept;
+	return result;
 }
 
 /* Write our own text with the application's macros of the same names disabled. */
 static int write_words(FILE *out, const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
-	char **names = text ? colliding(text, unit, pool) : NULL;
+	char **names = text ? find_collisions(text, unit, pool) : NULL;
 
 	if (!names)
 		return -ENOMEM;
@@ -258,7 +258,7 @@ static void write_line(FILE *out, uint32_t line, uint32_t column, const char *fi
 }
 
 /* Write the body again, with the application's macros active. Returns jump to the exit site. */
-static void write_pasted(FILE *out, const struct wrapper *w, const struct gpubpf_cl_source *source)
+static void write_repeated_body(FILE *out, const struct wrapper *w, const struct gpubpf_cl_source *source)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
 
@@ -313,14 +313,14 @@ static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, cons
 			     struct gpubpf_pool *pool)
 {
 	w->callee = callee;
-	return write_words(out, text_of(w, write_called_declaration, pool), unit, pool);
+	return write_words(out, print_to_pool(w, write_called_declaration, pool), unit, pool);
 }
 
 /* Write the declarations that must precede the text with places. */
-static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+static int write_declarations(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];
-	int err = write_words(out, text_of(w, write_types, pool), unit, pool);
+	int err = write_words(out, print_to_pool(w, write_types, pool), unit, pool);
 
 	for (uint32_t i = 0; i < f->ncallees; i++)
 		if (w->wrap->called[f->callee[i]].sites)
@@ -330,17 +330,17 @@ static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_uni
 			fprintf(out, ";\n");
 			number_lines(out, w->wrap);
 		}
-	return err ? err : write_words(out, text_of(w, write_helpers, pool), unit, pool);
+	return err ? err : write_words(out, print_to_pool(w, write_helpers, pool), unit, pool);
 }
 
 static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];
-	int err = write_around(out, w, unit, pool);
+	int err = write_declarations(out, w, unit, pool);
 
 	gpubpf_weave_head(&w->weave, w->weave.function, out);
 	fprintf(out, "\n{\n");
-	err = err ? err : write_words(out, text_of(w, write_variables, pool), unit, pool);
+	err = err ? err : write_words(out, print_to_pool(w, write_variables, pool), unit, pool);
 	gpubpf_names_define(&w->names, out);
 	write_line(out, f->body_line, f->body_column, f->body_file);
 	gpubpf_weave_body(&w->weave, out);
@@ -358,22 +358,22 @@ static int write_function(FILE *out, struct wrapper *w, const struct gpubpf_cl_u
 	if (!w->wrap->called[w->weave.function].sites)
 		return err;
 	number_lines(out, w->wrap);
-	err = err ? err : write_words(out, text_of(w, write_types, pool), unit, pool);
-	return err ? err : write_words(out, text_of(w, write_called, pool), unit, pool);
+	err = err ? err : write_words(out, print_to_pool(w, write_types, pool), unit, pool);
+	return err ? err : write_words(out, print_to_pool(w, write_called, pool), unit, pool);
 }
 
 static int write_wrapper(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
 			 const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
-	int err = w->wrap->places ? write_around(out, w, unit, pool) : 0;
+	int err = w->wrap->places ? write_declarations(out, w, unit, pool) : 0;
 
 	number_lines(out, w->wrap);
-	err = err ? err : write_words(out, text_of(w, write_before, pool), unit, pool);
+	err = err ? err : write_words(out, print_to_pool(w, write_before, pool), unit, pool);
 	if (!err && w->paste)
-		write_pasted(out, w, source);
+		write_repeated_body(out, w, source);
 	else if (!err)
-		err = write_words(out, text_of(w, write_call, pool), unit, pool);
-	return err ? err : write_words(out, text_of(w, write_after, pool), unit, pool);
+		err = write_words(out, print_to_pool(w, write_call, pool), unit, pool);
+	return err ? err : write_words(out, print_to_pool(w, write_after, pool), unit, pool);
 }
 
 /* -- the whole source -- */
@@ -401,7 +401,7 @@ static int compare_pieces(const void *a, const void *b)
 /* A repeated body that uses __PRETTY_FUNCTION__ needs a check. */
 static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_kernel *k)
 {
-	if (k->pretty && is_pasted(wrap))
+	if (k->pretty && repeats_body(wrap))
 		list[(*n)++] = (struct piece){ k->body, k->body_line, k->body_column, wrap, UINT32_MAX, k->pretty };
 }
 
@@ -438,7 +438,7 @@ static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_
 				 const struct gpubpf_lower_job *job)
 {
 	const struct gpubpf_wrap *wrap = piece->wrap;
-	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first), .paste = is_pasted(wrap),
+	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first), .paste = repeats_body(wrap),
 			     .names = { wrap->kernel->name, wrap->kernel->pretty } };
 	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
 
@@ -468,7 +468,7 @@ static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf
 	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", w.wrap->first);
 	number_lines(out, w.wrap);
 	if (piece->pretty)
-		err = write_words(out, text_of(&w, write_name_check, &pool), unit, &pool);
+		err = write_words(out, print_to_pool(&w, write_name_check, &pool), unit, &pool);
 	else
 		err = piece->function == UINT32_MAX ? write_wrapper(out, &w, source, unit, &pool) :
 						      write_function(out, &w, unit, &pool);
