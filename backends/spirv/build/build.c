@@ -88,12 +88,12 @@ static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_d
 
 	if (!is_applied && !gpubpf_cl_settings_take(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the program's environment tells its OpenCL runtime more than there is room for "
-				       "(CL_CONFIG_*, POCL_*); set less there");
+				       "the program sets too many variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) for the "
+				       "builder; unset some of them");
 	if (is_applied && strcmp(applied, caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the program's environment tells its OpenCL runtime something else (CL_CONFIG_*, POCL_*) than that of "
-				       "one before; give it a session of its own");
+				       "the program's variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) differ from those of an "
+				       "earlier program of this session; run it in a separate session");
 	snprintf(applied, sizeof(applied), "%s", caps->settings);
 	is_applied = true;
 	return 0;
@@ -119,11 +119,11 @@ static int builder_get(const struct gpubpf_device_caps *caps, struct builder **o
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "too many devices for one builder");
 	b->cl = gpubpf_clapi(&why);
 	if (!b->cl)
-		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "no OpenCL in the builder: %s", why);
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "the builder cannot load OpenCL: %s", why);
 	b->device = find_device(b->cl, caps);
 	if (!b->device)
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the builder sees no OpenCL device \"%s\"", caps->name);
+				       "the builder finds no OpenCL device named \"%s\"", caps->name);
 	b->context = b->cl->clCreateContext(NULL, 1, &b->device, NULL, NULL, &err);
 	if (!b->context)
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
@@ -327,8 +327,8 @@ static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin
 	job->skip[twin] = 1;
 	r->site = job->pieces->twins[twin];
 	find_error_line(job->log, where, line, sizeof(line));
-	snprintf(r->reason, sizeof(r->reason), "the vendor's compiler does not take its wrapper: %s",
-		 line[0] ? line : "it gives no reason");
+	snprintf(r->reason, sizeof(r->reason), "the device's compiler rejects its wrapper: %s",
+		 line[0] ? line : "it prints no error");
 }
 
 /* Refuse the twins into whose line numbers errors of the log point. Returns how many. */
@@ -517,7 +517,7 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 		find_error_line(job->log, NULL, line, sizeof(line));
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
 				       "the device's compiler refused the twin (error %d): %s", status,
-				       line[0] ? line : "it gives no reason");
+				       line[0] ? line : "it prints no error");
 	}
 	out->piece[0].kind = GPUBPF_IMAGE_OPENCL_BINARY;
 	out->piece[0].options = "";
@@ -534,10 +534,12 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	if (program)
 		job->builder->cl->clReleaseProgram(program);
 	if (err == -EAGAIN)
-		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives a binary of the twin without its code, which "
-				"another process may be compiling; run it again");
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				"the OpenCL runtime returned a binary of the twin without code, perhaps because another process is "
+				"compiling it; run the program again");
 	if (err == -EINVAL)
-		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives no binary of the twin");
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				"the OpenCL runtime returned no binary of the twin");
 	return err;
 }
 

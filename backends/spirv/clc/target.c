@@ -20,7 +20,7 @@ static int clc_validate(const struct gpubpf_twin_piece *piece, const struct gpub
 	int err;
 
 	if (!source.size || memchr(piece->blob.data, '\0', source.size))
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL C text is cut off");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL C text is truncated");
 	source.text = gpubpf_pool_strndup(&pool, piece->blob.data, source.size);
 	err = source.text ? gpubpf_cl_read(&source, caps, &pool, &unit, diag) : -ENOMEM;
 	if (!err && unit.error)

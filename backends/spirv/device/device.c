@@ -211,7 +211,7 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 					 shared ? host : NULL, &err);
 	if (err) {
 		d->arena = NULL;
-		return ocl_error(why, "making a buffer of the arena", err);
+		return ocl_error(why, "creating the arena's buffer", err);
 	}
 	d->arena_size = size;
 	*address = (uint64_t)(uintptr_t)d->arena;
@@ -353,7 +353,7 @@ static int ocl_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind,
 	else if (kind == GPUBPF_IMAGE_OPENCL_BINARY)
 		m->program = load_binary(d, image, size, options, why);
 	else
-		snprintf(why->text, sizeof(why->text), "an OpenCL device takes OpenCL C, SPIR-V or its own binaries");
+		snprintf(why->text, sizeof(why->text), "an OpenCL device loads only OpenCL C, SPIR-V or its own binaries");
 	if (!m->program) {
 		free(m);
 		return -EIO;

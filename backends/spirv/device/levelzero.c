@@ -80,7 +80,7 @@ static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *funct
 	init = (__typeof__(init))dlsym(lib, "zeInit");
 	code = init ? init(0) : ZE_RESULT_ERROR_UNINITIALIZED;
 	if (code == ZE_RESULT_ERROR_UNINITIALIZED) {
-		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver with a device");
+		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver that has a device");
 		return -ENODEV;
 	}
 	return code ? gpubpf_ze_error(why, "zeInit", code) : 0;
@@ -298,7 +298,7 @@ static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uin
 	else if (d->where == ARENA_DEVICE)
 		code = d->api.MemAllocDevice(d->context, &on_device, size, 4096, d->id, &at);
 	if (code)
-		return gpubpf_ze_error(why, "memory for maps", code);
+		return gpubpf_ze_error(why, "allocating memory for maps", code);
 	d->arena = at;
 	d->arena_size = size;
 	*address = (uint64_t)(uintptr_t)at;
@@ -354,7 +354,7 @@ static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, v
 	else if (where == GPUBPF_PLACE_PINNED || !(d->caps.bits & GPUBPF_CAP_SVM_SYSTEM))
 		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
 	if (code)
-		return gpubpf_ze_error(why, "memory for maps", code);
+		return gpubpf_ze_error(why, "allocating memory for maps", code);
 	*memory = (struct gpubpf_device_memory){
 		.where = where, .host = at, .address = (uintptr_t)at, .size = size, .handle = at == host ? NULL : at,
 	};

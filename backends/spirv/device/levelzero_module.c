@@ -116,7 +116,7 @@ int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t c
 	if (kind == GPUBPF_IMAGE_SPIRV)
 		return create(api, context, device, &desc, module, why);
 	if (kind != GPUBPF_IMAGE_OPENCL_PARTS) {
-		snprintf(why->text, sizeof(why->text), "a Level Zero device takes SPIR-V");
+		snprintf(why->text, sizeof(why->text), "a Level Zero device loads only SPIR-V");
 		return -EINVAL;
 	}
 	err = gpubpf_cl_parts_read(image, size, &parts);

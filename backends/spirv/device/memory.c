@@ -80,7 +80,7 @@ static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_mem
 		d->svm[d->nsvm++] = m->handle;
 	if (m->host)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "memory for maps: no %zu bytes of fine-grained SVM", m->size);
+	snprintf(why->text, sizeof(why->text), "memory for maps: cannot allocate %zu bytes of fine-grained SVM", m->size);
 	return -ENOMEM;
 }
 
@@ -90,12 +90,12 @@ static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, s
 
 	m->handle = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, m->size, NULL, &err);
 	if (err)
-		return ocl_error(why, "memory for maps: a buffer of the host's", err);
+		return ocl_error(why, "memory for maps: allocating a host buffer", err);
 	m->host = map_buffer(d, m->handle, m->size);
 	if (m->host && !ocl_buffer_address(d, m->handle, &m->address))
 		return 0;
 	ocl_memory_put(d, m);
-	snprintf(why->text, sizeof(why->text), "memory for maps: where a buffer of the host's lies is not known");
+	snprintf(why->text, sizeof(why->text), "memory for maps: cannot determine the address of a host buffer");
 	return -EIO;
 }
 
