@@ -12,7 +12,7 @@ FOLDERS = ["tests/wrap/cases", "tests/opencl", "tests/opencl/places", "tests/lev
            "tests/hip/kernels", "examples/*"]
 FEW = ["atomics.cl", "cl2.cl", "inside.cl", "specialization.cl"]
 OURS = ["writable program-scope variables", "sub-groups or inexact functions",
-        "called as its twin would be"] # why we refuse kernels of it
+        "with its twin's name"] # why we refuse kernels of it
 
 
 def make(source, clang, where, few):

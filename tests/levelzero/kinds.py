@@ -19,7 +19,7 @@ from probing import Prober, wanted
 from tap import skip_all
 
 CLOCK = "reads a clock and"
-WHY = [CLOCK, "ends threads (helper 507)", "of its SPIR-V does not show"]
+WHY = [CLOCK, "ends threads (helper 507)", "does not provide"]
 OF_OTHERS = ["cuda-counter", "rocm-counter"]
 COMPILED = "skl" # for tgllp this version takes no twin that reads the clock, and says nothing
 FEW = ["places-some", "places-sync", "divergence", "maps.hash", "maps.lru", "rings.output", "printing.formats", "histogram", "threadhist"]

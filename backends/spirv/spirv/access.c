@@ -63,9 +63,9 @@ static const struct row call_rows[] = {
 #include "isa.def"
 };
 
-static const struct row unknown_row = { .spaces = GPUBPF_IN_ALL, .unseen = "what is not known" };
-static const struct row external_row = { .spaces = GPUBPF_IN_ANY, .unseen = "a function of another module" };
-static const struct row initializer_row = { .spaces = GPUBPF_IN(LOCAL), .unseen = "the first value of a variable" };
+static const struct row unknown_row = { .spaces = GPUBPF_IN_ALL, .unseen = "an unknown instruction" };
+static const struct row external_row = { .spaces = GPUBPF_IN_ANY, .unseen = "a call of a function of another module" };
+static const struct row initializer_row = { .spaces = GPUBPF_IN(LOCAL), .unseen = "the initializer of a variable" };
 static const struct row no_access_row = { 0 };
 
 /* -- lookup of rows -- */
@@ -312,7 +312,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	a->pointer = gpubpf_spv_word(m, insn, row->pointer);
 	a->spaces = spaces_of(m, a->pointer);
 	if (!read_bytes(m, insn, row, a, &type))
-		a->unseen = "memory of a type whose size is not known";
+		a->unseen = "memory of a type with unknown size";
 	if (!a->spaces || is_opaque(m, type) || is_built_in(m, a->pointer))
 		return false;
 	if (a->spaces & GPUBPF_IN_TEXTURE)
@@ -379,7 +379,7 @@ bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 		i++;
 	if (insn->op == SpvOpFunctionPointerCallINTEL ||
 	    (insn->op == SpvOpFunctionCall && find_call(m, gpubpf_spv_word(m, insn, 3)) == &external_row)) {
-		*unseen = "the barriers of a function of another module";
+		*unseen = "barriers in a function of another module";
 		return true;
 	}
 	if (i == sizeof(barrier_rows) / sizeof(*barrier_rows))

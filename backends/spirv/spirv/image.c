@@ -45,7 +45,7 @@ static int read_part(struct gpubpf_spv_image *p, uint32_t i, struct gpubpf_diag 
 		return err;
 	if (p->kernels)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "its kernels lie in several modules of IL, which were linked");
+				       "its kernels lie in several linked SPIR-V modules; only one may contain kernels");
 	p->module = module;
 	p->kernels = kernels;
 	p->nkernels = n;

@@ -74,22 +74,24 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 		return 0;
 	if (!gpubpf_place_kind(at->kind)->spaces) {
 		gpubpf_spv_barrier(m, insn, &barrier, &unseen);
-		return !unseen ? 0 : gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of %s%s", kind, unseen,
+		return !unseen ? 0 : gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s%s", kind, unseen,
 						     where);
 	}
 	gpubpf_spv_accesses(m, at->insn, accesses);
 	if (a->unseen && insn->op == SpvOpFunctionCall)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s, %.80s%s", kind, a->unseen,
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s, %.80s%s", kind, a->unseen,
 				       gpubpf_spv_linked_name(m, gpubpf_spv_word(m, insn, 3)), where);
 	if (a->unseen)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s, by instruction %u of its SPIR-V%s",
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s (SPIR-V opcode %u)%s",
 				       kind, a->unseen, insn->op, where);
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
-				       "is%s; gpu/mem.all/ and gpu/mem_before.all/ take all", kind, where);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "gpu/%s/ cannot determine the memory space of a generic address%s; use gpu/mem.all/ or "
+				       "gpu/mem_before.all/", kind, where);
 	if (a->hidden && gpubpf_env_words(draft->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which instruction %u "
-				       "of its SPIR-V does not show%s", kind, insn->op, where);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "a program of gpu/%s/ reads mem.value, which SPIR-V opcode %u does not provide%s", kind,
+				       insn->op, where);
 	return 0;
 }
 
@@ -159,10 +161,11 @@ static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inse
 		if (draft->reached[i])
 			err = draft_places(draft, i, at, w, why);
 	if (!err && w->nplaces && has_function_pointers(&draft->p->module))
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module has pointers to functions");
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module uses function pointers");
 	if (!err && w->nplaces && has_loose_math(draft->p))
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic "
-				       "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "it was compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results "
+				       "probes at instructions could change");
 	return err;
 }
 
@@ -180,11 +183,11 @@ static int draft_site(struct draft *draft, const struct gpubpf_spv_image *p, uin
 	while (k < p->kernels + p->nkernels && strcmp(k->info.name, desc->kernel) != 0)
 		k++;
 	if (k == p->kernels + p->nkernels)
-		return refuse(draft, site, "the module has no such kernel");
+		return refuse(draft, site, "its module has no kernel of this name");
 	if (gpubpf_spv_reason(&k->info, draft->job->caps)[0])
 		return refuse(draft, site, gpubpf_spv_reason(&k->info, draft->job->caps));
 	if (gpubpf_env_ends_inside(draft->job, desc->kernel))
-		return refuse(draft, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
+		return refuse(draft, site, "a program ends threads (helper 507) at a place other than the kernel's entry");
 	while (w < draft->wraps + draft->nwraps && w->kernel != k)
 		w++;
 	if (w < draft->wraps + draft->nwraps)

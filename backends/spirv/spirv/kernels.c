@@ -402,19 +402,19 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its parameters cannot be read";
 	}
 	if (!name[0])
-		why = "its name cannot be used";
+		why = "its entry point has no name";
 	if (name_is_taken(m, info->name))
-		why = "its module has a function that is called as its twin would be, " GPUBPF_TWIN_PREFIX " and the kernel's name";
+		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX " and the kernel's name";
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);
 	/* splice.c prevents Intel's runtime from vectorising such a kernel */
 	if (k->local && !k->hinted && info->flags & DEPENDS_ON_WIDTH)
-		why = "it has local memory, and sub-groups or inexact functions, whose results a probe would change";
+		why = "it uses local memory together with sub-groups or inexact functions, whose results a probe would change";
 	info->flags &= ~DEPENDS_ON_WIDTH;
 	if (info->flags & GPUBPF_KINFO_GLOBALS)
 		why = "its program has writable program-scope variables, which a twin would not share";
 	if (!has_body(m, k))
-		why = "its function has no body of its own";
+		why = "its function has no body, returns a value, or belongs to several entry points";
 	else
 		read_places(m, pool, k);
 	snprintf(info->reason, sizeof(info->reason), "%s", why);

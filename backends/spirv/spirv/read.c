@@ -22,7 +22,7 @@ static int read_words(struct gpubpf_spv *m, const void *data, size_t size, struc
 		      struct gpubpf_diag *diag)
 {
 	if (size % 4 || size < 4 * GPUBPF_SPV_HEADER || size / 4 > UINT32_MAX / 2) {
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%zu bytes are no SPIR-V module", size);
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%zu bytes are not the size of a SPIR-V module", size);
 		return -EINVAL;
 	}
 	m->nwords = size / 4;
@@ -34,11 +34,11 @@ static int read_words(struct gpubpf_spv *m, const void *data, size_t size, struc
 	for (uint32_t i = 0; m->swapped && i < m->nwords; i++)
 		m->words[i] = __builtin_bswap32(m->words[i]);
 	if (m->words[0] != SpvMagicNumber)
-		return refuse(diag, 0, "no magic number but", m->words[0]);
+		return refuse(diag, 0, "wrong magic number", m->words[0]);
 	m->version = m->words[1];
 	m->bound = m->words[3];
 	if (m->bound == 0 || m->bound > GPUBPF_SPV_MAX_BOUND)
-		return refuse(diag, 3, "the bound of ids is", m->bound);
+		return refuse(diag, 3, "invalid bound of ids", m->bound);
 	return 0;
 }
 
@@ -49,7 +49,7 @@ static int count_insns(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 		uint32_t n = m->words[at] >> SpvWordCountShift;
 
 		if (n == 0 || n > m->nwords - at)
-			return refuse(diag, at, "an instruction of a length of", n);
+			return refuse(diag, at, "invalid instruction length", n);
 		at += n;
 	}
 	return 0;
@@ -83,13 +83,13 @@ static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 
 		if (op == SpvOpFunction || op == SpvOpFunctionEnd) {
 			if (inside == (op == SpvOpFunction))
-				return refuse(diag, m->insn[i].at, "a misplaced instruction,", op);
+				return refuse(diag, m->insn[i].at, "a misplaced instruction with opcode", op);
 			inside = op == SpvOpFunction;
 			if (m->functions > i)
 				m->functions = i;
 		} else if (!inside && i > m->functions && op != SpvOpLine && op != SpvOpNoLine &&
 			   op != SpvOpExtInst) {
-			return refuse(diag, m->insn[i].at, "between functions an instruction", op);
+			return refuse(diag, m->insn[i].at, "between functions an instruction with opcode", op);
 		}
 	}
 	return inside ? refuse(diag, m->nwords, "no end of the last function, functions begin at instruction",

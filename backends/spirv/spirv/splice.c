@@ -408,7 +408,7 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	if (!err && (has_failed(&in.b) || words.failed))
 		err = -ENOMEM;
 	if (!err && in.b.bound > GPUBPF_SPV_MAX_BOUND)
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the module has no ids left (%u)",
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin's module needs too many ids (%u)",
 				      in.b.bound);
 	if (!err) {
 		module.words = words.data;
