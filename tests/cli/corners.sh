@@ -20,7 +20,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" closed; is 42 "closed"; 
 grep -q 'Broken pipe' "$T/r"; [ $? = 1 ]; ok $? "no broken pipe"; grep -q '"reason": ".*the program closed our socket' "$T/r"; ok $? "the program closed our socket"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" header "$T/a"; is 42 "header"; same header "$T/a"
 [ "$(kernels)" = "[('step_two', 3, 2, 1)]" ]; ok $? "what was compiled is what is probed: $(kernels)"
-grep -q 'step.h, which the program includes, was changed after it was built' "$T/r"; ok $? "or the reason is told"
+grep -q 'step.h, which the program includes, was changed after the build' "$T/r"; ok $? "or the reason is told"
 if unshare -rm sh -c 'mount -t tmpfs none /sys' 2> /dev/null; then
 	run unshare -rm sh -c 'mount -t tmpfs none /sys; exec "$@"' sh "$GPUBPF" device list --backend opencl
 	says '^gpubpf: opencl: .*/sys, where runtimes look for .*, is not mounted$' "a runtime that ends without /sys: it is named"

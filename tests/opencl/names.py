@@ -20,13 +20,13 @@ LOCAL_TOO = ["macro", "strung", "own", "nested"] # kernels with local memory, wh
 KINDS = sys.argv[4:] or ["entry", "exit", "block_begin", "block_end", "mem.all", "mem_before.all", "branch", "barrier", "call",
                          "call_exit", "line", "mark"]
 OUTSIDE = ["entry", "exit", "block_begin", "block_end"]
-COUNTS = "code with __COUNTER__, whose numbers change where it is read twice"
-COLUMN = "code with its own column (__builtin_COLUMN), which probes change"
+COUNTS = "code with __COUNTER__, whose values change where it is read twice"
+COLUMN = "code that reads its column (__builtin_COLUMN), which probes change"
 DATED = "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is compiled at another time"
 BRANCH = "the device's compiler takes another branch of #if than clang 22"
-MACRO = "what a macro makes a part of"
-SPLIT = "what directives split"
-STRUNG = "code with a string that a macro makes of __func__, return or the like"
+MACRO = "an expression that a macro partly produces"
+SPLIT = "an expression that directives split"
+STRUNG = "code with a string that a macro builds from __func__, return or the like"
 STRINGS = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FILE__", "__BASE_FILE__", "__VERSION__"]
 POINTERS = ["__builtin_FUNCTION()", "__builtin_FILE()"]
 NEWER = ["__builtin_FILE_NAME()"]
@@ -243,8 +243,8 @@ def strung(source):
     for name in ("__func__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION()", "return"):
         reasons = {kind: STRUNG for kind in KINDS if kind not in OUTSIDE}
         one(source, name, {"strung": f'\t\tprintf("%s|%s\\n", STR({name}), XSTR({name}));'}, reasons, {**reasons, "": STRUNG})
-    one(source, "__func__", {"own": "#ifdef __func__\n\t\to[204] = 1;\n#endif"}, {kind: "a directive that looks for __func__" for kind in KINDS if kind not in OUTSIDE},
-        {"": "a directive that looks for __func__"})
+    one(source, "__func__", {"own": "#ifdef __func__\n\t\to[204] = 1;\n#endif"}, {kind: "a directive that tests __func__" for kind in KINDS if kind not in OUTSIDE},
+        {"": "a directive that tests __func__"})
 
 
 def predefined():

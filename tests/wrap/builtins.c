@@ -110,14 +110,14 @@ int main(int argc, char **argv)
 		return 2;
 	look_through(in);
 	fclose(in);
-	refuses("async_work_group_strided_copy", 2, "a copy with a stride", 0);
-	refuses("async_work_group_copy_2D2D", 2, "a copy of more than one dimension", 0);
-	refuses("atomic_compare_exchange_strong_explicit", 2, "the two places of an atomic that compares and exchanges", 0);
+	refuses("async_work_group_strided_copy", 2, "a strided copy", 0);
+	refuses("async_work_group_copy_2D2D", 2, "a multidimensional copy", 0);
+	refuses("atomic_compare_exchange_strong_explicit", 2, "a compare-exchange on two places", 0);
 	refuses("atomic_flag_test_and_set", 1, "an atomic flag", 0);
-	refuses("intel_sub_group_block_read4", 1, "a block of a sub-group", 0);
+	refuses("intel_sub_group_block_read4", 1, "a sub-group block access", 0);
 	refuses("read_pipe", 1, "a pipe", GPUBPF_IN(GLOBAL));
 	refuses("write_pipe", 0, "a pipe", GPUBPF_IN(GLOBAL));
-	refuses("enqueue_kernel", 0, "a queue of the device", GPUBPF_IN(GLOBAL));
-	refuses("what_nobody_knows", 1, "what this function does with a pointer", 0);
+	refuses("enqueue_kernel", 0, "a device queue", GPUBPF_IN(GLOBAL));
+	refuses("what_nobody_knows", 1, "a pointer passed to an unknown function", 0);
 	return done();
 }

@@ -177,8 +177,8 @@ static const struct verdict {
 	{ "", "#if /* a\ncomment */ defined \\\n__ENDIAN_LITTLE__ // of one\nkernel void k(int v) { }\n#else\n#error\n#endif\n", NULL, "" },
 	{ "", "kernel void k(int v) { }\n", "!it is mute", "" },
 	{ "", "#if 0\n#endif\nkernel void k(int v) { }\n", "!it is mute", "(it is mute)" },
-	{ "", "#if 1\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-", "its answer is cut" },
-	{ "", "#if 1\n#endif\nkernel void k(int v) { }\n", "\n", "its answer is cut" },
+	{ "", "#if 1\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-", "its answer is truncated" },
+	{ "", "#if 1\n#endif\nkernel void k(int v) { }\n", "\n", "its answer is truncated" },
 	{ "", "kernel void k(int v) { }\n#if 0\n#elif 1\n#endif\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@0.@@", "another branch of #if than clang 22 (line 2)" },
 	{ "", "kernel void k(int v) { }\n#if 0\n#elif 1\n#endif\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@1.@@", "" },
 	{ "", "#if __COUNTER__\n#endif\nkernel void k(int v) { }\n", NULL, "" },
@@ -199,8 +199,8 @@ static const struct verdict {
 	{ "", "#line 7\n#if __LINE__ == 7\n#endif\nkernel void k(int v) { }\n", NULL, "__LINE__ and has #line" },
 	{ "", "#line 7\n#if 0 || \\\n1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#if __has_include(\"none.h\") || defined(__has_include) && __has_include( <none.h> )\n#error\n#endif\nkernel void k(int v) { }\n", NULL, "" },
-	{ "", "#define H \"none.h\"\n#if __has_include(H)\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
-	{ "", "#define HAS __has_include(\"none.h\")\n#if HAS\n#endif\nkernel void k(int v) { }\n", NULL, "which files there are" },
+	{ "", "#define H \"none.h\"\n#if __has_include(H)\n#endif\nkernel void k(int v) { }\n", NULL, "whether files exist" },
+	{ "", "#define HAS __has_include(\"none.h\")\n#if HAS\n#endif\nkernel void k(int v) { }\n", NULL, "whether files exist" },
 	{ "", "#define NAME(x) x ## __COUNTER__\n#if 1\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#if 0\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", NULL, "" },
 	{ "", "#if 0\n#include <own.h>\n#endif\nkernel void k(int v) { }\n", "gpubpf:@0-@1=120@2-@3-@4-@5-@@@@", "" },
@@ -280,7 +280,7 @@ static void judge_headers(void)
 	snprintf(path, sizeof(path), "%s/parts/second.h", folder);
 	unlink(path);
 	free(inspect(text, with, NULL, &n));
-	ok(!n && strstr(said, "second.h', which the program includes, is gone since it was built"), "a header is gone: %s", said);
+	ok(!n && strstr(said, "second.h', which the program includes, was deleted after the build"), "a header is gone: %s", said);
 	snprintf(path, sizeof(path), "%s/parts/first.h", folder);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/parts", folder);
@@ -322,7 +322,7 @@ static void judge_own_headers(void)
 	   n ? infos[0].reason : said);
 	free(infos);
 	free(inspect(text, "", "gpubpf:@0-@1=120@2-@3-@4-@5-@@1.@@", &n));
-	ok(!n && strstr(said, "'none/own.h', which the program includes, is gone"), "a header that the device does not find: %s", said);
+	ok(!n && strstr(said, "'none/own.h', which the program includes, was deleted"), "a header that the device does not find: %s", said);
 }
 
 /* NVIDIA's compiler looks into the working directory and its folder include. */

@@ -27,9 +27,9 @@ static const struct {
 #define NWORDS (sizeof(words) / sizeof(*words))
 
 static const char why_directive[] = "code with directives that must not be read twice (#define, #include)";
-static const char why_counter[] = "code with __COUNTER__, whose numbers change where it is read twice";
-static const char why_column[] = "code with its own column (__builtin_COLUMN), which probes change";
-static const char why_own_name[] = "a directive that looks for __func__ or the like, which a copy defines";
+static const char why_counter[] = "code with __COUNTER__, whose values change where it is read twice";
+static const char why_column[] = "code that reads its column (__builtin_COLUMN), which probes change";
+static const char why_own_name[] = "a directive that tests __func__ or the like, which a copy defines";
 
 static bool is_one_of(const char *word, const char *const *list)
 {

@@ -93,7 +93,7 @@ static void add_unseen_arguments(const struct cl_argument *arg, uint32_t nargs, 
 {
 	for (uint32_t i = 0; i < nargs; i++) {
 		if (arg[i].spaces)
-			add_unseen(e, arg[i].spaces, why ? why : "what this function does with a pointer");
+			add_unseen(e, arg[i].spaces, why ? why : "a pointer passed to an unknown function");
 		if (arg[i].image)
 			add_unseen(e, GPUBPF_IN_TEXTURE, why ? why : "an image");
 	}

@@ -248,11 +248,11 @@ static const char *describe_difference(struct gpubpf_pool *pool, const struct cl
 	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
 	if (text && header)
-		snprintf(text, 230, "the device's compiler finds '%.60s', which clang 22 does not (line %u), so its text is not known; give the "
-			 "header's folder by -I", header, line);
+		snprintf(text, 230, "the device's compiler finds '%.60s', which clang 22 does not (line %u); pass the header's folder "
+			 "with -I", header, line);
 	else if (text)
-		snprintf(text, 230, "the device's compiler takes another branch of #if than clang 22 (line %u), so its text is not known; "
-			 "give what that branch tests a value by -D", line);
+		snprintf(text, 230, "the device's compiler takes another branch of #if than clang 22 (line %u); define what the branch "
+			 "tests with -D", line);
 	return text;
 }
 
@@ -261,8 +261,8 @@ static const char *describe_unknown(struct gpubpf_pool *pool, const char *why)
 	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
 	if (text)
-		snprintf(text, 230, "which branches of #if the device's compiler takes is not known (%.90s), so its text is not known; "
-			 "preprocess it before it is built", why);
+		snprintf(text, 230, "the branches of #if that the device's compiler takes are unknown (%.90s); build from preprocessed "
+			 "source", why);
 	return text;
 }
 
@@ -301,14 +301,14 @@ static int compare_answers(const struct cl_query *q, const struct answer *device
 	struct answer clang;
 
 	if (!read_answer(query_clang(q, d, caps, pool), q, pool, &clang)) {
-		d->differs = q->nbranches ? describe_unknown(pool, "clang 22 gives no answer") : NULL;
+		d->differs = q->nbranches ? describe_unknown(pool, "clang 22 did not answer") : NULL;
 		return 0;
 	}
 	d->macros = write_macros(q, device, &clang, pool);
 	if (!d->macros)
 		return -ENOMEM;
 	if (d->macros[0] && !read_answer(query_clang(q, d, caps, pool), q, pool, &clang))
-		d->differs = describe_unknown(pool, "clang 22 gives no answer");
+		d->differs = describe_unknown(pool, "clang 22 did not answer");
 	else if (strcmp(device->branches, clang.branches))
 		d->differs = describe_difference(pool, q, first_difference(q, device->branches, clang.branches));
 	else if (tests_differing_values(q, device, &clang))
@@ -329,7 +329,7 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 		return err;
 	if (answer[0] == '!' || !read_answer(answer, &q, pool, &device)) {
 		dialect->differs = q.nbranches ? describe_unknown(pool, answer[0] == '!' ? answer + 1 :
-											   "its answer is cut") :
+											   "its answer is truncated") :
 						 NULL;
 		return 0;
 	}

@@ -110,9 +110,9 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 	clang_disposeString(file);
 	e->line = line;
 	if (!n->range.exact)
-		hide(e, "what a macro makes a part of");
+		hide(e, "an expression that a macro partly produces");
 	if (!e->unseen && clread_has_directive(w->r->source->text, e->start, e->end))
-		e->unseen = "what directives split";
+		e->unseen = "an expression that directives split";
 	return e;
 }
 
@@ -122,16 +122,16 @@ void clread_add_part(struct cl_event *e, const struct cl_range *range, const cha
 
 	*part = (struct cl_part){ range->start, range->end, type };
 	if (!range->exact)
-		hide(e, "what a macro makes a part of");
+		hide(e, "an expression that a macro partly produces");
 	if (!e->unseen && type && !*type)
-		e->unseen = "a type that has no name outside of the function";
+		e->unseen = "a type that cannot be named outside of the function";
 }
 
 void clread_set_type(struct cl_event *e, const char *type)
 {
 	e->type = type;
 	if (!e->unseen && !*type)
-		e->unseen = "a type that has no name outside of the function";
+		e->unseen = "a type that cannot be named outside of the function";
 }
 
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value)
@@ -187,7 +187,7 @@ static const char *reason_unseen(CXCursor c)
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
 
 	if (!clang_Cursor_isNull(field) && clang_Cursor_isBitField(field))
-		return "bits of a struct";
+		return "a bit-field";
 	if (kind_of(c) == CXType_Atomic)
 		return "an operator on an atomic";
 	return NULL;
@@ -500,7 +500,7 @@ static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 
 	if (!e)
 		return;
-	e->unseen = "elements of a vector behind an arrow";
+	e->unseen = "elements of a vector through an arrow (->)";
 	e->access[e->naccesses++].spaces = clread_spaces(clang_getPointeeType(clang_getCanonicalType(type_of(pointer))));
 }
 
@@ -524,7 +524,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 
 	if (clang_Cursor_isNull(child)) {
 		if (clread_has_no_middle(w->r->source->text, &n->range))
-			clread_add_unseen_condition(w, n, "a condition without a middle");
+			clread_add_unseen_condition(w, n, "a conditional without a middle operand");
 		walk_operands(w, n);
 		return;
 	}
@@ -573,7 +573,7 @@ static void walk_block(struct walk *w, const struct node *n)
 {
 	const char *unseen = w->unseen;
 
-	w->unseen = unseen ? unseen : "the code of a block";
+	w->unseen = unseen ? unseen : "code in a block (^{ })";
 	walk_children(w, n, NOTHING);
 	w->unseen = unseen;
 }
@@ -620,7 +620,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 		walk_block(w, &n);
 		return;
 	case CXCursor_GCCAsmStmt: case CXCursor_MSAsmStmt:
-		clread_add_elsewhere(w, &n, "text of an assembler");
+		clread_add_elsewhere(w, &n, "inline assembly");
 		return;
 	case CXCursor_VarDecl:
 		walk_variable(w, &n);
@@ -682,7 +682,7 @@ static void refuse_ambiguous(struct gpubpf_cl_function *f)
 		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_SWITCH || a->form == CLREAD_LINE;
 
 		if (a->start == b->start && a->end == b->end && !condition && !a->unseen && !b->unseen)
-			hide(a, hide(b, "what a macro repeats"));
+			hide(a, hide(b, "an expression that a macro repeats"));
 	}
 }
 

@@ -126,7 +126,7 @@ static void add_function(struct walk *w, const struct node *n, CXCursor callee)
 	e->part[1] = (struct cl_part){ at, at + 1, NULL };
 	e->nparts = 2;
 	if (strncmp(text + n->range.start, name, strlen(name)) || text[at] != '(')
-		e->unseen = "the name of a function that it calls";
+		e->unseen = "a call that does not name its function directly";
 }
 
 void clread_walk_call(struct walk *w, const struct node *n)
@@ -136,13 +136,13 @@ void clread_walk_call(struct walk *w, const struct node *n)
 	if (!clang_Cursor_isNull(callee) && clang_getCursorKind(callee) == CXCursor_FunctionDecl)
 		definition = clang_getCursorDefinition(callee);
 	if (clang_Cursor_isNull(callee) || clang_getCursorKind(callee) != CXCursor_FunctionDecl)
-		clread_add_elsewhere(w, n, "what it calls there");
+		clread_add_elsewhere(w, n, "an indirect call");
 	else if (!clang_Cursor_isNull(definition))
 		add_function(w, n, callee);
 	else if (!clread_is_declared(w->r, callee))
 		add_builtin(w, n, clread_text(w->r, clang_getCursorSpelling(callee)));
 	else
-		clread_add_elsewhere(w, n, "a function of another source");
+		clread_add_elsewhere(w, n, "a call of a function of another source");
 	for (int i = 0; i < clang_Cursor_getNumArguments(n->cursor); i++)
 		clread_walk(w, clang_Cursor_getArgument(n->cursor, i), n, VALUE);
 }

@@ -34,7 +34,7 @@ static void walk_for(struct walk *w, const struct node *n)
 	bool known = find_semicolons(w, n, at);
 
 	if (!known)
-		clread_add_unseen_condition(w, n, "the condition of a loop that a macro makes");
+		clread_add_unseen_condition(w, n, "the condition of a loop that a macro produces");
 	clread_children_of(w, n->cursor, &children);
 	for (uint32_t i = 0; i < children.n; i++) {
 		struct cl_range range = clread_range(w->r, clang_getCursorExtent(children.list[i]), &n->range, false);

@@ -22,7 +22,7 @@ static enum CXChildVisitResult record_body(CXCursor c, CXCursor parent, CXClient
 	return CXChildVisit_Continue;
 }
 
-static const char by_macro[] = "code that a macro or a header makes";
+static const char by_macro[] = "code that a macro or a header produces";
 
 /* -- the head -- */
 
@@ -179,7 +179,7 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 	f->why = clread_why_not_again(r, clang_getCursorExtent(body), moved, &mask);
 	f->why = f->why ? f->why : find_file(r, f->body, f->at, mask, &f->body_file);
 	if (!f->why && mask >> CLREAD_WORD_PRETTY & 1 && !(f->pretty = clread_pretty(r, c)))
-		f->why = "code with __PRETTY_FUNCTION__, which a macro cannot say";
+		f->why = "code with __PRETTY_FUNCTION__, whose value no macro can have";
 	if (f->why)
 		return f->why;
 	f->end = end;

@@ -28,7 +28,7 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	}
 	if (image->kind != GPUBPF_IMAGE_OPENCL_PARTS)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "only OpenCL C source can be wrapped, and this image has none");
+				       "only OpenCL C source can be wrapped; this image contains none");
 	err = gpubpf_cl_parts_read(image->data, image->size, &p->parts);
 	p->owned = err == 0;
 	if (err == -EBADMSG)

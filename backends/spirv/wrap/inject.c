@@ -64,16 +64,18 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 	const struct cl_access *a = &e->access[at->access];
 
 	if (e->unseen)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s (line %u)", kind, e->unseen,
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s (line %u)", kind, e->unseen,
 				       at->line);
 	if (!gpubpf_place_kind(at->kind)->spaces)
 		return 0;
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
-				       "is (line %u); gpu/mem.all/ and gpu/mem_before.all/ take all", kind, at->line);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "gpu/%s/ cannot determine the memory space of a generic address (line %u); use gpu/mem.all/ or "
+				       "gpu/mem_before.all/", kind, at->line);
 	if (hides_value(draft->job, at, a))
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which the source "
-				       "does not say (line %u)", kind, at->line);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "a program of gpu/%s/ reads mem.value, which the source does not name (line %u)", kind,
+				       at->line);
 	return 0;
 }
 
@@ -153,24 +155,25 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 		const struct gpubpf_cl_function *f = &unit->function[i];
 
 		if (w->called[i].sites && !f->at)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "programs at calls of %.80s would need its place in "
-					       "the source, but it is %s", f->name, f->why);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "cannot insert programs at calls of %.80s: it is %s",
+					       f->name, f->why);
 		if (!w->copied[i])
 			continue;
 		if (!f->end)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its text once more, "
-					       "but it is %s", f->name, f->why);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+					       "cannot copy %.80s, which contains probed places: it is %s", f->name, f->why);
 		if (!f->params_end && i != w->kernel->function)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its head once more, which a "
-					       "macro makes, a line's end splits, or which must not be read twice", f->name);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+					       "cannot copy %.80s, which contains probed places: its head comes from a macro, is split "
+					       "by a backslash, or must not be read twice", f->name);
 		if (f->local && i != w->kernel->function)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls %.80s, a kernel with local memory, "
-					       "which no copy of it could have", f->name);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls kernel %.80s, which declares __local "
+					       "variables; these cannot be cloned into the twin", f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
 			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
 			    (w->copied[f->event[e].function] || w->called[f->event[e].function].sites))
-				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which has places, "
-						       "cannot be followed: %s (line %u)",
+				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which contains probed "
+						       "places, cannot be renamed: %s (line %u)",
 						       unit->function[f->event[e].function].name, f->event[e].unseen,
 						       f->event[e].line);
 	}
@@ -204,11 +207,12 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 		err = check_copies(unit, w, why);
 	w->copied[function] = false;
 	if (!err && unit->error)
-		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program (%s), which may "
-				      "so have places that are not seen", unit->error);
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "clang 22 does not understand all of its program (%s), so places may be missing", unit->error);
 	if (!err && wrap_loose_math(draft->p))
-		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
-				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "it is compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results probes at "
+				      "instructions could change");
 	return err;
 }
 
@@ -229,7 +233,7 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 	if (n)
 		return 0;
 	if (gpubpf_env_ends_inside(draft->job, kernel->info.name))
-		return refuse(draft, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
+		return refuse(draft, site, "a program ends threads (helper 507) at a place other than the kernel's entry");
 	*w = (struct gpubpf_wrap){ .kernel = kernel, .first = site, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),

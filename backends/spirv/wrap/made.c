@@ -87,7 +87,7 @@ static bool names_header(const struct reader *r, const char *text)
  * replacement. */
 static void refuse_own_names(struct reader *r, const struct made *made)
 {
-	static const char why[] = "code with a string that a macro makes of __func__, return or the like, which a copy replaces";
+	static const char why[] = "code with a string that a macro builds from __func__, return or the like, which a copy replaces";
 	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
 	int32_t kernel = f ? r->function[made->function].kernel : -1;
 	size_t i = 0;

@@ -92,7 +92,7 @@ static bool read_array(struct reader *r, CXType type, CXType canonical, struct g
 	k->type[i] = k->bare[i] = clread_array_pointer(r, type);
 	if (!*k->type[i] && !k->info.reason[0])
 		snprintf(k->info.reason, sizeof(k->info.reason),
-			 "parameter %d is an array of a type without a name at file scope; name the type by a typedef there", i + 1);
+			 "parameter %d is an array of a type without a name at file scope; add a typedef there", i + 1);
 	p->kind = clang_getAddressSpace(type) == CLANG_AS_LOCAL ? GPUBPF_PARAM_LOCAL : GPUBPF_PARAM_POINTER;
 	p->size = p->align = sizeof(uint64_t);
 	return true;
@@ -148,7 +148,7 @@ static void read_result(struct reader *r, CXCursor function, struct gpubpf_cl_fu
 	f->result.size = f->result.kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
 	f->result_type = clread_type_name(r, type);
 	if (!*f->result_type && !k->info.reason[0])
-		snprintf(k->info.reason, sizeof(k->info.reason), "it returns a type that has no name outside of it");
+		snprintf(k->info.reason, sizeof(k->info.reason), "its return type has no name at file scope");
 }
 
 void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f)
@@ -160,7 +160,7 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 	clread_params(r, function, k);
 	read_result(r, function, f, k);
 	if (clang_isFunctionTypeVariadic(clang_getCursorType(function)))
-		snprintf(k->info.reason, sizeof(k->info.reason), "it takes as many arguments as it is given");
+		snprintf(k->info.reason, sizeof(k->info.reason), "it takes a variable number of arguments");
 	f->signature = k;
 }
 

@@ -312,7 +312,7 @@ static void track_conditions(struct builder *b, const char *name, const char *re
 		b->query->unsure = "macros or other branches depend on a branch that tests __COUNTER__";
 	b->depth += !strncmp(name, "if", 2);
 	if (b->depth > MAX_DEPTH) {
-		b->query->unsure = "its conditions nest too deep";
+		b->query->unsure = "its conditions nest too deeply";
 		b->depth = MAX_DEPTH;
 	}
 	if (!strncmp(name, "if", 2))
@@ -320,7 +320,7 @@ static void track_conditions(struct builder *b, const char *name, const char *re
 	if (!b->counted && (!strcmp(name, "if") || !strcmp(name, "elif")) && mentions_moving(b, COUNTER, rest)) {
 		b->counted = b->depth;
 		if (strstr(rest, "__has_"))
-			b->query->unsure = "a condition tests __COUNTER__ and what the compiler has";
+			b->query->unsure = "a condition tests __COUNTER__ and what the compiler supports";
 	}
 	if (b->counted && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
 		add_weighed(b, rest);
@@ -408,7 +408,7 @@ static const char *resolve_files(struct builder *b, const struct file *from, con
 		size = 0;
 	}
 	if (!sure)
-		b->query->unsure = "it tests which files there are";
+		b->query->unsure = "it tests whether files exist";
 	if (text)
 		strcpy(to, from_here);
 	return text ? text : rest;
@@ -561,7 +561,7 @@ static void check_used(struct builder *b, const char *name)
 
 	check_tested(b, name);
 	if (IS_ANY(name, files))
-		b->query->unsure = "a macro tests which files there are";
+		b->query->unsure = "a macro tests whether files exist";
 }
 
 /* A tested macro tests each name in its replacement. Macros of -D are not listed in the query; they count as tested. */

@@ -262,7 +262,7 @@ static void add_kernel(struct reader *r, CXCursor c)
 	if (clang_isInvalidDeclaration(c))
 		refuse(&k, "clang 22 cannot read its declaration: ", k.error ? k.error : "it has errors");
 	if (!clread_place(r, c, &k.at))
-		refuse(&k, "no wrapper can stand after its definition", "");
+		refuse(&k, "no wrapper can be inserted after its definition", "");
 	else
 		clread_line(r, k.at, &k.line, &k.column);
 	find_body(r, c, &k);
@@ -342,7 +342,7 @@ static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CX
 /* PoCL shares the local variables of a kernel that another kernel calls (write.h). */
 static void refuse_local_variables(struct reader *r)
 {
-	static const char text[] = "it declares local variables, and a wrapper would have to repeat ";
+	static const char text[] = "it declares local variables, so a wrapper must repeat its body, which is ";
 
 	for (uint32_t i = 0; i < r->unit->nkernels; i++) {
 		struct gpubpf_cl_kernel *k = &r->unit->kernel[i];
@@ -420,8 +420,7 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_GONE, missing);
 	if (r->newer)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "%s, which the program includes, was changed "
-				       "after it was built: what was compiled is not known",
+				       "%s, which the program includes, was changed after the build, so the compiled text is unknown",
 				       r->newer);
 	if (r->unit->nmacros)
 		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);

@@ -46,8 +46,8 @@ struct gpubpf_cl_unit {
 };
 
 /* follows a header's name in a diagnostic */
-#define GPUBPF_CL_GONE ", which the program includes, is gone since it was built: what was compiled is not known; keep headers until " \
-		       "the program ends"
+#define GPUBPF_CL_GONE ", which the program includes, was deleted after the build, so the compiled text is unknown; " \
+		       "keep headers until the program ends"
 
 struct cl_dialect;
 

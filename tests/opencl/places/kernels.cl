@@ -6,7 +6,7 @@
 //@ mem: outer mem 256:1024 branch 128:0 call 192:0 call_exit 192:0 call.sum 64:0
 //@ run: of_shares 32 32 buf:128
 //@ mem: of_shares call 32:0 call_exit 32:0
-//@ refuses: of_shares mem it calls shares, a kernel with local memory
+//@ refuses: of_shares mem it calls kernel shares, which declares __local variables
 int sum(int a, int b)
 {
 	return a + b;

@@ -11,15 +11,15 @@
 //@ run: others_names 64 16 buf:4096 buf:4096
 //@ mem: others_names mem 256:1024
 //@ run: pastes 64 16 buf:4096 buf:4096
-//@ refuses: pastes mem cannot see what a macro makes a part of (line 112)
+//@ refuses: pastes mem cannot probe an expression that a macro partly produces (line 112)
 //@ run: leads_back 64 16 buf:4096 buf:4096
-//@ refuses: leads_back mem cannot see what a macro makes a part of (line 125)
+//@ refuses: leads_back mem cannot probe an expression that a macro partly produces (line 125)
 //@ run: tells_lines 64 16 buf:4096 buf:4096
-//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 132)
+//@ refuses: tells_lines mem cannot probe an expression that a macro partly produces (line 132)
 //@ run: gives_names 64 16 buf:4096 buf:4096
-//@ refuses: gives_names mem cannot see what a macro makes a part of (line 148)
+//@ refuses: gives_names mem cannot probe an expression that a macro partly produces (line 148)
 //@ run: varies 64 16 buf:4096 buf:4096
-//@ refuses: varies mem cannot see what a macro makes a part of (line 141)
+//@ refuses: varies mem cannot probe an expression that a macro partly produces (line 141)
 
 #define GROUP_SIZE 64
 #define READ_AND_MAP(i) (x[i] * y[i])

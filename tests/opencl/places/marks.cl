@@ -33,7 +33,7 @@ __kernel void marked(__global uint *out)
 }
 
 //@ run: alone 64 16 buf:256
-//@ refuses-source: alone mark cannot see what a macro makes a part of
+//@ refuses-source: alone mark cannot probe an expression that a macro partly produces
 //@ mem-il: alone mark 64:0
 //@ told-il: alone mark values=2016
 __kernel void alone(__global uint *out)

@@ -17,15 +17,15 @@
 //@ run: renamed_here 64 16 buf:256 i32:3
 //@ mem: renamed_here mem 128:512
 //@ run: calls_made 64 16 buf:256 i32:3
-//@ refuses: calls_made mem of of_made, which has places, cannot be followed
+//@ refuses: calls_made mem of of_made, which contains probed places, cannot be renamed
 //@ run: calls_by_name 64 16 buf:256 i32:3
 //@ mem: calls_by_name mem 192:768
 //@ run: body_by_macro 64 16 buf:256 i32:3
-//@ refuses: body_by_macro mem code that a macro or a header makes
+//@ refuses: body_by_macro mem code that a macro or a header produces
 //@ run: counts 64 16 buf:256 i32:3
 //@ refuses: counts mem code with __COUNTER__
 //@ run: calls_counter 64 16 buf:256 i32:3
-//@ refuses: calls_counter mem code with __COUNTER__, whose numbers change where it is read twice (line 116)
+//@ refuses: calls_counter mem code with __COUNTER__, whose values change where it is read twice (line 116)
 
 kernel void \
 before(global int *o, int n)

@@ -12,7 +12,7 @@
 //@ run: macros 64 16 buf:4096 buf:4096
 //@ mem: macros mem 704:2816
 //@ run: volatiles 64 16 buf:4096 buf:4096
-//@ refuses: volatiles mem.all reads mem.value, which the source does not say
+//@ refuses: volatiles mem.all reads mem.value, which the source does not name
 //@ mem: volatiles mem 128:512 mem.shared 320:1280
 //@ told: volatiles mem.shared hints=163840
 //@ told: volatiles mem hints=0
@@ -26,7 +26,7 @@
 //@ run: copies 64 16 buf:8192 buf:8192
 //@ mem: copies mem 256:4096 mem.local 64:1024
 //@ run: functions 64 16 buf:8192 buf:8192
-//@ refuses: functions mem.all reads mem.value, which the source does not say
+//@ refuses: functions mem.all reads mem.value, which the source does not name
 //@ mem: functions mem 324:1280 mem.local 128:512 mem.shared 68:512
 //@ run: contracts 256 64 buf:8192 buf:8192 f32:1.1
 //@ mem: contracts mem 1792:7168
@@ -37,9 +37,9 @@
 //@ mem: recalls mem 448:1792 mem.const 128:512
 //@ mem: splits mem 128:512
 //@ run: splits 64 16 buf:4096 buf:4096
-//@ refuses: quotes mem what a macro makes a part of
+//@ refuses: quotes mem an expression that a macro partly produces
 //@ run: quotes 64 16 buf:4096 buf:4096
-//@ refuses: arrows mem elements of a vector behind an arrow
+//@ refuses: arrows mem elements of a vector through an arrow
 //@ run: arrows 64 16 buf:4096 buf:4096
 //@ refuses: places_of mem outside of the function
 //@ run: places_of 64 16 buf:4096 buf:4096
