@@ -14,16 +14,16 @@
 #define FORM(opcode) ((opcode) >> 9)
 #define FORM_C_CONSTANT 3
 #define FORM_B_CONSTANT 5
-#define LAST_ALU 0x117             /* operations up to here take a constant as an operand in those forms */
+#define LAST_ALU 0x117             /* operations up to this one take a constant operand in those forms */
 #define BANK_ADDRESSES 4
 #define OP_BSSY 0x145              /* operations */
 #define OP_LEPC 0x14e
 #define OP_RET 0x150
-#define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an address in it, CALL.REL of a register's, which is */
-#define OP_CALL_REGISTER 0x344     /* counted from the section's begin */
+#define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an immediate address, */
+#define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
 #define OP_LDC 0x182
 #define OP_LDCU 0x1ac
-#define LOOK_BACK 64               /* instructions between the read of a callee's address and the call */
+#define LOOK_BACK 64               /* most instructions between the read of a callee's address and the call */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -81,7 +81,7 @@ bool sass_is_system_call(const struct sass_symbol *s)
 
 /* -- which address is read -- */
 
-/* The number that the instruction puts into a register: MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm. */
+/* Does the instruction move a constant into a register (MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm)? */
 static bool is_number(struct sass_insn insn, uint64_t *number)
 {
 	uint32_t opcode = sass_opcode(insn);
@@ -92,8 +92,8 @@ static bool is_number(struct sass_insn insn, uint64_t *number)
 	return (opcode == 0x802 || product) && sass_field(insn, 12, 4) == SASS_PT;
 }
 
-/* May the instruction write the register, or what follows it come from elsewhere? Four registers at most are written by
- * what is not ASYNC, from the one on that stands in 16..23. */
+/* May the instruction change the register, or transfer control? Operations other than ASYNC write at most four
+ * registers, beginning with the one in 16..23. */
 static bool may_change(struct sass_insn insn, uint32_t reg)
 {
 	uint32_t first = sass_field(insn, 16, 8);
@@ -145,7 +145,8 @@ static int is_other_function(void *arg, const struct sass_relocation *address)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !sass_is_system_call(s);
 }
 
-/* The address of a callee, read by instruction i, is the driver's: that one, or any that it may be. */
+/* Instruction i reads the address of a callee from c[0x4]. The callee must be a function of the driver. If the offset
+ * is unknown, every function in c[0x4] must be one. */
 static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_relocation address;
@@ -161,7 +162,8 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	return 0;
 }
 
-/* A call by address is of what the driver wrote into c[0x4], where it was read there a little before; else by a pointer. */
+/* A call by address takes its target from c[0x4], where the driver wrote it, and reads it shortly before. Every other
+ * call by address counts as a call through a pointer. */
 static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
 {
 	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
@@ -182,7 +184,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	return 0;
 }
 
-/* EXIT with its predicates and without any other bit that is not control. */
+/* EXIT with its predicates; of the other bits only control may be set. */
 static bool is_plain_exit(struct sass_insn i)
 {
 	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
@@ -196,7 +198,7 @@ static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag
 	return 0;
 }
 
-/* One that a twin can have from memory. */
+/* Adds an instruction whose constant a twin can load from memory. */
 static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
@@ -233,7 +235,7 @@ static void enter(struct sass_code *code, uint32_t i, int64_t offset)
 		code->entered[at / SASS_INSN] |= SASS_ENTERED;
 }
 
-/* Where control can come from elsewhere than the instruction before. */
+/* Marks the instructions that control can enter from elsewhere than the instruction before. */
 static void note_entered(struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++) {
@@ -250,7 +252,7 @@ static void note_entered(struct sass_code *code)
 	}
 }
 
-/* The instruction to which a relative branch goes. */
+/* The target of a relative branch. */
 static int64_t branches_to(const struct sass_code *code, uint32_t i)
 {
 	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
@@ -285,7 +287,7 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 	return 0;
 }
 
-/* What compilers put first reads a constant or a special register. */
+/* Compilers begin a kernel with reads of constants or special registers, which can execute at another address. */
 static bool can_move(struct sass_insn first)
 {
 	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
@@ -303,7 +305,8 @@ bool sass_may_precede(struct sass_insn insn)
 	return can_move(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
 }
 
-/* How far an entry's probe can go up, so that what kernels read first, slowly, comes while it runs: to whoever waits. */
+/* Returns the last position of the entry's probe: it stays before the first instruction that waits. The slow reads with
+ * which kernels begin then complete while the probe runs. */
 static uint32_t find_late_entry(const struct sass_code *code)
 {
 	uint32_t i = code->begin;
@@ -324,7 +327,7 @@ static bool is_end(const struct sass_code *code, uint32_t i)
 	       (sass_opcode(insn) == SASS_OP_BRA && sass_branch(code->arch, insn) == -SASS_INSN);
 }
 
-/* Behind it compilers put a branch to itself and fill up. */
+/* After the last EXIT compilers put a branch to itself and padding. */
 static uint32_t find_tail(const struct sass_code *code)
 {
 	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
@@ -344,7 +347,7 @@ static uint32_t find_tail(const struct sass_code *code)
 	return last;
 }
 
-/* -- what a linker fills in -- */
+/* -- relocations of the code -- */
 
 struct filled {
 	const struct sass_cubin *cubin;
@@ -353,7 +356,8 @@ struct filled {
 	struct gpubpf_diag *diag;
 };
 
-/* What the driver fills in stays where it is; where it is told an address of the code's own, control may come. */
+/* An instruction that the driver patches stays at its address. If the driver patches in an address of this code,
+ * control may enter there. */
 static int take_relocation(void *arg, const struct sass_relocation *r)
 {
 	const struct filled *f = arg;
@@ -371,13 +375,13 @@ static int take_relocation(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* -- what the image says of single instructions -- */
+/* -- notes of the image on single instructions -- */
 
 #define MARK_SIZE 12
-#define MARK_OF_ARRIVAL 0x103      /* what compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
+#define MARK_OF_ARRIVAL 0x103      /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
 #define NO_REGISTER UINT32_MAX
 
-/* A NOP that the driver may make something of stays where it is. */
+/* The driver may replace the NOP, so it stays at its address. */
 static int take_mark(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
 {
 	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
@@ -408,7 +412,7 @@ static int take_marks(const struct sass_section *info, struct sass_code *code, s
 	return err;
 }
 
-/* What is to be read of the kernel at all. */
+/* Checks what sass_code_read() requires of the kernel, allocates *code, and reads relocations and notes. */
 static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code,
 		     struct gpubpf_diag *diag)
 {

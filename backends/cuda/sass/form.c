@@ -6,7 +6,7 @@ const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS] = { 12, 24, 64, 68, 77, 8
 
 #define OPCODES 0x1000
 
-static const struct sass_form forms[OPCODES] = { /* those that are none have opcode 0 */
+static const struct sass_form forms[OPCODES] = { /* opcode 0: no form */
 #define SASS_FORM(opcode, operands, predicates) [opcode] = { opcode, operands, predicates, 0, SASS_DEMOTE_AS },
 #define SASS_UNIFORM(opcode, operands, predicates, becomes, how) \
 	[opcode] = { opcode, operands, predicates, becomes, SASS_DEMOTE_##how },
@@ -21,7 +21,7 @@ static const struct wide {
 #include "isa.def"
 };
 
-#define FIRST_WIDE 120             /* the first architecture that has them */
+#define FIRST_WIDE 120             /* the first architecture with 64-bit forms */
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 
 static enum sass_width width_of(char kind)
@@ -103,7 +103,7 @@ unsigned sass_predicate_time(struct sass_insn insn)
 	return SASS_PREDICATE_TIME + sass_is_wide(insn);
 }
 
-/* RED without a descriptor has the opcode that it has with one: sass_is_uniform(). */
+/* RED has the same opcode with and without a descriptor: sass_is_uniform() tells them apart. */
 const struct sass_form *sass_form_find(uint32_t opcode)
 {
 	return opcode < OPCODES && forms[opcode].opcode ? &forms[opcode] : NULL;
@@ -117,7 +117,7 @@ static unsigned access_width(struct sass_insn insn)
 	return registers[sass_field(insn, 73, 3)];
 }
 
-/* of atomic operations: U32, S32, U64, F32, F16x2, S64, F64 */
+/* 73..75 of atomic operations: U32, S32, U64, F32, F16x2, S64, F64 */
 static unsigned atomic_width(struct sass_insn insn)
 {
 	static const uint8_t registers[] = { 1, 1, 2, 1, 1, 2, 2, 2 };
@@ -197,13 +197,13 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 	if (wide && (arch->sm < FIRST_WIDE || (insn.hi & REST & ~(uint64_t)wide->either) != wide->value))
 		return false;
 	switch (sass_opcode(insn)) {
-	case 0x235: case 0x835: case 0xc35: /* IADD, or before that HFMA2.MMA */
+	case 0x235: case 0x835: case 0xc35: /* IADD; before sm_120 HFMA2.MMA */
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
 	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* count.h */
 		return false;
-	case 0x348: /* WARPSYNC has its register elsewhere before */
+	case 0x348: /* before sm_90 WARPSYNC has its register in another field */
 		return arch->sm >= 90;
 	case SASS_OP_BMOV_CLEAR:
 		return (insn.hi & REST) == 0x100000;
@@ -242,7 +242,7 @@ bool sass_is_access(struct sass_insn insn)
 	return is_load(insn) || sass_op_find(sass_opcode(insn))->class == SASS_STORE;
 }
 
-/* It reads registers late, and writes none. */
+/* Does it read registers after issue, and write none? */
 static bool only_reads(struct sass_insn insn)
 {
 	return sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;

@@ -2,12 +2,12 @@
 #include "operands.h"
 
 #define ALWAYS UINT32_MAX
-#define DESCRIBED 80               /* the first architecture where a uniform register is a descriptor of memory */
+#define DESCRIBED 80               /* the first architecture where a uniform register can be a memory descriptor */
 
 static const struct other {
 	uint16_t opcode;
 	char operands[SASS_OPERANDS + 1];
-	uint32_t until;            /* an architecture from which on it is what isa.def says */
+	uint32_t until;            /* from this architecture on isa.def describes the opcode */
 } others[] = {
 #define SASS_NAMES(opcode, operands) { opcode, operands, ALWAYS },
 #define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
@@ -22,15 +22,16 @@ static const struct other *find_other(const struct sass_arch *arch, struct sass_
 	return NULL;
 }
 
-/* Of a form that probes have in some of its bits alone, with no registers, or with fewer than others have. */
+/* Probes have only some variants of this opcode, and isa.def describes no others. Other variants have more
+ * registers. */
 static bool is_known_in_part(const struct sass_arch *arch, struct sass_insn insn)
 {
 	switch (sass_opcode(insn)) {
 	case 0x984: case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: case 0x98f: /* LDS, CCTL */
 		return true;
-	case 0x981: case 0x986: case 0x98e: case 0x9a8: /* LDG, STG, RED, ATOMG: at a sum with a uniform register */
+	case 0x981: case 0x986: case 0x98e: case 0x9a8: /* LDG, STG, RED, ATOMG: at the sum with a uniform register */
 		return arch->sm < DESCRIBED && sass_field(insn, 91, 1);
-	case 0x7ac: /* LDCU by an index */
+	case 0x7ac: /* LDCU with an index */
 		return sass_field(insn, 24, 8) != SASS_RZ;
 	default:
 		return sass_is_divergence(insn);
@@ -59,7 +60,7 @@ static bool is_named(const struct sass_form *form, struct sass_insn insn, unsign
 
 unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS])
 {
-	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C stands where B does otherwise */
+	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C is in the field of B */
 	const struct other *other = find_other(arch, insn);
 	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL : sass_form_find(sass_opcode(insn));
 	unsigned n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sass target: twins of NVIDIA's machine code. LLVM makes PTX of probes, an assembler of NVIDIA's machine code of
- * that (backends/cuda/assemble), which is put into the kernel's. */
+/* The sass target makes twins of NVIDIA machine code. LLVM compiles probes to PTX. NVIDIA's assembler
+ * (backends/cuda/assemble) makes machine code of it, which sass_inject() inserts into the kernel. */
 #include "target.h"
 
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 #include "live.h"
 
 #define DEFAULT_CPU "sm_90"
-#define MEETS 90                   /* from there on lanes meet by instructions, before by functions of the assembler's */
+#define MEETS 90                   /* from this architecture on lanes converge by instructions; before, by functions of
+                                    * the assembler */
 
-/* In the middle of a kernel no lane waits for another. */
+/* Does a program stand in the middle of a kernel, where no lane may wait for another? */
 static bool in_the_middle(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
@@ -49,7 +50,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	return cuda_emit(&e.target, job, &how, out, diag);
 }
 
-/* What emit made is the ptx target's language; of a twin all has been checked but that it can be read. */
+/* sass_emit() returns PTX. sass_inject() has checked a twin already, so this only checks that it opens as a cubin. */
 static int sass_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)
 {
