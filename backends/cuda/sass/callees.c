@@ -9,16 +9,16 @@
 #include "core/diag.h"
 #include "count.h"
 
-#define TEXT ".text."                 /* and the function's name: a section */
+#define TEXT ".text."                 /* a section is called this and the name of the function */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
-/* -- which are named -- */
+/* -- functions that are called by name -- */
 
 struct finding {
 	const struct sass_cubin *cubin;
 	struct sass_texts *texts;
-	uint8_t *found;                    /* of a section */
+	uint8_t *found;                    /* per section */
 	struct gpubpf_diag *diag;
 };
 
@@ -76,9 +76,9 @@ void sass_texts_finish(struct sass_texts *texts)
 	*texts = (struct sass_texts){ 0 };
 }
 
-/* -- what they may do -- */
+/* -- what callees may do -- */
 
-/* The twin has constants of its own, and its threads' ends are the kernel's alone. */
+/* The twin has constants of a separate module, and only the kernel's exits may end its threads. */
 static const char *hindrance(struct sass_insn insn)
 {
 	int bank = sass_constant_bank(insn);
@@ -119,7 +119,8 @@ static bool is_function(const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->section && s->section != SASS_NONE;
 }
 
-/* A linker gave the kernel the registers and the stack of what it may call; a loader that sees the twin alone cannot. */
+/* The linker gave the kernel enough registers and stack for its callees. The loader sees only the twin and cannot do
+ * that. */
 static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
 		       struct gpubpf_diag *diag)
 {
@@ -141,15 +142,15 @@ static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, 
 	return 0;
 }
 
-#define LOOKED_AT 3 /* called, and its own calls are followed */
+#define LOOKED_AT 3 /* called, and its calls are followed */
 
 struct pointed {
 	const struct sass_cubin *cubin;
-	uint32_t section;                  /* whose relocations are looked at */
+	uint32_t section;                  /* the section whose relocations are walked */
 	uint8_t *called;
 };
 
-/* A function that names a place in its own middle comes back there from a call. */
+/* A relocation to the middle of the same function is the return address of a call, not a pointer to the function. */
 static int add_pointed(void *arg, const struct sass_relocation *r)
 {
 	const struct pointed *p = arg;
@@ -161,7 +162,7 @@ static int add_pointed(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* One that is called by name. */
+/* Adds a function that is called by name. */
 static int add_called(void *arg, const struct sass_relocation *r)
 {
 	const struct pointed *p = arg;
@@ -172,7 +173,8 @@ static int add_called(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* By a pointer, any function that is no kernel and of which code or data have the address, and what these call. */
+/* A pointer may lead to any function, except kernels, whose address is in code or data. The functions that these call
+ * are added too. */
 static void find_pointed(const struct sass_cubin *c, uint8_t *called)
 {
 	struct pointed p = { .cubin = c, .called = called };
@@ -216,7 +218,7 @@ static int add_all_pointed(const struct sass_cubin *c, uint8_t *called)
 	return 0;
 }
 
-/* Found out once of a section, where nothing stands against it. */
+/* Checks a section once; only a good result is stored. */
 static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
 {
 	int err = c->found_out->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
@@ -226,7 +228,7 @@ static int check_section(const struct sass_cubin *c, uint32_t section, struct gp
 	return err;
 }
 
-/* All that the kernel may call, at `called`, which is malloc'd. */
+/* Finds all that the kernel may call. The caller frees *called. */
 static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called, struct gpubpf_diag *diag)
 {
 	struct sass_texts texts;

@@ -8,8 +8,8 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
-#define ITEM_LEAST 4  /* bytes of an item of .nv.info */
-#define ABI_SM_HIGH 8 /* the ABI version from which e_flags have the architecture in bits 8..15, not 0..7 */
+#define ITEM_LEAST 4  /* least bytes of an item of .nv.info */
+#define ABI_SM_HIGH 8 /* from this ABI version on e_flags have the architecture in bits 8..15, before in 0..7 */
 
 static int bad(struct gpubpf_diag *diag, const char *what)
 {
@@ -21,7 +21,7 @@ static bool within(const struct sass_cubin *c, uint64_t off, uint64_t size)
 	return off <= c->size && size <= c->size - off;
 }
 
-/* Section i's head, before the table is known. */
+/* Reads the header of section i before the section table is known. */
 static bool read_head(const struct sass_cubin *c, uint64_t i, Elf64_Shdr *head)
 {
 	if (i >= c->size / sizeof(*head) || !within(c, c->head.e_shoff + i * sizeof(*head), sizeof(*head)))
@@ -35,7 +35,7 @@ static bool has_bytes(const Elf64_Shdr *head)
 	return head->sh_type != SHT_NOBITS && head->sh_type != SHT_NULL && head->sh_size;
 }
 
-/* A string of a section that ends within it. */
+/* A string of the section, NULL unless it ends inside. */
 static const char *string(const struct sass_section *strings, uint32_t off)
 {
 	const char *at = (const char *)strings->data;
@@ -45,9 +45,9 @@ static const char *string(const struct sass_section *strings, uint32_t off)
 	return at + off;
 }
 
-/* -- chains -- */
+/* -- lists by key -- */
 
-/* Of n things, from 1 on, by `key` of each; what has none, SASS_NONE, is in no chain. */
+/* Builds the lists of the numbers 1 to n by `key`; a number whose key is SASS_NONE is in no list. */
 static int chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
 		 uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
 {
@@ -249,7 +249,7 @@ static void take_item(struct sass_cubin *c, const struct sass_item *item, const 
 		k->stack = sass_get32(item->data + 4);
 }
 
-/* What .nv.info says of the kernels. of: of a symbol, its kernel. */
+/* Reads .nv.info. of: the kernel of each symbol. */
 static int read_info(struct sass_cubin *c, const uint32_t *of)
 {
 	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
@@ -267,7 +267,7 @@ static int read_info(struct sass_cubin *c, const uint32_t *of)
 	return chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
 }
 
-/* The last, where a text has two. */
+/* The last one, if a text section has two. */
 static uint32_t info_of(const struct sass_cubin *c, uint32_t text)
 {
 	uint32_t found = 0;

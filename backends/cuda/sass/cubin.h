@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cubins: ELF64, EM_CUDA, of ABI version 7 (up to CUDA 12) and 8. Nothing of the bytes is trusted: what reaches outside
- * of them is refused when the cubin is opened, so that sections, names and symbols can be used as they are.
+ * Cubins: ELF64, EM_CUDA, ABI versions 7 (up to CUDA 12) and 8. The bytes are not trusted. sass_cubin_open() refuses
+ * everything that reaches outside of them, so callers use sections, names and symbols without more checks.
  */
 #ifndef GPUBPF_SASS_CUBIN_H
 #define GPUBPF_SASS_CUBIN_H
@@ -20,24 +20,24 @@ struct gpubpf_diag;
 #define SASS_NONE UINT32_MAX
 #define SASS_ABI_13 8              /* e_ident[EI_ABIVERSION] from CUDA 13 on */
 
-/* attributes of .nv.info and .nv.info.<kernel>, as cuobjdump names them (EIATTR_*) */
+/* attributes of .nv.info and .nv.info.<kernel>, with the names of cuobjdump (EIATTR_*) */
 enum sass_attr {
 	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
 	SASS_ATTR_EXTERNS = 0x0f,          /* u32 symbol each */
-	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; so do the next two */
+	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; the next two likewise */
 	SASS_ATTR_MIN_STACK_SIZE = 0x12,
-	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes a parameter */
+	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes per parameter */
 	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* u32 each */
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
 	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
 	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* u32 offset, u32 kind, u32 register, each */
-	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value: how many barriers of blocks it has */
-	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes a parameter, of kernels that have many bytes of them */
+	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value: how many block barriers it has */
+	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes per parameter, in kernels with many bytes of parameters */
 };
 
-/* how an item's value is stored (EIFMT_*) */
+/* how an item stores its value (EIFMT_*) */
 enum sass_format {
-	SASS_FORMAT_SIZED = 4,             /* the u16 behind is the size of what follows; else the u16 is the value */
+	SASS_FORMAT_SIZED = 4,             /* the u16 is the size of the data that follow; else it is the value */
 };
 
 struct sass_item {
@@ -49,27 +49,28 @@ struct sass_item {
 struct sass_section {
 	Elf64_Shdr head;
 	const char *name;
-	const uint8_t *data;               /* NULL: NOBITS, or empty; */
-	size_t size;                       /* 0 then, whatever its head says */
+	const uint8_t *data;               /* NULL if the section is NOBITS or empty, */
+	size_t size;                       /* and then 0, whatever its header says */
 };
 
 struct sass_symbol {
 	Elf64_Sym head;
 	const char *name;
-	uint32_t section;                  /* st_shndx, extended indices resolved; 0 undefined, SASS_NONE special */
+	uint32_t section;                  /* st_shndx, with extended indices resolved. 0 is undefined, SASS_NONE
+	                                    * special. */
 };
 
 /* a kernel: a function of the symbol table that can be launched */
 struct sass_kernel {
-	uint32_t symbol, text;             /* index of its symbol, and of its section */
+	uint32_t symbol, text;             /* indices of its symbol and of its section */
 	uint32_t info;                     /* section .nv.info.<kernel>; 0: none */
-	uint32_t regs;                     /* a thread; 0 unknown */
+	uint32_t regs;                     /* per thread; 0: unknown */
 	uint32_t frame, stack;             /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
 };
 
-/* numbers by a key of theirs, rising: of key k first[k] and then next[] of each; 0: no more */
+/* lists of numbers by key, rising. A list begins at first[key] and continues at next[number]; 0 ends it. */
 struct sass_chains {
-	uint32_t *first, *next;            /* malloc'd, as one */
+	uint32_t *first, *next;            /* malloc'd, as one block */
 	uint32_t nkeys;
 };
 
@@ -81,64 +82,67 @@ struct sass_cubin {
 	struct sass_section *sections;
 	uint32_t nsections;
 	struct sass_symbol *symbols;
-	uint32_t nsymbols, symtab;         /* and the section that they come from */
+	uint32_t nsymbols, symtab;         /* symtab: the section that holds them */
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
-	/* so that what is asked of one kernel of thousands does not go through them all */
-	struct sass_chains named, of_section; /* sections: by their name's hash; by sh_info, where that may be a section */
-	struct sass_chains general;        /* sections at 0: that are neither code nor of a section that is */
-	struct sass_chains symbols_of;     /* by their section */
-	struct sass_chains reserved;       /* symbols at 0: of the shared memory that is the driver's */
+	/* lists that spare the look-up of one kernel a walk over thousands of others */
+	struct sass_chains named, of_section; /* sections by the hash of their name, and by sh_info where that may be a
+	                                       * section */
+	struct sass_chains general;        /* sections, at key 0: neither code nor attached to a section of code */
+	struct sass_chains symbols_of;     /* symbols by their section */
+	struct sass_chains reserved;       /* symbols, at key 0: of the shared memory that the driver reserves */
 	struct sass_chains called;         /* kernels, from 1 on: by the hash of their short name */
-	struct sass_chains items;          /* of .nv.info, from 1 on: by their symbol, those of none at nsymbols */
-	uint32_t *item_at;                 /* and where they begin */
-	uint64_t said[4];                  /* a bit for each attribute that items of symbols have */
+	struct sass_chains items;          /* items of .nv.info, from 1 on: by their symbol; items without one are at
+	                                    * nsymbols */
+	uint32_t *item_at;                 /* where each item begins */
+	uint64_t said[4];                  /* a bit for each attribute that an item with a symbol has */
 	struct sass_found_out *found_out;  /* malloc'd */
 };
 
-/* what callees.c found out of the code in sections, which are as many as functions that many kernels call */
+/* results of callees.c about sections of code, shared by the kernels that call the same functions */
 struct sass_found_out {
-	bool pointed;                      /* which are pointed to is known */
-	uint8_t section[];                 /* enum sass_finding, as bits */
+	bool pointed;                      /* find_pointed() has run */
+	uint8_t section[];                 /* flags of enum sass_finding */
 };
 
-/* 0; -EINVAL and a reason; -ENOMEM. The bytes must outlive the cubin. */
+/* 0; -EINVAL and a reason; -ENOMEM. The caller owns the bytes, which must outlive the cubin. */
 int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag);
 void sass_cubin_finish(struct sass_cubin *cubin);
 
-/* The item of .nv.info bytes at *at, which moves behind it. false: the end, or what is left is broken. */
+/* Reads the item of .nv.info at *at and moves *at past it. False: the end, or the rest is broken. */
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
-/* The numbers of a key: for (i = sass_first(chains, key); i; i = chains->next[i]). */
+/* The first number of a key. The loop is for (i = sass_first(chains, key); i; i = chains->next[i]). */
 static inline uint32_t sass_first(const struct sass_chains *chains, uint32_t key)
 {
 	return key < chains->nkeys ? chains->first[key] : 0;
 }
 
-/* The first section of that name, 0 if there is none; the one with the prefix that belongs to a text section. */
+/* The first section of that name, and the one with the prefix that belongs to a text section. 0: there is none. */
 uint32_t sass_section_find(const struct sass_cubin *cubin, const char *name);
 uint32_t sass_section_of(const struct sass_cubin *cubin, const char *prefix, uint32_t text);
-/* The kernel of that name, in its short form (core/wire/name.h); NULL if there is none. */
+/* The kernel with that short name (core/wire/name.h); NULL if there is none. */
 const struct sass_kernel *sass_kernel_find(const struct sass_cubin *cubin, const char *name);
-/* The relocation section that applies to a section and is not empty; 0: none. */
+/* The relocation section that applies to a section and is not empty; 0: there is none. */
 uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
 
-/* what the driver fills into a section: of which symbol, and how (the R_CUDA_* of enum sass_relocation_type) */
+/* a value that the driver writes into a section, from a symbol and a type (R_CUDA_* of enum sass_relocation_type) */
 struct sass_relocation {
 	uint64_t off;
-	uint32_t symbol, type;             /* symbol: any number */
+	uint32_t symbol, type;             /* symbol: not validated */
 	int64_t addend;
 };
 enum sass_relocation_type {
 	SASS_RELOCATION_64 = 2,            /* an address: 8 bytes */
 	SASS_RELOCATION_LOW = 0x38,        /* half of an address, in bits 32 to 63 of an instruction */
 	SASS_RELOCATION_HIGH = 0x39,
-	SASS_RELOCATION_CALL = 0x4b,       /* where an instruction calls */
+	SASS_RELOCATION_CALL = 0x4b,       /* the target of a call instruction */
 };
-/* Each relocation of a section, in the order of the table: fn's non-zero return ends the walk and is returned. */
+/* Calls fn for each relocation of a section in the order of the table. Its non-zero return ends the walk and is
+ * returned. */
 int sass_relocations_each(const struct sass_cubin *cubin, uint32_t section,
 			  int (*fn)(void *arg, const struct sass_relocation *relocation), void *arg);
 
-/* little-endian numbers, as cubins and every host of a driver have them */
+/* little-endian numbers, like cubins and every host of a driver */
 static inline uint32_t sass_get32(const uint8_t *at)
 {
 	return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;

@@ -9,19 +9,20 @@
 #include "graft.h"
 #include "live.h"
 
-#define IN_FLIGHT 0x80             /* of a state; below it the scoreboards whose wait settles the operation */
-#define MOST_STATES (1u << 25)     /* bytes: beyond, each operation counts as in flight everywhere */
+#define IN_FLIGHT 0x80             /* bit of a state; the bits below are scoreboards, and a wait for one of them ends
+                                    * the operation */
+#define MOST_STATES (1u << 25)     /* bytes; above this every operation counts as in flight everywhere */
 #define OP_CALL_REGISTER 0x344
-#define OP_BMOV_TO 0x156            /* an operation; it writes a barrier */
+#define OP_BMOV_TO 0x156            /* an operation that writes a convergence barrier */
 
 struct following {
 	const struct sass_code *code;
 	struct sass_flights *f;
-	uint32_t *meetings, nmeetings; /* of BSSY: instructions */
-	uint8_t *anywhere;             /* the state that jumps with unknown targets bring */
+	uint32_t *meetings, nmeetings; /* the instructions that are BSSY */
+	uint8_t *anywhere;             /* the state at jumps with unknown targets */
 	uint8_t *next;                 /* the state after an instruction */
-	bool jumps;                    /* there is such a jump */
-	bool *due;                     /* of an instruction: its state has changed since it was carried out */
+	bool jumps;                    /* the code has such a jump */
+	bool *due;                     /* per instruction: its state changed since follow() last handled it */
 	bool more;                     /* some are due */
 };
 
@@ -77,7 +78,7 @@ static void find_operations(const struct sass_code *code, uint32_t regs, struct 
 			f->at[f->n++] = i;
 }
 
-/* -- what an instruction does to the states -- */
+/* -- the transfer function -- */
 
 static bool works_in_order(uint32_t operation)
 {
@@ -93,7 +94,7 @@ static bool works_in_order(uint32_t operation)
 	return false;
 }
 
-/* The scoreboard that it sets when all earlier work of its unit is done; 0: it tells nothing of that. */
+/* The scoreboard that says when all earlier work of the instruction's unit is done; 0: it says nothing of that. */
 static uint8_t tells_of_unit(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
@@ -117,7 +118,8 @@ static void carry_out(const struct following *w, uint32_t i, const uint8_t *befo
 	}
 }
 
-/* One more path leads there: what may be in flight on any, settled by what settles it on all. True: that is news. */
+/* Joins the state of one more edge. An operation is in flight if it is on any edge; a scoreboard ends it if it does on
+ * every edge. True: the state changed. */
 static bool join(const struct following *w, uint8_t *to, const uint8_t *from)
 {
 	bool changed = false;
@@ -131,7 +133,7 @@ static bool join(const struct following *w, uint8_t *to, const uint8_t *from)
 	return changed;
 }
 
-/* -- where control goes -- */
+/* -- the edges -- */
 
 static uint8_t *state_of(const struct following *w, uint32_t i)
 {
@@ -163,7 +165,7 @@ static bool leads_anywhere(struct sass_insn insn)
 	return class == SASS_INDIRECT || sass_opcode(insn) == OP_CALL_REGISTER;
 }
 
-/* Lanes go on where the BSSY of their barrier says. */
+/* Lanes continue where the BSSY of their barrier says. */
 static void come_together(struct following *w, struct sass_insn bsync)
 {
 	for (uint32_t m = 0; m < w->nmeetings; m++) {
@@ -206,7 +208,7 @@ static void follow_all(struct following *w)
 	} while (w->more);
 }
 
-/* -- the whole -- */
+/* -- entry points -- */
 
 static void find_jumps(struct following *w)
 {

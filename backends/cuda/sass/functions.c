@@ -9,7 +9,7 @@
 #include "core/diag.h"
 #include "probe.h"
 
-#define OP_RET 0x150               /* operations */
+#define OP_RET 0x150               /* operations: bits 0..8 */
 #define OP_BRX 0x149
 #define OP_BRXU 0x158
 #define OP_CALL 0x144
@@ -26,7 +26,7 @@ static bool ends(struct sass_insn insn)
 	return sass_unconditional(insn) && (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
 }
 
-/* Behind what ends, compilers may fill up. */
+/* Compilers may insert padding after an instruction that ends a path. */
 static bool is_run_into(const struct sass_code *code, uint32_t begin)
 {
 	while (begin && sass_opcode(sass_code_at(code, begin - 1)) == SASS_OP_NOP)
@@ -34,7 +34,8 @@ static bool is_run_into(const struct sass_code *code, uint32_t begin)
 	return !begin || !ends(sass_code_at(code, begin - 1));
 }
 
-/* What instruction i, which leads elsewhere, does that is no call of the function and no way inside of it. */
+/* Why the branch at i conflicts with the function's boundaries: it is neither a call of the function nor a branch
+ * inside it. NULL: it does not. */
 static const char *leads_astray(const struct sass_code *code, const struct sass_function *f, uint32_t i)
 {
 	int64_t to = (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
@@ -66,7 +67,7 @@ static const char *hindrance(const struct sass_code *code, const struct sass_fun
 	return why;
 }
 
-/* The function's name in that of a symbol; NULL: it is none of the kernel's. */
+/* The function's name in the name of a symbol; NULL: the symbol is no function of the kernel. */
 static const char *name_of(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
@@ -96,7 +97,8 @@ static int each_own(const struct sass_cubin *c, const struct sass_kernel *k, con
 	return err;
 }
 
-/* Is the section, of code, one that the kernel may call: one that is named, or any that is no kernel's where pointers are? */
+/* May the kernel call the section of code? It may if a call names it, or through a pointer if the section is no
+ * kernel. */
 static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts, uint32_t section, bool by_pointer)
 {
 	for (uint32_t i = 1; i < texts->n; i++)
@@ -140,7 +142,7 @@ int sass_functions_each(const struct sass_cubin *cubin, const struct sass_kernel
 	return err || !code->calls ? err : each_other(cubin, kernel, code, fn, arg);
 }
 
-/* All lanes that are called come to the first instruction, whatever predicate that is under. */
+/* All lanes of a call reach the first instruction, whatever its predicate. */
 int sass_function_places(const struct sass_code *code, const struct sass_function *function, uint32_t kinds,
 			 int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {

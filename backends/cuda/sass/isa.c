@@ -28,8 +28,8 @@ const struct sass_arch *sass_arch_find(uint32_t sm)
 	return NULL;
 }
 
-/* A signed number of 48 bits at 34..81, and below it 8 bits at 16..23 where the architecture has them; of BSSY 30 bits,
- * behind which stands how lanes meet. */
+/* The offset is a signed number of 48 bits at 34..81, with 8 low bits at 16..23 where the architecture has them. BSSY
+ * has 30 bits; the bits after them say how lanes converge. */
 int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i)
 {
 	int64_t n = sass_field(i, 34, 30) | sass_field(i, 64, 18) << 30;
@@ -56,7 +56,7 @@ struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn
 	return sass_with(sass_with(i, 34, 30, n), 64, 18, n >> 30);
 }
 
-/* ISETP P0, UR2 != 0; @P0 BRA; B0 = ~0; B1..B15 of the one before, each; B15 = 0; UR2 = 1 */
+/* ISETP P0, UR2 != 0; @P0 BRA; B0 = ~0; B1..B15, each a copy of the one before; B15 = 0; UR2 = 1 */
 #define PREAMBLE 20
 #define OP_BMOV_MOVE 0xf55
 #define OP_BMOV_SET 0x956
@@ -146,7 +146,7 @@ struct sass_insn sass_own_lane(unsigned reg)
 	return sass_special(reg, SASS_SR_EQMASK, 0);
 }
 
-/* SEL of the register, or zero; predicate: with a bit that negates it */
+/* SEL of the register or zero; bit 3 of `predicate` negates it */
 static struct sass_insn chosen(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
 {
 	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |
@@ -314,7 +314,7 @@ struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value)
 	return slow(SASS_OP_STS | at_shared(address, off) | (uint64_t)value << 32, 0x800, SASS_NO_SCOREBOARD);
 }
 
-/* ATOMS.ADD to, [address + off], value: as of the first that has descriptors, nothing stands where a third operand would */
+/* ATOMS.ADD to, [address + off], value. Architectures with descriptors have no RZ in the field of the third operand. */
 struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
 				 unsigned board)
 {
@@ -322,7 +322,7 @@ struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsi
 		    arch->descriptor ? 0 : SASS_RZ, board);
 }
 
-/* BAR.SYNC 0; from sm_80 on .DEFER_BLOCKING */
+/* BAR.SYNC 0; from sm_80 on with .DEFER_BLOCKING */
 struct sass_insn sass_meet(const struct sass_arch *arch)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_BAR | SASS_PT << 12, arch->descriptor ? 0x10000 : 0 }, 0, 5);
@@ -346,7 +346,8 @@ struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask)
 	return quick(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078e3000 | SASS_RZ);
 }
 
-/* LDG.E to, [address.64]: without a descriptor, which from sm_80 on is said by 76 as well, where sm_75 has the order */
+/* LDG.E to, [address.64] without a descriptor. From sm_80 on bit 76 states this too; on sm_75 it is part of the memory
+ * order. */
 struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width)
 {
 	struct sass_insn i = quick(0x381 | (uint64_t)to << 16 | (uint64_t)address << 24, arch->descriptor ? 0x001e0100 : 0x001ee100);
@@ -354,7 +355,7 @@ struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned a
 	return sass_with(sass_with(i, 73, 3, width), SASS_STALL_AT, 4, SASS_SEEN);
 }
 
-#define FIRST_QUICK_UNIFORM 90     /* the first architecture that moves by a known time */
+#define FIRST_QUICK_UNIFORM 90     /* the first architecture where R2UR has a fixed latency */
 #define UNIFORM_BOARD 5
 
 /* R2UR to, from */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each kernel of a cubin lies in a section of its own, at address 0; relocations say to which of them a piece of .debug_line
- * belongs. In the copy that is read they are applied as if section n lay at n << SECTION_SHIFT.
+ * Each kernel of a cubin is in a section at address 0. Relocations say to which section a piece of .debug_line belongs.
+ * This code applies them in a copy as if section n were at n << SECTION_SHIFT.
  */
 #include "lines.h"
 

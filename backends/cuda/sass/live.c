@@ -5,9 +5,9 @@
 #include "form.h"
 #include "graft.h"
 
-#define GRANULE 8                  /* registers are given out by so many */
-#define FREE_REGS 32               /* of 65,536 for 2,048 threads: up to here no occupancy is lost */
-#define COUNT_ABOVE 3              /* EIATTR_REGCOUNT is the highest register and this */
+#define GRANULE 8                  /* registers are allocated in multiples of this */
+#define FREE_REGS 32               /* of 65,536 registers for 2,048 threads: up to here no occupancy is lost */
+#define COUNT_ABOVE 3              /* EIATTR_REGCOUNT is the number of the highest register plus this */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -72,7 +72,8 @@ unsigned sass_barrier_free(const struct sass_code *code)
 	return SASS_BARRIERS;
 }
 
-/* A predicate is named at 81 or 84 by whoever writes it, but for R2P, which writes several; fields that hold something else count too. */
+/* Instructions name a predicate that they write at 81 or 84, except R2P, which writes several. Fields with another
+ * meaning count too. */
 unsigned sass_predicates_used(const struct sass_code *code)
 {
 	const unsigned all = (1u << SASS_PT) - 1;
@@ -89,7 +90,7 @@ unsigned sass_predicates_used(const struct sass_code *code)
 }
 
 #define OP_DSETP 0x02a
-#define OP_ATOMS_CAST 0x38d        /* whole; in the other forms it says in a predicate whether it is done */
+#define OP_ATOMS_CAST 0x38d        /* the whole opcode; the other forms return in a predicate whether they succeeded */
 
 bool sass_predicate_is_late(struct sass_insn insn)
 {
@@ -111,7 +112,7 @@ bool sass_predicate_is_late(struct sass_insn insn)
 	}
 }
 
-/* A dead load writes its predicate late too, which a stub or an exit's probe may use meanwhile. */
+/* A dead load writes its predicate after issue too. A stub or an exit's probe may use the predicate meanwhile. */
 bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;

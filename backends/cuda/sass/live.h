@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a kernel is live where a probe stands, and which registers the probe has so. They lie above the kernel's where
- * that costs no occupancy: then nothing of the kernel that is still in flight can meet them. Else they are R0 and up, and
- * at an exit the probe waits for all that is in flight; loads and stores of the kernel's to which the compiler gave no
- * scoreboard get one.
+ * Which registers, predicates and barriers a probe may use.
+ * Probes use registers above the kernel's where this costs no occupancy. Then no operation of the kernel that is in
+ * flight can touch them. Else probes use R0 and up. At an exit they then wait for all that is in flight, and loads and
+ * stores of the kernel without a scoreboard get one.
+ *
+ * Does:     allocates a register window for the probes and lists what the kernel leaves free.
+ * Before:   sass_code_read() has read the code.
+ * After:    struct sass_room says where the probes' R0 goes and how many registers a thread has.
+ * Requires: the number of registers that the image states; no liveness analysis of the kernel.
  */
 #ifndef GPUBPF_SASS_LIVE_H
 #define GPUBPF_SASS_LIVE_H
@@ -13,35 +18,37 @@
 
 struct gpubpf_diag;
 
-/* The target's live: at the entry a kernel has nothing in registers. */
+/* The live operation of the target: at the entry no register of the kernel is live. */
 struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
 
-/* where the registers of probes go */
+/* the register window of probes */
 struct sass_room {
-	bool above;                /* the kernel's */
-	uint32_t base;             /* what the probes' R0 becomes */
-	uint32_t regs;             /* a thread's then, as EIATTR_REGCOUNT counts them */
+	bool above;                /* it lies above the kernel's registers */
+	uint32_t base;             /* the register that the probes' R0 becomes */
+	uint32_t regs;             /* registers per thread with the probes, as EIATTR_REGCOUNT counts them */
 };
-/* How many probes may need so that they lie above the kernel's: 0: none can. */
+/* Registers that probes may need and still lie above the kernel's without a loss of occupancy; 0: they cannot. */
 uint32_t sass_live_most(const struct sass_code *code, uint32_t regs);
-/* For probes that need so many, in a kernel that has `regs`. 0; -EINVAL and the reason for which they do not fit. */
+/* The window for probes that need `need` registers in a kernel that has `regs`. 0; -EINVAL and the reason why they do
+ * not fit. */
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
 
-/* Likewise, above the kernel's, whatever it costs: what of it is live is not asked. */
+/* A window above the kernel's registers at any cost of occupancy. 0; -EINVAL and the reason. */
 int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
 
-/* The highest convergence barrier that the kernel does not use, SASS_BARRIERS: it uses all. */
+/* The highest convergence barrier that the kernel does not use; SASS_BARRIERS: it uses all. */
 #define SASS_BARRIERS 16
 unsigned sass_barrier_free(const struct sass_code *code);
 /* Predicates that the kernel may write, as bits. */
 unsigned sass_predicates_used(const struct sass_code *code);
-/* Whether the instruction, of any form, writes a predicate that is there when a scoreboard says so; and whether it has no scoreboard for
- * that: the predicate is dead, or a later operation of the same unit has one. */
+/* Does the instruction, of any form, write a predicate with variable latency? And does it do so without a scoreboard?
+ * Then the predicate is dead, or a later operation of the same unit has a scoreboard. */
 bool sass_predicate_is_late(struct sass_insn insn);
 bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn);
-/* One that has one. */
+/* The instruction with a scoreboard for that predicate. */
 struct sass_insn sass_predicate_told(struct sass_insn insn);
-/* Whether it has a barrier of its own at which a block's lanes wait (BAR); code->barrier is also that of clusters, or of what it calls. */
+/* Does the kernel's code have a barrier at which a block's lanes wait (BAR)? code->barrier also counts barriers of
+ * clusters and of callees. */
 bool sass_has_bar(const struct sass_code *code);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of single instructions of probes that have no branch but ends. */
+/* Facts about single instructions of straight-line probes (schedule.h). */
 #include "schedule.h"
 
-/* Operations whose results come at times that are known here. */
+/* operations whose latency schedule.c knows */
 static bool is_timed(uint32_t operation)
 {
 	static const uint16_t timed[] = {
@@ -20,7 +20,7 @@ static bool is_timed(uint32_t operation)
 	return false;
 }
 
-/* A predicate that is written slowly has a scoreboard, which orders here do not keep. */
+/* A predicate with variable latency has a scoreboard, which the scheduler does not preserve, so it is rejected. */
 int sass_predicate_fields(struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -49,7 +49,7 @@ bool sass_reads_clock(struct sass_insn insn)
 	return (sass_opcode(insn) & 0x1ff) == 0x005 && special(insn) != SR_ZERO;
 }
 
-/* of special registers, what stays as it is while a thread runs: lane, thread, block, multiprocessor, masks of lanes */
+/* special registers that do not change while a thread runs: lane, thread, block, multiprocessor, lane masks */
 static bool is_constant(struct sass_insn insn)
 {
 	static const uint8_t constant[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c,
@@ -73,7 +73,7 @@ bool sass_is_ordered(struct sass_insn insn)
 		return sass_reads_clock(insn);
 	case 0x119: /* S2R */
 		return !is_constant(insn);
-	case 0x182: /* LDC, by an index: what is there depends on who goes on */
+	case 0x182: /* LDC with an index: the value depends on the lanes that continue */
 		return sass_field(insn, 24, 8) != SASS_RZ;
 	case 0x100: case 0x109: /* FLO, POPC */
 		return false;
