@@ -2,12 +2,12 @@
 #include "access.h"
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
-#define UNIFORM_FORM 0x800         /* of 9..11: an operand is a uniform register */
-#define DESCRIBED 80               /* the first architecture where that is a descriptor of memory */
-#define NEWER 100                  /* from here on other bits say so */
-#define FLOATS_APART 90            /* from here on atomics of floating point have opcodes of their own */
+#define UNIFORM_FORM 0x800         /* bits 9..11: an operand is a uniform register */
+#define DESCRIBED 80               /* the first architecture where that register is a memory descriptor */
+#define NEWER 100                  /* from this architecture on other bits mark a descriptor */
+#define FLOATS_APART 90            /* from this architecture on floating-point atomics have separate opcodes */
 
-/* how bytes are told */
+/* how the bits encode the size of an access */
 enum sass_width { DATA, INTEGER, FLOATING, COMPARED, COPIED };
 
 static const struct row {
@@ -16,7 +16,7 @@ static const struct row {
 	enum gpubpf_mem_access access;
 	uint32_t spaces;
 	enum sass_width width;
-	uint8_t value;             /* a field */
+	uint8_t value;             /* the field */
 	const char *why;
 } rows[] = {
 #define SASS_ACCESS(operation, access, spaces, width, value) { operation, ACCESS, GPUBPF_##access, spaces, width, value, NULL },
@@ -41,9 +41,9 @@ bool sass_access_known(uint32_t operation)
 /* -- copies to shared memory -- */
 
 #define OP_LDGSTS 0xfae
-#define OP_LDGSTS_SUM 0xdae        /* its uniform register is no descriptor, but added to where it stores */
+#define OP_LDGSTS_SUM 0xdae        /* its uniform register is added to the destination address and is no descriptor */
 
-/* With a descriptor, or without and with no uniform register in its place: from sm_100 on that has 8 bits. */
+/* Is it a copy with a descriptor, or one without and with URZ? From sm_100 on the field of URZ has 8 bits. */
 static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool described = sass_field(insn, 76, 1), newer = arch->sm >= NEWER;
@@ -56,8 +56,9 @@ static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 	       (described || (sass_field(insn, 64, 6) == SASS_URZ && (!newer || sass_field(insn, 70, 2) == 3)));
 }
 
-/* 12 bits of offset at 32, above them that in shared memory, of a register at 16. A lane whose second predicate does not hold reads
- * nothing and stores zeros: of fewer bytes (.ZFILL), and of a source that is ignored. */
+/* Bits 32..43 are the offset of the source. The bits above are the offset in shared memory, which is added to the
+ * register in 16..23. A lane whose second predicate is false reads nothing and stores zeros. Copies of fewer bytes
+ * (.ZFILL) and copies with an ignored source use this. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	unsigned size = arch->sm < NEWER ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
@@ -82,7 +83,7 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 
 /* -- how many bytes: 73..75 -- */
 
-/* 0: none that is known */
+/* 0: unknown */
 static uint32_t bytes_of(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
 {
 	static const uint8_t data[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
@@ -94,9 +95,9 @@ static uint32_t bytes_of(const struct sass_arch *arch, enum sass_width width, st
 	return table[sass_field(insn, 73, 3)];
 }
 
-/* -- which operation an atomic is: 87..90 -- */
+/* -- the operation of an atomic: 87..90 -- */
 
-/* 0: one that is not known */
+/* 0: unknown */
 static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
 {
 	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX, GPUBPF_RMW_INC, GPUBPF_RMW_DEC,
@@ -112,14 +113,14 @@ static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
 	return op < sizeof(ops) ? ops[op] : 0;
 }
 
-/* -- where -- */
+/* -- the address -- */
 
 static bool has_mark(uint32_t operation)
 {
 	return operation == 0x1a8 || operation == 0x1a3 || operation == 0x18a || operation == 0x1a2;
 }
 
-/* The uniform register holds the memory's descriptor and adds nothing. */
+/* Is the uniform register the memory descriptor, which adds nothing to the address? */
 static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -131,13 +132,13 @@ static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, 
 	return has_mark(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
-/* LD and ST without a uniform register: 32 bits of offset at 32, and behind them at 64 what ST stores. */
+/* LD and ST without a uniform register have 32 bits of offset at 32. The value of ST follows at 64. */
 static bool has_wide_offset(struct sass_insn insn)
 {
 	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
 }
 
-/* Of ATOMG and ATOM from sm_100 on the highest bit of the offset is a mark, which they all have. */
+/* From sm_100 on the highest bit of the offset of ATOMG and ATOM is a flag, which is always set. */
 static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -150,13 +151,13 @@ static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
 }
 
-/* The field of what is stored or combined. */
+/* The field of the register that is stored or combined. */
 static unsigned value_at(const struct row *row, struct sass_insn insn)
 {
 	return has_wide_offset(insn) && row->value ? 64 : row->value;
 }
 
-/* NULL, or why the address cannot be told. */
+/* NULL, or why the address is not known. */
 static const char *read_address(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
 				struct sass_access *a)
 {
@@ -179,8 +180,8 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 	return NULL;
 }
 
-/* Where a block's memory, or a lane's own, is meant: 32 bits of a register, times what bits 78 and 79 say, of a uniform register, and
- * of 24 bits with a sign. */
+/* Decodes an access to shared or local memory. Its offset is a register times the scale in bits 78 and 79, plus a
+ * uniform register, plus 24 signed bits. */
 static const char *read_near(const struct row *row, struct sass_insn insn, struct sass_access *a)
 {
 	static const uint8_t scales[] = { 1, 4, 8, 16 };
@@ -203,7 +204,8 @@ static bool is_generic_atomic(uint32_t operation)
 	return operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
-/* Of shared memory not all are done at once: a predicate says for whom, and what comes next does them otherwise. */
+/* A generic atomic in shared memory may not complete in one instruction. A predicate says for which lanes it did, and
+ * the following instructions handle the others. */
 static const char *read_generic(const struct row *row, struct sass_insn insn)
 {
 	if (sass_field(insn, 81, 3) != SASS_PT)
@@ -211,7 +213,7 @@ static const char *read_generic(const struct row *row, struct sass_insn insn)
 	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that is tried until it is done" : NULL;
 }
 
-/* ATOMG, ATOMS, ATOM; RED has nothing there. */
+/* ATOMG, ATOMS and ATOM return the old value. RED has no field for it. */
 static bool gives_old(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -242,7 +244,7 @@ bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct 
 {
 	const struct row *row = row_of(OPERATION(sass_opcode(insn)));
 
-	if (!row || row->what == NONE || sass_field(insn, 12, 4) == (SASS_PT | 8)) /* never carried out */
+	if (!row || row->what == NONE || sass_field(insn, 12, 4) == (SASS_PT | 8)) /* never executes */
 		return false;
 	*a = (struct sass_access){ .access = row->access, .spaces = row->spaces, .second = SASS_PT, .why = row->why };
 	if (row->what == ACCESS)

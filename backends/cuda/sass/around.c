@@ -8,10 +8,10 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define BESIDES 70                 /* instructions of a stub that are of no body: moves, waits, the way back */
+#define BRANCH_TIME 5              /* least cycles from a branch to its target */
+#define BESIDES 70                 /* instructions of a stub outside of bodies: moves, waits, the branch back */
 #define REGISTERS (0xfu << SASS_GIVEN_REGISTER)
-#define KEPT 2                     /* registers behind the bodies': predicates, and one for what is computed */
+#define KEPT 2                     /* registers after the bodies': saved predicates, and a scratch register */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -20,15 +20,17 @@ struct putting {
 	const struct sass_code *code;
 	struct sass_grafted *out;
 	unsigned left;
-	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: there is none */
-	uint32_t kept;             /* registers: the first of those, */
-	uint32_t given[SASS_NGIVEN]; /* and of what bodies are given, two each, */
-	const struct sass_access *access; /* of which access; of an instruction that is two it changes between bodies */
+	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: there is
+	                            * none */
+	uint32_t kept;             /* the first of the KEPT registers */
+	uint32_t given[SASS_NGIVEN]; /* registers of the place's values, two each */
+	const struct sass_access *access; /* the access whose values are in registers; it changes between bodies if the
+	                                   * instruction has two accesses */
 };
 
 /* -- which registers -- */
 
-/* What reads constants uses the first ones between bodies of a place. */
+/* The stub of a constant read uses the first of these registers too, between the bodies of a place. */
 static uint32_t regs_of_bodies(const struct sass_arounds *around, const struct sass_code *code)
 {
 	uint32_t most = code->nconstants ? SASS_CONSTANT_REGISTERS : 0;
@@ -38,13 +40,13 @@ static uint32_t regs_of_bodies(const struct sass_arounds *around, const struct s
 	return (most + 1) & ~1u;
 }
 
-/* Of global memory the offset is the address; of a space that is near there is the offset alone. */
+/* In global memory the offset is the address; a near space has only the offset. So both share registers. */
 static enum sass_given stands_for(enum sass_given given)
 {
 	return given == SASS_GIVEN_OFFSET ? SASS_GIVEN_ADDRESS : given;
 }
 
-/* Registers from `at` on for what bodies read that each lane has by itself: the first behind them. */
+/* Allocates registers from `at` on for the per-lane values that bodies read. Returns the first register after them. */
 static uint32_t place_given(const struct sass_arounds *around, uint32_t at, uint32_t given[SASS_NGIVEN])
 {
 	uint32_t read = 0;
@@ -112,7 +114,7 @@ static void put_address(struct putting *p, const struct sass_access *a)
 	put(p, sass_sum_wide(to, one, a->offset, uniform ? to : from));
 }
 
-/* IMAD of the register and its scale, and the uniform one. */
+/* IMAD of the register, its scale, and the uniform register. */
 static void put_offset(struct putting *p, const struct sass_access *a)
 {
 	uint32_t to = given_at(p, SASS_GIVEN_ADDRESS);
@@ -138,14 +140,14 @@ static void put_value(struct putting *p, const struct sass_access *a, enum sass_
 	}
 }
 
-/* Two words of registers from one on, as far as there are so many; 0 beyond them. */
+/* Two words from the n registers at `from`; 0 where there are fewer. */
 static void put_words(struct putting *p, enum sass_given given, uint32_t from, uint32_t n)
 {
 	for (unsigned i = 0; i < 2; i++)
 		put(p, sass_move(given_at(p, given) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
 }
 
-/* Who takes the branch: both predicates must hold. */
+/* The mask of the lanes that take the branch: both predicates must hold. */
 static void put_lanes(struct putting *p, uint32_t to, unsigned guard, unsigned second)
 {
 	uint32_t one = p->kept + 1;
@@ -157,7 +159,8 @@ static void put_lanes(struct putting *p, uint32_t to, unsigned guard, unsigned s
 	put(p, sass_and(to, to, one));
 }
 
-/* Of a branch by a predicate of the warp's too that, and the lane's own, become one that is only written here. */
+/* BRA.U also depends on a uniform predicate. The stub saves the predicates and writes the conjunction of all to this
+ * one. */
 #define WARPS_IN 0
 
 static void put_branch(struct putting *p, struct sass_insn own, uint32_t given)
@@ -192,7 +195,7 @@ static void put_branch(struct putting *p, struct sass_insn own, uint32_t given)
 	}
 }
 
-/* Of more than 64 bits the lower ones; 0 where the instruction names fewer. */
+/* The lower 64 bits of each operand; 0 where the instruction names fewer operands. */
 static void put_operands(struct putting *p, struct sass_insn own, uint32_t given)
 {
 	struct sass_operand named[SASS_OPERANDS];
@@ -218,7 +221,7 @@ static void put_given(struct putting *p, const struct sass_access *a, uint32_t g
 		put_words(p, SASS_GIVEN_OPERAND, a->operand, a->nvalue);
 }
 
-/* What the instruction gives is waited for. */
+/* Waits for the instruction's result. */
 static void put_old(struct putting *p, const struct sass_access *a, struct sass_insn own)
 {
 	unsigned board = sass_write_board(own);
@@ -266,7 +269,7 @@ static uint32_t constant(const struct sass_around *at, enum sass_given given)
 	}
 }
 
-/* What the body reads of the place becomes a move; it takes its time. */
+/* The body's load of a place's value becomes a move with the same predicate and waits, and with the stall of a move. */
 static struct sass_insn read(const struct putting *p, const struct sass_around *at, struct sass_insn insn,
 			     enum sass_given given, unsigned half)
 {
@@ -294,7 +297,7 @@ static struct sass_insn moved(const struct putting *p, const struct sass_around 
 	return insn;
 }
 
-/* Lanes of a body that parted meet at its end alone: its own barriers may be the kernel's. */
+/* Lanes that diverge in a body reconverge only at its end, because the body's barriers may be the kernel's. */
 static struct sass_insn parted(const struct putting *p, const struct sass_around *at, struct sass_insn insn)
 {
 	uint32_t to = sass_field(insn, 16, 8);
@@ -306,7 +309,7 @@ static struct sass_insn parted(const struct putting *p, const struct sass_around
 	return sass_nop(sass_waits(insn), sass_stall(insn));
 }
 
-/* A branch of those for which the predicate does not hold, of `over` instructions. */
+/* A branch over `over` instructions for the lanes whose predicate does not hold. */
 static void put_around(struct putting *p, unsigned predicate, uint32_t over)
 {
 	struct sass_insn bra = sass_bra(p->code->arch, (int64_t)over * SASS_INSN);
@@ -315,8 +318,9 @@ static void put_around(struct putting *p, unsigned predicate, uint32_t over)
 		put(p, sass_with(bra, 12, 4, predicate ^ 8));
 }
 
-/* Lanes for which the instruction is not carried out go around it; those that came together meet behind, at a barrier that is nobody
- * else's. Lanes of the warp that are elsewhere may use it meanwhile, in a stub too: so do both sides of a branch as ptxas compiles it. */
+/* Lanes for which the instruction does not execute branch around the body. Lanes that entered together reconverge after
+ * it, at a barrier that only stubs use. Lanes of the warp in another stub may use the barrier at the same time. Both
+ * sides of a branch do so too in the code of ptxas. */
 static void put_wandering(struct putting *p, const struct sass_around *at, unsigned guard, unsigned second)
 {
 	uint32_t n = at->body->n + 3, ways = (guard != SASS_PT) + (second != SASS_PT);
@@ -332,7 +336,7 @@ static void put_wandering(struct putting *p, const struct sass_around *at, unsig
 	put(p, sass_bsync(p->barrier));
 }
 
-/* Predicates are kept from before the first that is written until all are. */
+/* The stub saves the predicates before a body first writes one, and restores them when all writes are complete. */
 static void put_body(struct putting *p, const struct sass_around *at)
 {
 	uint8_t guard = at->place.guard, second = at->place.second;
@@ -382,7 +386,8 @@ struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn 
 	return sass_is_by_distance(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
-/* Bodies behind the instruction keep predicates: what it writes of them is to be there. */
+/* Bodies after the instruction save the predicates, so the stub waits for the predicates that the instruction
+ * writes. */
 static void put_told(struct putting *p, uint32_t from, uint32_t to, struct sass_insn own)
 {
 	bool after = false;
@@ -395,7 +400,7 @@ static void put_told(struct putting *p, uint32_t from, uint32_t to, struct sass_
 	put(p, sass_nop(ALL_BOARDS, 1));
 }
 
-/* What is known of the instruction by those who ask for what it does to memory. */
+/* The access of the first place that is about memory. */
 static const struct sass_access *access_of(const struct sass_arounds *around, uint32_t from, uint32_t to)
 {
 	while (from + 1 < to && !gpubpf_place_kind(around->list[from].place.kind)->spaces)
@@ -403,7 +408,8 @@ static const struct sass_access *access_of(const struct sass_arounds *around, ui
 	return &around->list[from].place.access;
 }
 
-/* The stub of one instruction: those of the list from `from` to `to` stand there. An EXIT may have become a branch to its probe. */
+/* The stub of one instruction, with the bodies list[from] to list[to - 1]. An EXIT may already be a branch to its
+ * probe. */
 static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 {
 	uint32_t at = p->around->list[from].place.at, stands = p->out->stands[at], start = p->out->n, given = 0;
@@ -429,7 +435,7 @@ static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 
-/* -- may they stand there? -- */
+/* -- checks -- */
 
 static int check(const struct putting *p, const struct sass_around *at, struct gpubpf_diag *diag)
 {

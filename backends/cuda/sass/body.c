@@ -10,7 +10,7 @@
 #include "schedule.h"
 
 #define GIVEN_BOARD 5
-#define MOST_ADDED 3               /* instructions that one becomes */
+#define MOST_ADDED 3               /* most instructions that one becomes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at single instructions " __VA_ARGS__)
 
@@ -19,7 +19,7 @@ struct making {
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
-	uint8_t both;              /* a predicate: one of the probe's own, and meant */
+	uint8_t both;              /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
 	struct gpubpf_diag *diag;
 };
 
@@ -77,7 +77,7 @@ static int check(struct making *m)
 
 /* -- predicates -- */
 
-/* SASS_PT: there is none left. */
+/* SASS_PT: no predicate is free. */
 static uint8_t take_predicate(unsigned *used)
 {
 	uint8_t p = SASS_PT;
@@ -97,7 +97,7 @@ static void choose_predicates(struct making *m)
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
 	m->body->meant = m->both = SASS_PT;
-	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* who is not meant goes around it */
+	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* lanes that do not count go around it */
 		return;
 	m->body->meant = take_predicate(&used);
 	m->both = take_predicate(&used);
@@ -114,7 +114,7 @@ static void put(struct making *m, struct sass_insn insn)
 	m->body->insns[m->body->n++] = insn;
 }
 
-/* An instruction under its predicate, if that is of lanes that are meant. */
+/* The instruction, executed only for lanes that count. */
 static void put_meant(struct making *m, struct sass_insn insn, unsigned at)
 {
 	unsigned p = sass_field(insn, at, 3);
@@ -128,14 +128,14 @@ static void put_meant(struct making *m, struct sass_insn insn, unsigned at)
 	put(m, sass_with(insn, at, 4, m->both));
 }
 
-/* Lanes for which the predicate holds are at their end: they are no longer meant. */
+/* Lanes for which the predicate holds have ended, so they no longer count. */
 static void put_end(struct making *m, struct sass_insn insn)
 {
 	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
 
-	if (sass_unconditional(insn)) /* the last */
+	if (sass_unconditional(insn)) /* the last one */
 		return put(m, sass_nop(sass_waits(insn), 1));
-	if (second != SASS_PT) { /* both must hold for the end */
+	if (second != SASS_PT) { /* both must hold to end */
 		put(m, sass_with(sass_both(m->both, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT, 6,
 				 sass_waits(insn)));
 		put(m, sass_both(m->body->meant, m->both, true, m->body->meant, false));
@@ -145,7 +145,7 @@ static void put_end(struct making *m, struct sass_insn insn)
 			 sass_waits(insn)));
 }
 
-/* Of what a place gives each half by itself. Others' widths are not asked for by anybody here. */
+/* Splits the load of a place's value into loads of 32 bits. Only loads of 32 and 64 bits are supported. */
 static int put_given(struct making *m, struct sass_insn insn, enum sass_given given, unsigned half)
 {
 	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
@@ -161,7 +161,7 @@ static int put_given(struct making *m, struct sass_insn insn, enum sass_given gi
 	return 0;
 }
 
-/* Ends become branches to the last one. Where branches lead is set when all have their places. */
+/* An EXIT becomes a branch to the last instruction. put_all() sets the targets when all positions are known. */
 static void put_way(struct making *m, struct sass_insn insn)
 {
 	if (sass_opcode(insn) == SASS_OP_EXIT)
@@ -180,7 +180,7 @@ static int put_insn(struct making *m, struct sass_insn insn, bool last)
 		put_way(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		put_end(m, insn);
-	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: of those that are meant */
+	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: only lanes that count take part */
 		put_meant(m, insn, 87);
 	else if (sass_has_effect(insn))
 		put_meant(m, insn, 12);
@@ -189,7 +189,7 @@ static int put_insn(struct making *m, struct sass_insn insn, bool last)
 	return 0;
 }
 
-/* Of each of the probe's, where it stands in the body; the last is where all end. */
+/* at[i] is the position in the body of the probe's instruction i. All lanes end at the last one. */
 static int put_all(struct making *m)
 {
 	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
@@ -214,7 +214,7 @@ static int put_all(struct making *m)
 	return err;
 }
 
-/* -- what nobody reads any more -- */
+/* -- dead code -- */
 
 static bool computes(struct sass_insn insn)
 {
@@ -243,7 +243,7 @@ static bool is_read(const struct sass_body *b, const struct sass_operand *x)
 	return false;
 }
 
-/* The time that it took, and what it waited for, are its neighbours' then. */
+/* Its stall moves to the instruction before, its waits to the one after. */
 static void drop(struct sass_body *b, uint32_t i)
 {
 	unsigned waits = sass_waits(b->insns[i]), stall = sass_stall(b->insns[i]);
@@ -262,7 +262,7 @@ static void drop_unread(struct sass_body *b)
 
 	while (changed) {
 		changed = false;
-		for (uint32_t i = b->n - 1; i--;) { /* the last is a NOP */
+		for (uint32_t i = b->n - 1; i--;) { /* the last instruction is a NOP */
 			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(b->insns[i])), b->insns[i], 0);
 
 			if (!computes(b->insns[i]) || (x.n && is_read(b, &x)))
@@ -275,7 +275,7 @@ static void drop_unread(struct sass_body *b)
 
 /* -- in flight -- */
 
-/* All that is slow says when it is done: the body comes again. */
+/* Every slow instruction gets a scoreboard, because the body may execute again. */
 static void give_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -288,7 +288,7 @@ static void give_boards(struct sass_body *b)
 		b->insns[i] = sass_with_board(insn, GIVEN_BOARD);
 		sass_await(b->insns, b->n, i, GIVEN_BOARD);
 	}
-	for (uint32_t i = 0; i < b->n; i++) /* of one that branches nobody knows what was waited for */
+	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches it is unknown which waits have executed */
 		b->left = sass_boards_left(b->left, b->wanders ? sass_with(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 

@@ -9,7 +9,7 @@
 #define RANK_AT 24
 #define P 0
 
-enum { NUMBER, PART, LESS, ADDRESS, RANK }; /* registers, from the base on */
+enum { NUMBER, PART, LESS, ADDRESS, RANK }; /* registers, counted from the base */
 
 struct counting {
 	const struct sass_arch *arch;
@@ -23,8 +23,8 @@ static void put(struct counting *c, struct sass_insn insn, unsigned waits)
 	c->insns[c->n++] = sass_with(insn, SASS_WAIT_AT, 6, waits);
 }
 
-/* Where the memory begins, and how large it is: on sm_75 to sm_89 what the system keeps lies behind it, later before it. The
- * scoreboards from `board` on tell. */
+/* Reads where the memory begins and its size. On sm_75 to sm_89 the system's memory follows it, later it precedes it.
+ * The scoreboards from `board` on say when the values are ready. */
 static void ask_address(struct counting *c, unsigned board)
 {
 	put(c, sass_special(c->base + ADDRESS, SASS_SR_SHARED_SIZE, board), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between those who make probes and those who put them in: given.def. */
+/* Values of a place (given.def), known to the code that compiles probes and to the code that inserts them. */
 #ifndef GPUBPF_SASS_GIVEN_H
 #define GPUBPF_SASS_GIVEN_H
 
@@ -11,16 +11,16 @@ enum sass_given {
 	SASS_NGIVEN,
 };
 
-#define SASS_GIVEN_AT 0x400000     /* in a lane's memory; no probe's stack reaches so far */
-#define SASS_GIVEN_STEP 64         /* from one to the next, so that an assembler reads each by itself */
+#define SASS_GIVEN_AT 0x400000     /* address in local memory; no probe's stack reaches it */
+#define SASS_GIVEN_STEP 64         /* bytes from one value to the next, so that the assembler reads each separately */
 
-/* Of element i of a field; SASS_NGIVEN: none. */
+/* The value of element i of a context field; SASS_NGIVEN: there is none. */
 enum sass_given sass_given_of(const char *field, unsigned i);
-/* Has each lane its own, in registers? */
+/* Does each lane have its own value, in registers? */
 bool sass_given_each(enum sass_given given);
-/* Is it to look to an assembler as if each had? */
+/* Must the assembler assume that each lane has its own value? */
 bool sass_given_apart(enum sass_given given);
-/* Does the instruction of a probe read a given, and which half of it first? LDL R, [any + offset]. */
+/* Does the instruction of a probe read a place's value (LDL R, [any + offset])? *half: the half that it reads first. */
 bool sass_reads_given(struct sass_insn insn, enum sass_given *given, unsigned *half);
 
 #endif

@@ -15,7 +15,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* Slow work of which nobody can tell that it is done gets a scoreboard. */
+/* Slow work without a scoreboard gets one. */
 static void put_first(const struct sass_arch *arch, const struct sass_probe *first, struct sass_insn *to)
 {
 	for (uint32_t i = 0; i < first->n; i++) {
@@ -27,8 +27,8 @@ static void put_first(const struct sass_arch *arch, const struct sass_probe *fir
 	sass_await_given(first->insns, to, first->n);
 }
 
-/* Nothing is in flight, and no lane is waited for that has gone on. A whole warp may wait for itself; where one has a barrier lanes
- * that come apart have code of their own, in which nobody waits (graft.c). */
+/* Nothing is in flight after this, and no lane waits for a lane that has continued. A whole warp may reconverge. A
+ * probe with barriers has a copy for lanes that come separately, in which no lane waits (graft.c). */
 static uint32_t put_between(const struct sass_probe *first, enum sass_joined how, struct sass_insn *to)
 {
 	uint32_t n = 0;

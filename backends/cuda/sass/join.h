@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two probes of one place as one: the entry's of all lanes, and that of a block's first; what counts lanes, and what others do. */
+/*
+ * Joins two probes of one place. At the entry these are the probes of a block's first lane and of all lanes. They may
+ * also be the code that counts lanes and a probe.
+ *
+ * Does:     appends the second probe to the first, with a wait for all its work between them.
+ * Before:   both probes are complete.
+ * After:    the first holds both; the second is empty.
+ * Requires: nothing.
+ */
 #ifndef GPUBPF_SASS_JOIN_H
 #define GPUBPF_SASS_JOIN_H
 
 #include "probe.h"
 
 enum sass_joined {
-	SASS_JOIN_TOGETHER,        /* who leaves the first goes on to the second, to which a warp's lanes come all together; */
-	SASS_JOIN_APART,           /* by themselves, as they have come to the first */
-	SASS_JOIN_OTHERS,          /* who leaves the first, which leaves nothing in flight, has left */
+	SASS_JOIN_TOGETHER,        /* lanes that leave the first continue in the second, to which a warp's lanes come
+	                            * converged */
+	SASS_JOIN_APART,           /* likewise, without convergence, as they came to the first */
+	SASS_JOIN_OTHERS,          /* lanes that leave the first are done; the first leaves nothing in flight */
 };
 
-/* The second behind the first, in *first, when all that the first began has been done. *second is empty then. -ENOMEM. */
+/* Appends *second to *first, which then owns both. -ENOMEM. */
 int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_joined how);
 
 #endif

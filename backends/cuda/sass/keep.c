@@ -7,7 +7,8 @@
 #include "schedule.h"
 
 #define NOWHERE UINT32_MAX
-#define SETTLED 8                  /* cycles until the end of an entry's probe; before an exit's begins as many pass again */
+#define SETTLED 8                  /* cycles from the last result to the end of an entry's probe; as many pass again
+                                    * before an exit's probe begins */
 
 struct keeping {
 	const struct sass_arch *arch;
@@ -22,7 +23,7 @@ static bool ends_once(const struct sass_probe *p)
 	return p->n && p->n <= SASS_STRAIGHT && !p->diverges;
 }
 
-/* The entry's instruction that leaves the same in registers, NOWHERE: none. */
+/* The entry's instruction that leaves the same values in registers; NOWHERE: there is none. */
 static uint32_t same_at_entry(const struct keeping *k, uint32_t exit)
 {
 	const struct sass_made *wanted = &k->of_exit[exit];
@@ -33,7 +34,7 @@ static uint32_t same_at_entry(const struct keeping *k, uint32_t exit)
 	return NOWHERE;
 }
 
-/* False: there is nothing that is made twice. */
+/* *any: do both probes compute some value? */
 static int find_kept(struct keeping *k, bool *any)
 {
 	int err;
@@ -67,7 +68,7 @@ static bool computes(struct sass_insn insn)
 	return sass_operand(sass_form_find(sass_opcode(insn)), insn, 0).n && !sass_is_slow(insn);
 }
 
-/* What was computed last may be on its way when the probe ends, one that has more than its end. */
+/* Lengthens the last stall until the last results are ready. The probe has more than its EXIT. */
 static void let_settle(struct sass_probe *p)
 {
 	struct sass_insn *last = &p->insns[p->n - 2];
@@ -81,7 +82,8 @@ static void let_settle(struct sass_probe *p)
 		*last = sass_with(sass_with(*last, SASS_STALL_AT, 4, sass_stall(*last) + SETTLED - time), SASS_YIELD_AT, 1, 0);
 }
 
-/* The entry's, with what is to stay; the exit's, without it. -EINVAL: that is not possible. */
+/* Schedules the entry's probe with the values that stay, and the exit's without their computation. -EINVAL:
+ * impossible. */
 static int order(struct keeping *k, struct sass_probe *entry, struct sass_probe *exit)
 {
 	int err = sass_schedule_lasting(k->arch, entry, &k->stays);

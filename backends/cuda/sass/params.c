@@ -6,22 +6,22 @@
 #include "core/diag.h"
 
 #define ALIGN_MAX 128              /* CUtensorMap has 64 */
-#define BYTES_ALIGN 16             /* of env->arg_bytes */
-#define INFO_SIZE 12               /* u32 0, u16 ordinal, u16 offset, u32 with the size in bits 18..31; of V2 in 0..15, and behind it
-				    * of what a pointer is to, up to bit 27 */
+#define BYTES_ALIGN 16             /* alignment of parameters in env->arg_bytes */
+#define INFO_SIZE 12               /* u32 0, u16 ordinal, u16 offset, u32 with the size in bits 18..31. V2 has the size
+                                    * in bits 0..15 and a description of the pointee up to bit 27. */
 
 static uint32_t align_up(uint32_t n, uint32_t align)
 {
 	return (n + align - 1) & ~(align - 1);
 }
 
-/* Alignment is that of the address in c[0x0]. */
+/* Alignment applies to the address in c[0x0]. */
 static uint32_t offset_of(const struct sass_arch *arch, uint32_t end, uint32_t align)
 {
 	return align_up(arch->params + end, align) - arch->params;
 }
 
-/* The largest alignment for which a parameter behind `end` lies at `off`; 0: none. */
+/* The largest alignment with which a parameter after `end` is at `off`; 0: there is none. */
 static uint32_t align_of(const struct sass_arch *arch, uint32_t end, uint32_t off)
 {
 	uint32_t align = ALIGN_MAX;
@@ -36,7 +36,7 @@ static enum gpubpf_param_kind kind_of(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8 ? GPUBPF_PARAM_INT : GPUBPF_PARAM_BYTES;
 }
 
-/* The items come in any order: a parameter's offset waits in bytes_off until all are known. */
+/* The items are in any order, so bytes_off holds a parameter's offset until all are known. */
 static int collect(const struct sass_section *info, struct gpubpf_param *params)
 {
 	struct sass_item item;

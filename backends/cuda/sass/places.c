@@ -9,11 +9,11 @@
 #include "probe.h"
 
 #define OP_BAR 0x11d
-#define OP_BAR_NUMBER 0xb1d        /* that is in bits 54..57 */
+#define OP_BAR_NUMBER 0xb1d        /* the number is in bits 54..57 */
 #define OP_UCGABAR 0x1c7
 #define OP_SYNCS 0x1a7
 
-/* second: the other of two. */
+/* second: look at the second access of an instruction that has two. */
 static bool is_access(const struct sass_code *code, struct sass_place *p, bool second)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -26,7 +26,8 @@ static bool is_access(const struct sass_code *code, struct sass_place *p, bool s
 	return k->spaces & p->access.spaces && k->accesses >> p->access.access & 1;
 }
 
-/* Of the bank that has variables: parameters, and what a compiler puts away, are no accesses. */
+/* A read of the bank of __constant__ variables is an access. Reads of parameters, and of constants that a compiler
+ * placed, are none. */
 static bool is_constant(const struct sass_code *code, struct sass_place *p)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -47,7 +48,8 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 
 enum bar_mode { BAR_SYNC, BAR_ARRIVE, BAR_REDUCE, BAR_SCAN };
 
-/* What waits for others of the block; of what waits for a cluster or at an object in memory it is not known which do. */
+/* Does the instruction wait for other threads of the block? It is unknown which threads wait for a cluster or at an
+ * object in memory. */
 static bool is_wait(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
@@ -75,12 +77,12 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_BRA 0x147
 #define OP_BSSY 0x145
 #define OP_WARPSYNC 0x148
-#define OP_WARPSYNC_LANES 0x348    /* whole: of those in a register */
+#define OP_WARPSYNC_LANES 0x348    /* whole opcode: for the lanes of a mask in a register */
 #define OP_LEPC 0x14e
-#define OP_CALL_REGISTER 0x344     /* whole, CALL.REL */
+#define OP_CALL_REGISTER 0x344     /* whole opcode, CALL.REL of a register */
 #define OP_BPT 0x15c
 #define OP_ENDCOLLECTIVE 0x11b
-#define BESIDES_AT 91              /* of BRA: .DIV, .CONV */
+#define BESIDES_AT 91              /* BRA: .DIV, .CONV */
 
 bool sass_is_choice(struct sass_insn insn)
 {
@@ -88,8 +90,8 @@ bool sass_is_choice(struct sass_insn insn)
 	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BESIDES_AT, 14));
 }
 
-/* Calls, returns and jumps that count their ways from where they stand, of all lanes that come, and keep no count of calls; where they
- * return to stands in a register. */
+/* Calls, returns and jumps with a distance from themselves, taken by all active lanes, that do not count the call
+ * depth. A register holds the return address. */
 static bool is_distant(struct sass_insn insn)
 {
 	static const struct {
@@ -104,7 +106,8 @@ static bool is_distant(struct sass_insn insn)
 	return false;
 }
 
-/* One that asks whether lanes are together is none of the source's. All that come go where a register says. */
+/* BRA.DIV and BRA.CONV, which test convergence, are no branches of the source. All active lanes take an indirect
+ * branch. */
 static bool is_branch(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
@@ -144,7 +147,7 @@ bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
 	return false;
 }
 
-/* Behind the last instruction that something leads to compilers put a branch to itself and fill up. */
+/* After the last reachable instruction compilers put a branch to itself and padding. */
 static uint32_t end_of(const struct sass_code *code)
 {
 	uint32_t n = code->n;
@@ -156,7 +159,7 @@ static uint32_t end_of(const struct sass_code *code)
 	return n;
 }
 
-/* Does the field of the predicate name one of the warp's own, by which lanes cannot be told? */
+/* Is the guard a uniform predicate, which does not select lanes? */
 static bool is_of_warp(struct sass_insn insn)
 {
 	if (sass_field(insn, 12, 3) == SASS_PT)
@@ -180,7 +183,7 @@ static bool is_any(const struct sass_code *code, struct sass_place *p)
 
 static bool is(const struct sass_code *code, struct sass_place *p)
 {
-	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never carried out */
+	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never executes */
 		return false;
 	if (gpubpf_place_kind(p->kind)->spaces)
 		return is_access(code, p, false) || is_constant(code, p);
@@ -196,7 +199,8 @@ static bool is(const struct sass_code *code, struct sass_place *p)
 	}
 }
 
-/* A branch's predicates say where lanes go, not which come to it; what is never carried out begins a line for all. */
+/* The predicates of a branch select the lanes that take it, not the lanes that reach it. An instruction that never
+ * executes begins a line for all lanes. */
 static void set_guards(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
