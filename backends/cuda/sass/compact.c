@@ -6,39 +6,40 @@
 #include <string.h>
 
 #define REGS 256
-#define MOST 4096                  /* instructions; values are numbered by 16 bits */
+#define MOST 4096                  /* most instructions; values have numbers of 16 bits */
 #define NONE UINT16_MAX
-#define FOREVER 0x40               /* in flight, and no scoreboard tells until when */
-#define SETTLED 15                 /* cycles after which what is written with a known time is there, of all that probes have */
+#define FOREVER 0x40               /* in flight, and no scoreboard says until when */
+#define SETTLED 15                 /* cycles after which every fixed-latency result of a probe is ready */
 #define STACK_POINTER 1
 
-/* What lies in a register before an instruction: a value that is wanted, or one that is not any more and in flight. */
+/* State of a register before an instruction: a live value, or a dead one that is in flight. */
 struct cell {
-	uint16_t value;            /* NONE: nothing */
-	uint8_t boards, fresh;     /* scoreboards that it is in flight with; set just now, so that a wait does not see them yet */
-	uint8_t cycles;            /* until what was written is there */
+	uint16_t value;            /* NONE: the register is empty */
+	uint8_t boards, fresh;     /* scoreboards that guard it; `fresh` were set so recently that a wait does not see
+	                            * them yet */
+	uint8_t cycles;            /* until the write completes */
 };
 
 struct compacting {
 	const struct sass_arch *arch;
 	struct sass_probe *p;
 	uint32_t regs;
-	uint64_t (*live)[REGS / 64];       /* before each instruction: who reads the register before it is written */
-	struct cell *cells;                /* before each instruction, by register */
-	uint16_t *defined;                 /* by instruction and register that it writes: the value's number */
-	uint16_t entered[REGS];            /* what is in registers from the start */
+	uint64_t (*live)[REGS / 64];       /* per instruction: registers that are live before it */
+	struct cell *cells;                /* state before each instruction, by register */
+	uint16_t *defined;                 /* number of the value, by instruction and written register */
+	uint16_t entered[REGS];            /* values in registers at the start */
 	uint32_t nvalues, room;
-	uint16_t *same;                    /* values that are one, as sets */
-	/* of each value that stands for its set */
-	uint16_t *group;                   /* those that instructions have side by side */
-	int16_t *at;                       /* where in it */
-	uint16_t *next;                    /* the next of the group, NONE: none */
-	uint8_t *old, *reg, *wide;         /* registers: that it has, that it gets; what the group's first is a multiple of */
-	uint64_t *meets;                   /* a bit a pair: they may not share a register */
-	bool failed;                       /* it stays as it is */
+	uint16_t *same;                    /* union-find sets of values that share a register */
+	/* of each value that represents its set */
+	uint16_t *group;                   /* values that must occupy consecutive registers */
+	int16_t *at;                       /* offset in the group */
+	uint16_t *next;                    /* next value of the group; NONE: none */
+	uint8_t *old, *reg, *wide;         /* original register, new register, alignment of the group */
+	uint64_t *meets;                   /* interference: a bit per pair that may not share a register */
+	bool failed;                       /* leave the probe unchanged */
 };
 
-/* -- where it goes -- */
+/* -- edges -- */
 
 static bool goes_on(const struct compacting *c, uint32_t i)
 {
@@ -47,7 +48,7 @@ static bool goes_on(const struct compacting *c, uint32_t i)
 	return i + 1 < c->p->n && !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(c->p->insns[i]));
 }
 
-/* BSSY's target counts as one, whatever goes there. */
+/* The target of BSSY counts as an edge too. */
 static uint32_t target(const struct compacting *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -77,14 +78,14 @@ static bool is_always(struct sass_insn insn)
 	return sass_field(insn, 12, 4) == SASS_PT;
 }
 
-/* -- which registers are wanted -- */
+/* -- liveness -- */
 
 static bool has(const uint64_t *set, uint32_t bit)
 {
 	return set[bit / 64] >> bit % 64 & 1;
 }
 
-/* Of what is wanted behind the instruction, and of what it reads. */
+/* The registers that are live after the instruction. */
 static void find_wanted(const struct compacting *c, uint32_t i, uint64_t set[REGS / 64])
 {
 	uint32_t to = target(c, i);
@@ -137,7 +138,7 @@ static uint16_t find(const struct compacting *c, uint16_t v)
 	return v;
 }
 
-/* Values that lie in one register, one or the other, where that is read. */
+/* Values that reach one read in the same register. */
 static uint16_t unite(struct compacting *c, uint16_t a, uint16_t b)
 {
 	a = find(c, a);
@@ -175,19 +176,19 @@ static bool in_flight(const struct cell *cell)
 	return cell->boards || cell->fresh || cell->cycles;
 }
 
-/* Still, when the instruction has waited for what it waits for. */
+/* Is it still in flight after the waits of the instruction? */
 static bool stays_in_flight(const struct cell *cell, struct sass_insn insn)
 {
 	return (cell->boards & ~sass_waits(insn)) || cell->fresh || cell->cycles;
 }
 
-/* Does it read or write registers when others behind it may run already? */
+/* Does it read or write registers when later instructions may already execute? */
 static bool is_late(struct sass_insn insn)
 {
 	return sass_is_slow(insn) || sass_op_find(sass_opcode(insn))->class == SASS_ASYNC || sass_boards_set(insn);
 }
 
-/* One more way leads to the instruction. */
+/* Merges the state of one more edge into the state before instruction i. */
 static bool come(struct compacting *c, uint32_t i, const struct cell *from)
 {
 	bool changed = false;
@@ -207,7 +208,8 @@ static bool come(struct compacting *c, uint32_t i, const struct cell *from)
 	return changed;
 }
 
-/* What it reads or writes late is in flight: with the scoreboard that tells of it, else with that of its result. */
+/* Registers that it reads or writes after issue are in flight. The scoreboard of reads guards sources; without one, the
+ * scoreboard of the result does. */
 static void leave_in_flight(struct compacting *c, uint32_t i, struct cell *cells)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -246,8 +248,9 @@ static bool reads(const struct compacting *c, uint32_t i, unsigned reg)
 	return any;
 }
 
-/* Does what lay in the register stay beside what is written to it? For lanes that do not write, and while it is in flight: accesses
- * of one unit come one after the other, and an assembler lets one write what one before it has not read yet. */
+/* Does the old value stay in the register together with the new one? It does for lanes that do not write, and while it
+ * is in flight. Accesses of one unit are in order: an assembler lets one write a register that an earlier one has not
+ * read yet. */
 static bool stays(const struct compacting *c, uint32_t i, unsigned reg)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -303,7 +306,7 @@ static void follow(struct compacting *c)
 	}
 }
 
-/* -- who may not share -- */
+/* -- interference -- */
 
 static void meet(struct compacting *c, uint16_t a, uint16_t b)
 {
@@ -313,7 +316,8 @@ static void meet(struct compacting *c, uint16_t a, uint16_t b)
 	c->meets[((size_t)b * c->room + a) / 64] |= 1ull << ((size_t)b * c->room + a) % 64;
 }
 
-/* Who is written meets all that is wanted behind the instruction or in flight there, what it reads late itself too. */
+/* A written value interferes with all values that are live after the instruction or in flight there. If the instruction
+ * is slow, these include its sources. */
 static void find_meetings(struct compacting *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -340,9 +344,9 @@ static void find_meetings(struct compacting *c, uint32_t i)
 	}
 }
 
-/* -- who stands side by side -- */
+/* -- groups -- */
 
-/* b lies `off` registers behind a. */
+/* Places value b `off` registers after a in one group. */
 static void join(struct compacting *c, uint16_t a, uint16_t b, int off)
 {
 	uint16_t ga = c->group[a], gb = c->group[b];
@@ -398,13 +402,13 @@ static void find_groups(struct compacting *c)
 /* -- registers -- */
 
 struct placing {
-	uint64_t *there;           /* by register, the values in it */
-	uint32_t words;            /* of 64 values */
-	bool *placed;              /* by group */
+	uint64_t *there;           /* the values in each register */
+	uint32_t words;            /* words of 64 values per register */
+	bool *placed;              /* per group */
 	uint32_t regs;
 };
 
-/* A group's first member as it lay: what is a multiple of 4 from there on stays one. */
+/* Registers keep their remainder modulo the group's alignment, so pairs and quads stay aligned. */
 static bool lies_free(const struct compacting *c, const struct placing *p, uint16_t group, int base)
 {
 	for (uint16_t v = group; v != NONE; v = c->next[v]) {
@@ -442,7 +446,7 @@ static void give(struct compacting *c, struct placing *p, uint16_t group)
 		c->failed = true;
 }
 
-/* The stack's pointer first, then the widest, each as it comes. */
+/* The stack pointer first, then groups by falling alignment. */
 static void give_registers(struct compacting *c, struct placing *p, bool stack)
 {
 	for (uint32_t v = 0; v < c->nvalues && stack; v++)
@@ -491,7 +495,7 @@ static int settle(struct compacting *c, bool stack)
 	return 0;
 }
 
-/* -- the whole -- */
+/* -- entry point -- */
 
 static bool is_small(struct compacting *c)
 {
@@ -545,7 +549,7 @@ int sass_compact(const struct sass_arch *arch, struct sass_probe *probe, uint32_
 	struct compacting c = { .arch = arch, .p = probe, .regs = probe->regs };
 	int err;
 
-	if (!probe->diverges || !is_small(&c)) /* straight ones sass_schedule() has ordered */
+	if (!probe->diverges || !is_small(&c)) /* sass_schedule() handles straight-line code */
 		return 0;
 	err = allocate(&c);
 	if (!err) {

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes in as few registers as their values need. What the warp's own values become (probe.c) lies behind the assembler's
- * registers, as if all of it were wanted at once; here values that are never wanted at the same time share one. The order and
- * the waits stay: who shares a register with a value of before comes when that is no longer wanted, and nothing is in flight
- * that reads or writes it.
+ * Register allocation for probes with branches. Demotion (probe.c) puts uniform values above the assembler's registers,
+ * as if all were live at once. Here two values share a register if their live ranges are disjoint and the earlier value
+ * has no pending read or write. Order and waits stay.
+ *
+ * Does:     computes liveness and interference, coalesces values, and colors groups of consecutive registers.
+ * Before:   the probe has no uniform operations.
+ * After:    the probe uses fewer registers, or is unchanged.
+ * Requires: known targets of all branches.
  */
 #ifndef GPUBPF_SASS_COMPACT_H
 #define GPUBPF_SASS_COMPACT_H
 
 #include "probe.h"
 
-/* frame: it has a stack, whose pointer stays where it is. 0, also where the probe stays as it is, since it would need as many or
- * has an instruction of which is not known where it leads; -ENOMEM. */
+/* A nonzero `frame` means that the probe has a stack; its pointer keeps its register. Returns 0 or -ENOMEM. The probe
+ * stays unchanged if it needs as many registers, or if a branch target is unknown. */
 int sass_compact(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame);
 
 #endif

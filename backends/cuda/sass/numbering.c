@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether two straight probes do the same: each value gets a number by what computes it of which others; the effects, in
- * their order, must have the same numbers. What lanes had ended is part of an effect: an end under a predicate, and
- * effects behind it under the opposite one, are the same.
+ * Value numbering: proves that two straight-line probes do the same. The number of a value is a hash of its operation
+ * and of the numbers of its operands. The effects of both probes must have the same numbers in the same order. An
+ * effect includes the set of lanes that have ended. So an exit under a predicate equals later effects under the
+ * opposite predicate.
  */
 #include "schedule.h"
 
@@ -12,10 +13,10 @@
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
-	bool lasts[256], predicate_lasts[8]; /* it would be the same if the same lane computed it later */
-	uint64_t ended;            /* which lanes go on: a sum over conditions, whose order does not matter */
+	bool lasts[256], predicate_lasts[8]; /* the lane would get the same value if it computed it later */
+	uint64_t ended;            /* which lanes continue: a sum over conditions, whose order does not matter */
 	uint64_t effects[MOST_EFFECTS];
-	uint32_t n, done;          /* effects, and those among them that memory sees */
+	uint32_t n, done;          /* number of effects, and of effects on memory */
 	bool failed;
 };
 
@@ -36,7 +37,7 @@ static uint64_t condition(const struct numbers *s, struct sass_insn insn, bool o
 	return p == SASS_PT ? 0 : mix(s->predicate[p], 5 + (sass_field(insn, 15, 1) ^ opposite));
 }
 
-/* What it computes, of what it reads: no matter in which registers. */
+/* The number of its result, which does not depend on registers. */
 static uint64_t number_of(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -83,7 +84,7 @@ static uint64_t carry_out(struct numbers *s, struct sass_insn insn, uint64_t num
 	return number;
 }
 
-/* Computed of nothing but what stays as it is while a thread runs, by all lanes. */
+/* Do all lanes compute it, from values that do not change while a thread runs? */
 static bool lasts(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -158,7 +159,7 @@ static void begin(struct numbers *s)
 	s->predicate[SASS_PT] = TRUE_NUMBER;
 }
 
-/* What the instruction leaves in its registers, if that lasts. */
+/* The values that the instruction leaves in its registers, if they last. */
 static struct sass_made made_by(const struct numbers *s, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
@@ -172,7 +173,7 @@ static struct sass_made made_by(const struct numbers *s, struct sass_insn insn)
 	return made;
 }
 
-/* made: NULL: nobody asks. */
+/* made: may be NULL. */
 static void number_on(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_made *made)
 {
 	for (uint32_t i = 0; i < n; i++) {

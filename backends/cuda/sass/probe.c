@@ -10,11 +10,11 @@
 #include "schedule.h"
 
 #define UNIFORM_REGS 64
-#define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
-#define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
+#define IADD3_REST 0x07ffe0ffull   /* bits of IADD3: no third operand, no carries */
+#define MOV_ALL 0xf00ull           /* bits of MOV: all four bytes */
 #define MOV_64 0x10f00ull
-#define SUM_64_REST 0x078e0200ull  /* of IADD.64: no sign, no carries */
-#define NOT_COUNTED_AT 86          /* of CALL.REL */
+#define SUM_64_REST 0x078e0200ull  /* bits of IADD.64: no sign, no carries */
+#define NOT_COUNTED_AT 86          /* bit of CALL.REL */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
 bool sass_is_uniform(struct sass_insn insn)
@@ -28,7 +28,7 @@ bool sass_has_target(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
 
-	if (opcode == 0x348) /* WARPSYNC of lanes in a register: .COLLECTIVE has one */
+	if (opcode == 0x348) /* WARPSYNC of the lanes in a register: only .COLLECTIVE has a target */
 		return sass_field(insn, 86, 1);
 	return opcode == SASS_OP_BRA || opcode == SASS_OP_BRA_U || opcode == SASS_OP_BSSY;
 }
@@ -40,7 +40,7 @@ static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn i
 	return sass_opcode(insn) == SASS_OP_BRA && sass_branch(arch, insn) == -SASS_INSN && sass_unconditional(insn);
 }
 
-/* The instructions before the branch to itself and the padding with which compilers end a section. */
+/* The number of instructions before the branch to itself and the padding with which compilers end a section. */
 static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
 {
 	while (n && sass_opcode(sass_read(bytes + (n - 1) * SASS_INSN)) == SASS_OP_NOP)
@@ -48,8 +48,8 @@ static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint3
 	return n && is_branch_to_itself(arch, sass_read(bytes + (n - 1) * SASS_INSN)) ? n - 1 : n;
 }
 
-/* A call that counts no depth (CALL.REL.NOINC) leaves no way back: it is a branch. RET, without which it would be none, probes may
- * not have. */
+/* A call that does not count the depth (CALL.REL.NOINC) stores no return address, so it is a branch. Only RET would
+ * make it a call, and probes may not have RET. */
 static struct sass_insn as_branch(struct sass_insn insn)
 {
 	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOT_COUNTED_AT, 1))
@@ -64,7 +64,8 @@ static int find_target(struct work *w, uint32_t i)
 
 	if (!sass_has_target(line->insn))
 		return 0;
-	if (sass_opcode(line->insn) == SASS_OP_BRA) /* that all lanes go the same way holds no longer where they are alone */
+	if (sass_opcode(line->insn) == SASS_OP_BRA) /* the promise of a uniform branch does not hold where lanes are
+	                                             * alone */
 		line->insn = sass_with(line->insn, SASS_UNIFORM_AT, 1, 0);
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
@@ -97,7 +98,7 @@ static int open_lines(struct work *w, const struct sass_section *text)
 	return err;
 }
 
-/* Which constants a probe may read: what launches have in bank 0, the words that the agent fills in bank 3. */
+/* Probes may read constants of bank 0, which launches fill, and of bank 3, where the agent stores words. */
 static int check_line(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
@@ -114,7 +115,7 @@ static int check_line(struct work *w, uint32_t i)
 	return 0;
 }
 
-/* -- what it uses -- */
+/* -- resources -- */
 
 static int survey(struct work *w)
 {
@@ -129,7 +130,7 @@ static int survey(struct work *w)
 		err = check_line(w, i);
 		if (err < 0)
 			return err;
-		if (!form) /* BRX, whose register somebody writes */
+		if (!form) /* BRX: another line writes its register */
 			continue;
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = sass_operand(form, insn, o);
@@ -165,7 +166,7 @@ static int survey(struct work *w)
 	return sass_work_map_predicates(w);
 }
 
-/* -- from uniform registers to registers -- */
+/* -- demotion of uniform operations -- */
 
 static uint8_t mapped(const struct work *w, uint64_t uniform)
 {
@@ -200,7 +201,8 @@ static struct sass_insn with_rest(struct sass_insn insn, uint64_t rest)
 	return (struct sass_insn){ insn.lo, (insn.hi & CONTROL_BITS) | rest };
 }
 
-/* From sm_80 on UR holds the memory descriptor; before it, an address (put_address()). ATOMG's operation reaches up to bit 90. */
+/* From sm_80 on UR holds the memory descriptor; before, it holds an address (put_address()). The operation of ATOMG
+ * extends to bit 90. */
 static int drop_descriptor(struct work *w, struct line *line)
 {
 	struct sass_insn i = line->insn;
@@ -214,7 +216,7 @@ static int drop_descriptor(struct work *w, struct line *line)
 	return 0;
 }
 
-/* B's field and C's change places; neither may have a sign, whose bits are elsewhere for each. */
+/* Swaps the fields of B and C. Neither may have a sign: its bits are at other positions in each field. */
 static int swap_operands(struct work *w, struct line *line)
 {
 	uint64_t b = sass_field(line->insn, 64, 8), c = sass_field(line->insn, 32, 8);
@@ -237,7 +239,7 @@ static int demote_as(struct work *w, struct line *line, const struct sass_form *
 		*i = with_rest(*i, sass_is_wide(*i) ? MOV_64 : MOV_ALL);
 		break;
 	case SASS_DEMOTE_FROM_A:
-		if (sass_field(*i, 81, 3) != SASS_PT) /* of R2UR P0, URZ, R3: whether lanes differ */
+		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3: do lanes differ? */
 			return sass_work_refuse(w, "writes a predicate as it makes a value the warp's own");
 		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
 		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
@@ -305,9 +307,9 @@ static int demote(struct work *w, struct line *line)
 	return err;
 }
 
-/* -- handing out -- */
+/* -- output -- */
 
-/* The stack pointer is loaded first; who has no stack needs none. */
+/* The first instruction loads the stack pointer, which a probe without a stack does not need. */
 static void drop_stack_pointer(struct work *w, uint32_t frame)
 {
 	struct sass_operand one = { .reg = 1, .n = 1 };
@@ -419,7 +421,7 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s", name);
 	if (sass_relocations_of(probes, k->text))
 		return sass_work_refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
-	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* 0: one without data */
+	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* section 0 has no data */
 	err = work_through(&w, probes, k, probe);
 	free(w.lines);
 	free(w.live);

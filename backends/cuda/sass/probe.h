@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes as an assembler of NVIDIA's made them, turned into code that can stand where other lanes of its warp are still
- * at work: it writes no uniform register and no uniform predicate, since those are the whole warp's.
+ * Reads probes from the output of NVIDIA's assembler. It turns them into code that can run where other lanes of the
+ * warp are still active. The code writes no uniform register and no uniform predicate, since these belong to the whole
+ * warp.
+ *
+ * Does:     demotes uniform operations to registers of lanes, then schedules and compacts the probe.
+ * Before:   sass_cubin_open() has opened the cubin of probes.
+ * After:    the probe is relocatable: it ends at EXITs, and its branches are relative.
+ * Requires: instructions whose forms isa.def lists; no calls.
  */
 #ifndef GPUBPF_SASS_PROBE_H
 #define GPUBPF_SASS_PROBE_H
@@ -12,25 +18,26 @@
 struct gpubpf_diag;
 
 struct sass_probe {
-	struct sass_insn *insns;   /* malloc'd; ends at EXITs; branches are relative */
+	struct sass_insn *insns;   /* malloc'd; it ends at EXITs, and its branches are relative */
 	uint32_t n;
-	uint32_t regs;             /* R0 to the highest that it touches, counted */
+	uint32_t regs;             /* number of registers from R0 to the highest that it uses */
 	uint32_t frame;            /* bytes of stack */
-	uint32_t barriers;         /* convergence barriers B0 to the highest, counted */
-	bool diverges;             /* lanes may leave it one by one */
-	bool predicates;           /* it writes some */
+	uint32_t barriers;         /* number of convergence barriers from B0 to the highest that it uses */
+	bool diverges;             /* lanes may leave it separately */
+	bool predicates;           /* it writes predicates */
 };
 
-/* The kernel called name in a cubin of probes. -EINVAL and what is not understood of it; -ENOMEM. */
+/* Reads the kernel called `name` from a cubin of probes. -EINVAL and the part that is not understood; -ENOMEM. After
+ * success the caller calls sass_probe_finish(). */
 int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
 		    struct gpubpf_diag *diag);
 void sass_probe_finish(struct sass_probe *probe);
-/* What it uses, anew, of its instructions. */
+/* Recomputes which registers, barriers and predicates the instructions use. */
 void sass_probe_note(struct sass_probe *probe);
 
-/* Whether the instruction has to do with the uniform datapath. */
+/* Does the instruction use the uniform datapath? */
 bool sass_is_uniform(struct sass_insn insn);
-/* Whether it has a relative target. */
+/* Does it have a relative target? */
 bool sass_has_target(struct sass_insn insn);
 
 #endif

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What BRA.DIV is asked with: whether lanes are together that name each other. Compilers make one mask of the lanes' own (REDUX.OR),
- * and do not ask where these differ (R2UR P, URZ, R). Of lanes that name each other all have the same mask, so each can ask with its
- * own, and can always ask: those that are not together go the way on which they wait for each other.
+ * BRA.DIV tests whether lanes that name each other in their masks are converged. Compilers combine the lanes' masks to
+ * one (REDUX.OR) and skip the test where the masks differ (R2UR P, URZ, R). Lanes that name each other have the same
+ * mask, so each lane can test with a separate one. The test is always allowed: lanes that are not converged take the
+ * path on which they wait for each other.
+ *
+ * Does:     replaces that REDUX.OR or R2UR by code that leaves each lane a separate mask.
+ * Before:   the lines of the probe are open, with targets.
+ * After:    BRA.DIV tests a mask of the lane; the line no longer exchanges data between lanes.
+ * Requires: only BRA.DIV reads the result.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +22,9 @@
 
 struct walk {
 	const struct work *w;
-	uint32_t *next, nnext;     /* lines to go on with */
+	uint32_t *next, nnext;     /* worklist of lines */
 	bool *seen;
-	uint32_t reg, predicate;   /* what is looked for: a uniform register, or a predicate; UINT32_MAX: none */
+	uint32_t reg, predicate;   /* the uniform register or predicate to follow; UINT32_MAX: none */
 };
 
 static bool reads_register(const struct walk *k, struct sass_insn insn, const struct sass_form *form)
@@ -82,7 +88,7 @@ static void go_behind(struct walk *k, uint32_t i)
 		go_on(k, i + 1);
 }
 
-/* Every way from the line on, until it is written again. */
+/* Does only BRA.DIV read the value, on every path from the line until the next write? */
 static bool only_asked(struct walk *k, uint32_t i)
 {
 	for (go_behind(k, i); k->nnext;) {
@@ -97,7 +103,7 @@ static bool only_asked(struct walk *k, uint32_t i)
 	return true;
 }
 
-/* REDUX.OR becomes R2UR, and the predicate false. */
+/* REDUX.OR becomes R2UR; R2UR with a predicate becomes a PLOP3 that writes false. */
 static struct sass_insn asked_alone(struct sass_insn insn)
 {
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches and accesses that code at an exit, or of lanes alone, cannot have, as others that go the same ways and do the
- * same. */
+/*
+ * Branches and accesses that cannot run at an exit or for single lanes.
+ *
+ * Does:     replaces BRA.DIV, computed branches, and accesses at sums with uniform registers by equivalent lines.
+ * Before:   sass_work_map_predicates() has mapped the predicates.
+ * After:    none of these lines is left, and the targets of branches are renumbered.
+ * Requires: a free predicate at each computed branch.
+ */
 #include "probe_work.h"
 
 #include <errno.h>
@@ -8,17 +14,18 @@
 
 #include "code.h"
 
-#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes, */
-#define KEPT_DIVERGENCE 9          /* with no predicate left, */
-#define KEPT_PREDICATE 0           /* of which one is taken then */
+#define DIVERGENCE 3               /* instructions that replace a BRA.DIV */
+#define KEPT_DIVERGENCE 9          /* the same if no predicate is free */
+#define KEPT_PREDICATE 0           /* the predicate that is used then */
 #define ALL_BOARDS 0x3f
 #define TABLES 2                   /* the constant bank */
 #define MOST_ENTRIES 64
-#define NEAR 4                     /* instructions between the read and the branch */
+#define NEAR 4                     /* most instructions between the read and the branch */
 
-/* -- where a warp's lanes went different ways -- */
+/* -- BRA.DIV -- */
 
-/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP with its predicate, BRA. */
+/* BRA.DIV tests whether the active lanes equal a mask in a uniform register. It becomes VOTE, ISETP with its predicate,
+ * BRA. */
 static void put_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
@@ -37,8 +44,9 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 	to[2].target = from->target;
 }
 
-/* Where all predicates hold something they are kept meanwhile: NOP, until all are written; P2R, the question, a branch to where they
- * are given back before the way goes on elsewhere; R2P, a branch over that; R2P, BRA. */
+/* If no predicate is free, the code saves the predicates. NOP waits until all are written, P2R saves them, and the test
+ * branches. Where it does not branch, R2P restores them and a branch skips the rest. Where it branches, R2P restores
+ * them and BRA goes to the target. */
 static void put_kept_divergence(const struct work *w, const struct line *from, struct line *to)
 {
 	static const uint32_t over = 2;
@@ -56,8 +64,8 @@ static void put_kept_divergence(const struct work *w, const struct line *from, s
 	to[8].target = from->target;
 }
 
-/* -- computed branches: LDC of where to go from c[0x2], by an index, or a sum with the index of one of the branches that stand
- * behind it; BRX -- */
+/* -- computed branches: BRX goes to an entry of c[0x2] that LDC reads by an index, or to one of the branches after it
+ * -- */
 
 static uint32_t table_size(const struct work *w)
 {
@@ -89,7 +97,7 @@ static bool writes(struct sass_insn insn, uint32_t reg)
 	return !form || (result.n && !result.uniform && result.reg <= reg && reg < (uint32_t)result.reg + result.n);
 }
 
-/* The line that reads the table of the BRX at i, with nothing between that changes the index; SASS_NONE. */
+/* The line that reads the table of the BRX at i; between the two the index does not change. SASS_NONE: none. */
 static uint32_t find_table(const struct work *w, uint32_t i)
 {
 	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
@@ -107,7 +115,7 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 	return SASS_NONE;
 }
 
-/* Branches that stand one behind the other from there on, each always taken. */
+/* The number of consecutive unconditional branches from line i on. */
 static uint32_t branches_from(const struct work *w, uint32_t i)
 {
 	uint32_t n = 0;
@@ -123,7 +131,7 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 	struct line *line = &w->lines[i];
 	int64_t off = sass_branch(w->arch, line->insn);
 
-	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* what was read counts from the start */
+	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* the entries of the table count from the start */
 		line->from = find_table(w, i);
 		if (line->from != SASS_NONE)
 			w->lines[line->from].spare = true;
@@ -141,7 +149,7 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 	return 0;
 }
 
-/* ISETP, BRA for each entry; the last needs no comparison. */
+/* ISETP and BRA for each entry; the last needs no comparison. */
 static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
 	const struct line *from = &w->lines[i];
@@ -164,16 +172,16 @@ static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t 
 	}
 }
 
-/* -- accesses at the sum of a register and a uniform one, or of memory at two uniform ones -- */
+/* -- accesses at the sum of a register and a uniform one, or at a uniform pair -- */
 
-#define OP_STL 0x987               /* at a uniform address, which stands in 64 */
+#define OP_STL 0x987               /* at a uniform address in 64 */
 #define OP_STL_ALONE 0x387
-#define OP_LDL 0x983               /* likewise where bit 91 is set, in 32 */
-#define OP_LDG 0x981               /* and in those three where memory has no descriptor */
+#define OP_LDL 0x983               /* at a uniform address in 32, if bit 91 is set */
+#define OP_LDG 0x981               /* this and the next three: at a uniform address, if memory has no descriptor */
 #define OP_STG 0x986
 #define OP_RED 0x98e
 #define OP_ATOMG 0x9a8
-#define SUM_TIME 8                 /* cycles until an access can read it */
+#define SUM_TIME 8                 /* cycles until an access can read the sum */
 
 static bool is_global(const struct work *w, struct sass_insn insn)
 {
@@ -183,8 +191,8 @@ static bool is_global(const struct work *w, struct sass_insn insn)
 	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED || (opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
 }
 
-/* An address of memory is two registers, which may be all that it is: an access reads them late, when uniform ones, which it reads at
- * once, may be others already. */
+/* Even an address that is only a uniform pair is copied. An access reads registers after issue, but uniform ones at
+ * issue. The registers that replace the uniform pair may have changed by then. */
 uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
 {
 	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
@@ -194,7 +202,8 @@ uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
 	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
 }
 
-/* The access at what sum_at holds, when those before it have read theirs. */
+/* The access at the address in sum_at. A scoreboard says when it has read sum_at, and the lines before it have its
+ * waits. */
 static struct sass_insn at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
 {
 	access = sass_with(sass_with(access, 24, 8, w->sum_at), uniform, 8, 0);
@@ -204,7 +213,7 @@ static struct sass_insn at_sum(const struct work *w, struct sass_insn access, un
 	return sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 }
 
-/* IADD3 of the two. */
+/* IADD3 of the register and the uniform one. */
 static void put_sum(const struct work *w, const struct line *from, struct line *to)
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
@@ -217,7 +226,7 @@ static void put_sum(const struct work *w, const struct line *from, struct line *
 	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_ALONE) : access;
 }
 
-/* The uniform pair; to it the register, as IMAD.WIDE.U32 of it and 1, and the one behind that. */
+/* Copies the uniform pair. IMAD.WIDE.U32 with 1 adds the register, and IADD3 adds the register after it. */
 static void put_address(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_adds(w, from->insn);
@@ -239,7 +248,7 @@ static void put_address(const struct work *w, const struct line *from, struct li
 	to[n - 1].insn = sass_with(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
 }
 
-/* The lines; what they are to others the last one stays. */
+/* Every line inherits the members of the original. Branches enter the first one. */
 static void put_sums(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t n = sass_work_adds(w, from->insn);
@@ -254,9 +263,9 @@ static void put_sums(const struct work *w, const struct line *from, struct line 
 		put_sum(w, from, to);
 }
 
-/* -- all of them -- */
+/* -- entry points -- */
 
-/* Lines that the line becomes. */
+/* The number of lines that replace line i. */
 static uint32_t lines_of(const struct work *w, uint32_t i)
 {
 	if (sass_is_divergence(w->lines[i].insn))

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which predicates of a probe matter where, the warp's own among them, which become lanes'. Sets of both have the lanes'
- * in bits 0..6, the warp's from UNIFORM on. */
+/*
+ * Predicates of a probe: liveness, and lane predicates for uniform ones. A set has the lane's predicates in bits 0..6
+ * and the uniform ones from UNIFORM on.
+ *
+ * Does:     computes the live predicates by backward data flow and colors the uniform ones.
+ * Before:   the lines of the probe are open, with targets.
+ * After:    w->live has the live set before each line; w->predicate maps each uniform predicate to a lane predicate.
+ * Requires: sass_work_way() and sass_work_entry() list all edges except the fall-through.
+ */
 #include "probe_work.h"
 
 #include <errno.h>
@@ -19,7 +26,7 @@ uint32_t sass_work_way(const struct work *w, uint32_t i)
 	return to;
 }
 
-/* Too many where nothing falls through do no harm. */
+/* The live set after line i. Where nothing falls through it may be too large, which is harmless. */
 static unsigned live_behind(const struct work *w, uint32_t i)
 {
 	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
@@ -39,7 +46,8 @@ static unsigned live_before(const struct work *w, uint32_t i)
 	return (live_behind(w, i) & ~written) | sass_predicates_read(line->insn);
 }
 
-/* Adds to what may have been written before the lines behind line i: whether that is more. */
+/* Propagates the set of predicates that may have been written from line i to its successors. Returns true if a
+ * successor's set grew. */
 static bool go_behind(const struct work *w, uint32_t i, uint16_t *written)
 {
 	unsigned behind = written[i] | sass_predicates_written(w->lines[i].insn);
@@ -59,7 +67,8 @@ static bool go_behind(const struct work *w, uint32_t i, uint16_t *written)
 	return more;
 }
 
-/* What nobody has written yet holds nothing, even if somebody may read it who writes it under a predicate alone. */
+/* A predicate is not live where no path has written it yet. Liveness alone does not see this: a write under a predicate
+ * does not end a live range. */
 static int drop_unwritten(struct work *w)
 {
 	uint16_t *written = calloc(w->n + 1, sizeof(*written));
@@ -93,7 +102,7 @@ static void find_live(struct work *w)
 	}
 }
 
-/* Predicates, of lanes and the warp's own, that hold something where the warp's own u does, or is written. */
+/* Predicates that interfere with uniform predicate u: they are live, or written, where u is. */
 static unsigned met_by(const struct work *w, unsigned u)
 {
 	unsigned met = 0;
@@ -118,7 +127,7 @@ static int highest_free(unsigned used)
 	return p;
 }
 
-/* The lanes' predicates that the warp's own u cannot become: those that hold something where it does, also for another. */
+/* Lane predicates that u cannot become: they interfere with u, or replace a uniform predicate that does. */
 static unsigned taken_for(const struct work *w, unsigned u)
 {
 	unsigned met = met_by(w, u), taken = met;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was made otherwise takes another time: control bits of what stands around it. */
+/*
+ * Control bits around lines that have changed.
+ *
+ * Does:     extends stalls and adds waits for the new latency of a line.
+ * Before:   the line is demoted.
+ * After:    every instruction that touches its result waits for it.
+ * Requires: the latencies of integer units are the same on all architectures.
+ */
 #include "probe_work.h"
 
 bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
@@ -15,7 +22,7 @@ bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
 	return false;
 }
 
-/* Where straight code ends, nobody knows what comes next. */
+/* Does straight-line code end here, so that the next instruction is unknown? */
 static bool leaves(const struct line *line)
 {
 	enum sass_class class = sass_op_find(sass_opcode(line->insn))->class;
@@ -36,7 +43,7 @@ static void wait_in(struct line *line, unsigned board)
 	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
 }
 
-/* Does the instruction write what another reads? */
+/* Does the instruction write a register that `reader` reads? */
 static bool overwrites(struct sass_insn insn, struct sass_insn reader)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(reader));
@@ -51,8 +58,8 @@ static bool overwrites(struct sass_insn insn, struct sass_insn reader)
 	return false;
 }
 
-/* What works slowly reads its registers late, too, which the uniform datapath does not. Whoever touches the result,
- * writes what is read, or ends straight code, waits for it. */
+/* A slow instruction reads its registers after issue; the uniform datapath does not. The next line waits for it that
+ * touches the result, overwrites a source, or ends straight-line code. */
 static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
 {
 	unsigned board = sass_write_board(w->lines[i].insn);
@@ -76,7 +83,7 @@ void sass_work_stall(struct line *line, unsigned stall)
 	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
 }
 
-/* The line before whoever touches the result lets pass what is left of the time. */
+/* The line before the first use of the result stalls for the rest of the latency. */
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
 	unsigned passed = sass_passes(w->lines[i].insn), before;
@@ -93,7 +100,7 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
 		sass_work_stall(&w->lines[last], before + latency - passed);
 }
 
-/* Whether the predicate that a sum writes is the carry of another, which comes faster than to who is guarded by it. */
+/* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
 static bool carries(const struct work *w, uint32_t i)
 {
 	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = sass_work_next(w, i);
@@ -107,7 +114,7 @@ static bool carries(const struct work *w, uint32_t i)
 	       sass_field(w->lines[j].insn, 12, 3) != carry;
 }
 
-/* The one before it that stays. */
+/* The last line before i that is not dropped. */
 static uint32_t last_line(const struct work *w, uint32_t i)
 {
 	while (i && w->lines[i - 1].dropped)
@@ -135,8 +142,8 @@ void sass_work_time(struct work *w, uint32_t i)
 		sass_work_stall(&w->lines[i], carries(w, i) ? LATENCY : sass_predicate_time(insn));
 }
 
-/* What a line that goes has waited for, the next one waits for; the time that it took passes before it, up to the most
- * that one line can let pass, which is longer than any result of a probe's with a known time takes. */
+/* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
+ * stall of one line. That is longer than every fixed latency in a probe. */
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);

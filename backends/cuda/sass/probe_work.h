@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the files that read probes: one while it is worked on. */
+/* Private to the files that read probes: the state of one probe. */
 #ifndef GPUBPF_SASS_PROBE_WORK_H
 #define GPUBPF_SASS_PROBE_WORK_H
 
@@ -9,64 +9,70 @@
 #include "probe.h"
 
 #define PREDICATES 7
-#define LATENCY 6                  /* cycles until a result of the integer units can be read, on all architectures */
+#define LATENCY 6                  /* cycles until the result of an integer unit is readable, on all architectures */
 
 struct work {
 	const struct sass_arch *arch;
-	const struct sass_section *tables; /* c[0x2]: where computed branches go; data NULL: none */
+	const struct sass_section *tables; /* the targets of computed branches in c[0x2]; data NULL: none */
 	struct line {
 		struct sass_insn insn;
-		uint32_t target;           /* of a branch: index; SASS_NONE: none */
-		uint32_t from;             /* of a computed branch: the line that reads its table, */
-		uint32_t ahead;            /* of one that was put in: it goes over so many lines; 0: to its target */
-		uint32_t run;              /* or how many branches stand behind it, of which it goes to one; 0: it is none */
-		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
-		bool moved;                /* to another unit, to which results come a cycle later */
+		uint32_t target;           /* index of a branch's target; SASS_NONE: none */
+		uint32_t from;             /* the line that reads the table of a computed branch */
+		uint32_t ahead;            /* number of lines that an inserted branch skips; 0: it goes to `target` */
+		uint32_t run;              /* number of branches after a computed branch, which selects one of them;
+		                            * else 0 */
+		bool dropped, spare, demoted, entered; /* spare lines will be dropped; a branch targets an entered
+		                                        * line */
+		bool moved;                /* another unit executes it now, and operands reach that a cycle later */
 	} *lines;
-	uint32_t n, begin;                 /* the first that is not the preamble's, which goes */
+	uint32_t n, begin;                 /* begin: the first line after the preamble, which is dropped */
 	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
-	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
-	uint16_t *live;                    /* of each line as it was read, the predicates that matter before it */
-	uint32_t divergences, jumps;       /* BRA.DIVs, computed branches */
-	uint32_t mask_at, kept_at;         /* registers that hold who is there, and predicates meanwhile */
-	uint32_t sums, sum_at;             /* accesses at sums with uniform registers; where such a sum is: two registers */
-	unsigned sum_boards;               /* scoreboards that say that it was read */
-	unsigned board;                    /* a scoreboard for what had none */
+	uint8_t predicate[PREDICATES + 1];  /* the lane predicate that replaces each uniform one; SASS_PT: not used */
+	uint16_t *live;                    /* predicates that are live before each original line */
+	uint32_t divergences, jumps;       /* number of BRA.DIVs and of computed branches */
+	uint32_t mask_at, kept_at;         /* registers for the active mask and for saved predicates */
+	uint32_t sums, sum_at;             /* number of accesses at sums with uniform registers; the register pair for
+	                                    * such a sum */
+	unsigned sum_boards;               /* scoreboards that say that accesses have read the sum */
+	unsigned board;                    /* a scoreboard for instructions without one */
 	struct gpubpf_diag *diag;
 };
 
-/* -EINVAL: the probe's machine code ... */
+/* Refuses the probe: the message begins "the probe's machine code". Returns -EINVAL. */
 #define sass_work_refuse(w, fmt, ...) gpubpf_diag_refuse((w)->diag, INJECT, "the probe's machine code " fmt, ##__VA_ARGS__)
 
-/* Lines with no use before or behind them that a dropped one has not. */
+/* sass_work_next() returns the next line that is not dropped. sass_work_drop() drops a line, and its neighbours take
+ * over its waits and its stall. */
 uint32_t sass_work_next(const struct work *w, uint32_t i);
 void sass_work_drop(struct work *w, uint32_t i);
-/* The line lets at least `stall` cycles pass. */
+/* Makes the line stall for at least `stall` cycles. */
 void sass_work_stall(struct line *line, unsigned stall);
-/* Instructions that were made otherwise take another time: those behind them wait for them. */
+/* Sets the control bits around line i, whose latency has changed: the lines after it wait for it. */
 void sass_work_time(struct work *w, uint32_t i);
-/* Where the line may go besides behind itself, SASS_NONE: nowhere. Of BSSY that is no way of its own if its BSYNC stands before it. */
+/* The successor of the line other than the next line; SASS_NONE: none. BSSY has no such successor if its BSYNC is just
+ * before the target. */
 uint32_t sass_work_way(const struct work *w, uint32_t i);
-/* What the warp's own predicates become. -ENOMEM, -EINVAL: too many are in use. */
+/* Allocates lane predicates for the uniform ones. -ENOMEM; -EINVAL: too many are live. */
 int sass_work_map_predicates(struct work *w);
-/* A predicate of which nobody wants the value at the line, which was not opened yet; -1: none. */
+/* A predicate that is dead at the line, before sass_work_open_lines(); -1: none. */
 int sass_work_free_predicate(const struct work *w, uint32_t i);
-/* A line that makes of the masks of lanes what BRA.DIV is asked with (REDUX; R2UR of a predicate), if nobody else reads that,
- * becomes one that leaves each lane its own. -ENOMEM. */
+/* Changes a line that combines the lanes' masks for BRA.DIV (REDUX; R2UR with a predicate) if only BRA.DIV reads its
+ * result. Then each lane has a separate mask. -ENOMEM. */
 int sass_work_find_asked(struct work *w, uint32_t i);
-/* Whether the two have a register in common. */
+/* Do the two have a register in common? */
 bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result);
 
-/* The line's computed branch, if it is one with a table that is understood: 0, and its parts are marked; -EINVAL. */
+/* Marks the parts of the computed branch at the line. 0; -EINVAL: its table is not understood. */
 int sass_work_find_jump(struct work *w, uint32_t i);
-/* Where it may lead: how many lines, and the k-th; SASS_NONE: nowhere in the probe. Of others 0. */
+/* How many targets the line has, 0 if it is no computed branch; and the k-th target, SASS_NONE: outside of the
+ * probe. */
 uint32_t sass_work_entries(const struct work *w, uint32_t i);
 uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k);
-/* How many lines an access becomes that is one of local memory at the sum of a register and a uniform one, or of memory without a
- * descriptor at a uniform address; 0: it is none. */
+/* How many lines replace an access at a sum with uniform registers; 0: the line is no such access. It is local memory
+ * at the sum of a register and a uniform one, or memory without a descriptor at a uniform address. */
 uint32_t sass_work_adds(const struct work *w, struct sass_insn insn);
-/* Branches that ask where other lanes are, and computed ones, and accesses at sums become those that machine code of lanes
- * has. -ENOMEM, -EINVAL: with no predicate left for them. */
+/* Replaces BRA.DIV, computed branches, and accesses at sums by code without uniform operands. -ENOMEM; -EINVAL: no
+ * predicate is free. */
 int sass_work_open_lines(struct work *w);
 
 #endif

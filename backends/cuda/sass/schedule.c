@@ -7,8 +7,8 @@
 #define MOST_VALUES 320
 #define NONE UINT16_MAX
 #define PREDICATES 7
-#define SOON 2                     /* cycles until a scoreboard that was set can be waited for */
-#define SLOWEST 15                 /* cycles: more than any result with a known time takes */
+#define SOON 2                     /* cycles until an instruction can wait for a scoreboard that was just set */
+#define SLOWEST 15                 /* cycles: more than any fixed latency */
 
 /* -- values -- */
 
@@ -17,18 +17,18 @@ struct node {
 	uint16_t value[SASS_OPERANDS][4];
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
-	uint32_t index;            /* in the probe as it was */
+	uint32_t index;            /* in the original probe */
 	bool gone, ordered, slow;
-	bool stays, there;         /* as in struct sass_lasting */
-	uint32_t height;           /* cycles, about, from it to the end */
-	uint32_t waited;           /* where in the order its scoreboard was waited for first; 0: not yet */
+	bool stays, there;         /* stays and known of struct sass_lasting */
+	uint32_t height;           /* estimated cycles from it to the end */
+	uint32_t waited;           /* position of the first wait for its scoreboard; 0: there is none yet */
 	uint8_t board;
 };
 
-/* A value is what one instruction writes into a register, or into a predicate. Those that instructions have side by side
- * lie in one group, in their order. */
+/* A value is the result of one instruction in one register or predicate. Values that must occupy consecutive registers
+ * form a group. */
 struct values {
-	uint16_t group[MOST_VALUES], same[MOST_VALUES]; /* same: whose copy it is */
+	uint16_t group[MOST_VALUES], same[MOST_VALUES]; /* same: the value that it copies */
 	int8_t at[MOST_VALUES];
 	uint8_t writers[MOST_VALUES];
 	uint16_t n;
@@ -40,11 +40,12 @@ struct schedule {
 	uint16_t order[SASS_STRAIGHT];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t apart[SASS_STRAIGHT][SASS_STRAIGHT];    /* cycles from one to another behind it, about; 0: they do not depend on each other */
-	uint8_t wide[MOST_VALUES];     /* of a group: what its registers are a multiple of, how many, and where it lies */
+	uint16_t apart[SASS_STRAIGHT][SASS_STRAIGHT];    /* estimated cycles from one instruction to a later one; 0:
+	                                                  * they are independent */
+	uint8_t wide[MOST_VALUES];     /* alignment, size and first register of a group */
 	uint8_t size[MOST_VALUES], reg[MOST_VALUES];
-	uint32_t over[MOST_VALUES];    /* where in the order its registers can be others', UINT32_MAX: nowhere */
-	uint32_t last[MOST_VALUES];    /* of a value: where in the order it is used last */
+	uint32_t over[MOST_VALUES];    /* position after which a group's registers are free; UINT32_MAX: never */
+	uint32_t last[MOST_VALUES];    /* position of a value's last use */
 	uint32_t regs;
 	bool failed;
 };
@@ -64,7 +65,7 @@ static uint16_t new_value(struct schedule *s)
 	return v;
 }
 
-/* b lies `off` registers behind a. */
+/* Places value b `off` registers after a in one group. */
 static void join(struct schedule *s, uint16_t a, uint16_t b, int off)
 {
 	uint16_t from = s->v.group[b], to = s->v.group[a];
@@ -83,7 +84,7 @@ static void join(struct schedule *s, uint16_t a, uint16_t b, int off)
 	}
 }
 
-/* Do two values that differ have one register? */
+/* Do two different values have one register? */
 static bool meet(const struct values *v)
 {
 	for (uint16_t a = 0; a < v->n; a++)
@@ -131,7 +132,7 @@ static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[
 	}
 }
 
-/* Straight, of instructions that are known in all that they read and write, which end at the last one at the latest? */
+/* Is this straight-line code of known instructions, in which all lanes end at the last one at the latest? */
 static bool is_straight(const struct sass_probe *p)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -170,7 +171,7 @@ static void read_all(struct schedule *s, const struct sass_probe *p)
 	s->failed |= meet(&s->v);
 }
 
-/* -- what is there already, and what is to stay -- */
+/* -- known results, and results that stay -- */
 
 static bool is_read(const struct schedule *s, uint16_t v);
 
@@ -182,7 +183,8 @@ static bool predicates_are_read(const struct schedule *s, const struct node *nod
 	return false;
 }
 
-/* What is known is not computed, but for predicates that others want: those are in no register. */
+/* Known results are not computed, unless an instruction reads a predicate that the same instruction writes: predicates
+ * are in no register. */
 static void take_known(struct schedule *s, const struct sass_lasting *lasting)
 {
 	bool again = true;
@@ -207,9 +209,9 @@ static bool is_wanted(const struct schedule *s, const struct node *node)
 	return false;
 }
 
-/* -- less to do -- */
+/* -- fewer instructions -- */
 
-/* A copy is what it is a copy of, if that can lie where it is wanted. */
+/* Coalesces a copy with its source if no two values collide. */
 static void join_copies(struct schedule *s)
 {
 	for (uint32_t i = 0; i < s->n && !s->failed; i++) {
@@ -253,7 +255,7 @@ static bool is_read(const struct schedule *s, uint16_t v)
 	return false;
 }
 
-/* What nobody reads is not computed; predicates that nobody reads are not written. */
+/* Removes instructions whose results are dead, and dead predicates of others. */
 static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
@@ -272,7 +274,7 @@ static void drop_dead(struct schedule *s)
 	}
 }
 
-/* Lanes that end before the others' last stores store nothing instead: nobody waits for anybody then. */
+/* Lanes that would exit before the last stores of others skip these stores instead. Then no lane waits for another. */
 static void end_together(struct schedule *s)
 {
 	struct node *end = NULL;
@@ -304,7 +306,7 @@ static void end_together(struct schedule *s)
 
 /* -- the order -- */
 
-/* Cycles after which a result with a known time can be read, of all architectures the most that compilers keep. */
+/* Fixed latency of a result: the longest that compilers allow on any architecture. */
 static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
 {
 	switch (sass_opcode(writer->insn) & 0x1ff) {
@@ -328,7 +330,7 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 	return field && s->arch->sm >= 90 ? 8 : sass_predicate_time(writer->insn);
 }
 
-/* Of slow ones about: nobody knows. */
+/* An estimate, since the latency of slow instructions varies. */
 static unsigned slow_time(const struct node *node)
 {
 	switch (sass_op_find(sass_opcode(node->insn))->class) {
@@ -339,7 +341,7 @@ static unsigned slow_time(const struct node *node)
 	}
 }
 
-/* Cycles that must pass from a to b, which stands behind it; 0: none. real: without guessing what slow ones take. */
+/* Cycles that must pass from a to the later b, 0 if none. With `real`, slow instructions count without estimates. */
 static unsigned distance(const struct schedule *s, const struct node *a, const struct node *b, bool real)
 {
 	bool clock = sass_reads_clock(a->insn) || sass_reads_clock(b->insn);
@@ -373,7 +375,7 @@ static void find_heights(struct schedule *s)
 		}
 }
 
-/* The first cycle in which the node could begin, as far as is known; UINT32_MAX: something before it has not begun. */
+/* The first cycle in which the node can begin, as far as known; UINT32_MAX: a node before it has not begun. */
 static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
 {
 	uint32_t at = 0;
@@ -389,7 +391,8 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 	return at;
 }
 
-/* What is wanted later counts, and before all the clock, whose result has a known time, which passes while others are waited for. */
+/* Prefers the longer path to the end. A read of the clock goes first: its latency is fixed and passes while other
+ * results are outstanding. */
 static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 {
 	bool clock = sass_reads_clock(s->nodes[a].insn);
@@ -397,7 +400,7 @@ static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
 }
 
-/* The one that can begin now and has the longest way before it; else the one that can soonest. */
+/* The node that can begin now and has the longest path to the end; else the node that can begin soonest. */
 static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
 	uint32_t best = SASS_STRAIGHT, best_at = UINT32_MAX;
@@ -476,8 +479,8 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 	return node->n[0] && s->v.group[node->value[0][0]] == group;
 }
 
-/* Behind that instruction nobody reads or writes the group any more, nor is late with it: who is slow has been waited for, and
- * what was computed was read. */
+/* The position after which no instruction reads or writes the group, even after issue. Slow instructions have been
+ * waited for, and computed values have been read. UINT32_MAX: there is none. */
 static uint32_t over_at(struct schedule *s, uint16_t group)
 {
 	uint32_t over = 0;
@@ -519,7 +522,7 @@ static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uin
 	return true;
 }
 
-/* What is there already has its registers. */
+/* Known results have fixed registers. */
 static void settle_there(struct schedule *s, const struct sass_lasting *lasting, bool *settled)
 {
 	for (uint32_t i = 0; lasting && i < s->n; i++) {
@@ -557,7 +560,7 @@ static void give_registers(struct schedule *s, const struct sass_lasting *lastin
 		}
 }
 
-/* One after the other, so that what is written to one is long there when it is written again. */
+/* Allocates predicates round robin, so that a write completes long before the next write of the same predicate. */
 static void give_predicates(struct schedule *s)
 {
 	uint16_t held[PREDICATES];
@@ -599,7 +602,7 @@ static bool needs(const struct schedule *s, const struct node *reader, const str
 	return false;
 }
 
-/* Whose results are wanted first by the same instruction have one scoreboard. */
+/* Results that the same instruction reads first share a scoreboard. */
 static void give_boards(struct schedule *s)
 {
 	unsigned boards = 0;
@@ -632,7 +635,7 @@ static unsigned waits_of(struct schedule *s, uint32_t index)
 	return waits;
 }
 
-/* The cycle in which it begins at the soonest, if those before it begin when they can. */
+/* The earliest cycle in which it begins, if the instructions before it begin as early as they can. */
 static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t index)
 {
 	uint32_t time = index ? began[index - 1] + 1 : 0;
@@ -679,7 +682,7 @@ static void write_all(struct schedule *s, struct sass_insn *to)
 	}
 }
 
-/* -- the whole -- */
+/* -- entry points -- */
 
 static void put_in_order(struct schedule *s, struct sass_insn *to, const struct sass_lasting *lasting)
 {
@@ -749,7 +752,7 @@ int sass_schedule_wants(const struct sass_arch *arch, const struct sass_probe *p
 	return 0;
 }
 
-/* Where it has put what is to stay. */
+/* Reports the registers of the results that stay. */
 static void tell_where(const struct schedule *s, struct sass_lasting *lasting)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
