@@ -8,19 +8,19 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define UNIFORM_TIME 15            /* until a uniform register that was written can be read */
+#define BRANCH_TIME 5              /* least cycles from a branch to its target */
+#define UNIFORM_TIME 15            /* cycles until a uniform register that was written is readable */
 #define MOST_STUB 20
 #define OP_ULDC 0xab9
 #define OP_ULDC_INDEXED 0xabb
 #define OP_LDCU 0x7ac
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-#define WIDTH (7ull << 9)          /* 73..75 */
-#define UNIFORM_FORM (1ull << 27)  /* 91 */
+#define WIDTH (7ull << 9)          /* bits 73..75 */
+#define UNIFORM_FORM (1ull << 27)  /* bit 91 */
 #define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
 #define FORM (7u << 9)
 
-/* -- what is read -- */
+/* -- decoding -- */
 
 static const struct operand {
 	uint16_t opcode;
@@ -41,7 +41,7 @@ static bool find_operand(struct sass_insn insn, struct sass_constant *k)
 	return false;
 }
 
-/* Those that load have no other bit than these. */
+/* Loads have no other bits set than these. */
 static bool find_load(struct sass_insn insn, struct sass_constant *k)
 {
 	static const uint8_t bytes[] = { 1, 1, 2, 2, 4, 8, 16, 0 };
@@ -62,7 +62,8 @@ static bool find_load(struct sass_insn insn, struct sass_constant *k)
 	case OP_ULDC:
 		return always && k->bytes && !rest && !sass_field(insn, 22, 16) && !sass_field(insn, 59, 5);
 	case OP_LDCU:
-		k->index = sass_field(insn, 24, 8); /* of none RZ, and a uniform one's number in 6 bits */
+		k->index = sass_field(insn, 24, 8); /* RZ if there is no index; a uniform register has a number of 6
+		                                     * bits */
 		k->uniform_index = k->index != SASS_RZ;
 		return always && k->bytes && rest == UNIFORM_FORM && !sass_field(insn, 22, 2) &&
 		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) && !sass_field(insn, 59, 5);
@@ -88,18 +89,18 @@ struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way 
 	if (sass_is_slow(insn) && !sass_boards_set(insn))
 		insn = sass_with_board(insn, SASS_CONSTANT_BOARD);
 	if (way == SASS_CONSTANT_B)
-		return sass_with(insn, 32, 30, reg); /* what is done to its sign stands behind it, there and here */
+		return sass_with(insn, 32, 30, reg); /* the bits for its sign follow it in both forms */
 	insn = sass_with(sass_with(insn, 32, 32, b), 62, 2, sign_of_b);
 	return sass_with(sass_with(insn, 64, 8, reg), 74, 2, sign);
 }
 
-/* -- the code -- */
+/* -- stubs -- */
 
 struct putting {
 	const struct sass_code *code;
 	struct sass_grafted *out;
 	unsigned left;
-	uint32_t regs;             /* the first of those that stubs use */
+	uint32_t regs;             /* the first register of stubs */
 };
 
 static void put(struct putting *p, struct sass_insn insn)
@@ -113,8 +114,9 @@ static void put_half(struct putting *p, bool high, uint32_t off)
 	put(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
-/* An index beyond the bank's end is 0: what nobody may use a kernel can read all the same. What is added may be less than nothing, as
- * many bits of it as a bank has bytes: cut to those the sum is right, whether or not that is a sign. */
+/* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
+ * may be negative, with as many bits as the bank's size has. Cut to these bits, the sum is right with and without a
+ * sign. */
 static void put_index(struct putting *p, const struct sass_constant *k)
 {
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
@@ -128,7 +130,7 @@ static void put_index(struct putting *p, const struct sass_constant *k)
 	put(p, sass_sum_wide(p->regs, index, 1, p->regs));
 }
 
-/* What LDC loads is loaded under its predicate; an operand is so always. */
+/* The load of an LDC is under its predicate; the load of an operand is unconditional. */
 static void put_load(struct putting *p, const struct sass_constant *k, struct sass_insn own)
 {
 	bool loaded = k->way == SASS_CONSTANT_LOADED;
@@ -147,7 +149,7 @@ static void put_uniform(struct putting *p, const struct sass_constant *k, struct
 	put(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_TIME));
 }
 
-/* A slow one reads its registers late: it is waited for. */
+/* A slow instruction reads its registers after issue, so the stub waits for it. */
 static void put_own(struct putting *p, const struct sass_constant *k, struct sass_insn own)
 {
 	struct sass_insn by = sass_constant_by(own, k->way, p->regs + SASS_CONSTANT_VALUE);
@@ -166,7 +168,7 @@ static void put_stub(struct putting *p, uint32_t at)
 	unsigned waits = sass_waits(own) | p->left | (p->code->predicates_late ? ALL_BOARDS : 0);
 	struct sass_constant k;
 
-	sass_constant_of(own, &k); /* known: sass_code_read() */
+	sass_constant_of(own, &k); /* it succeeds: sass_code_read() has checked it */
 	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
 	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
 	for (int high = 0; high < 2; high++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the sass target: probes as LLVM makes them, kernels by themselves that an assembler of NVIDIA's reads. */
+/* Private to the sass target: the LLVM side of probes. Each probe is a separate kernel, which NVIDIA's assembler
+ * reads. */
 #ifndef GPUBPF_SASS_EMIT_H
 #define GPUBPF_SASS_EMIT_H
 
@@ -7,14 +8,14 @@
 #include "isa.h"
 
 struct sass_emit {
-	struct gpubpf_llvm_target target;  /* first */
+	struct gpubpf_llvm_target target;  /* must be first */
 	const struct sass_arch *arch;
-	uint32_t site;                     /* whose environment is being made */
+	uint32_t site;                     /* the site whose environment is being made */
 };
 
-/* struct gpubpf_llvm_target's inline_env */
+/* the inline_env of struct gpubpf_llvm_target */
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
-/* its optimised: in large probes what is the warp's own becomes each lane's own */
+/* the `optimised` of struct gpubpf_llvm_target: in large probes, uniform values become per-lane values */
 void sass_own_lanes(struct low *l);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where probes find their environment: words in c[0x3], as in the ptx target's twins, and arguments at the places in
- * c[0x0] where the kernel has them. Of which kernel it is stands in a word too: probes of many kernels are one text then,
- * which is assembled once. The probe, a kernel too, has one parameter, which begins where the kernel's do; what
- * is behind it is read by it all the same.
+ * Where probes find their environment: words in c[0x3], as in twins of the ptx target, and arguments where the kernel
+ * has them in c[0x0]. The kernel's number is a word too, so probes of many kernels are one text, which is assembled
+ * once. The probe is a kernel as well. Its one parameter begins where the kernel's parameters begin, and the probe
+ * reads beyond its end.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 	return LLVMBuildCall2(l->b, type, code, arg, arg ? 1 : 0, "");
 }
 
-/* What each lane has is at an address that is its own: an assembler may not think that all have the same. */
+/* A value that each lane has separately is read at a per-lane address, so that the assembler does not treat it as
+ * uniform. */
 static LLVMValueRef read_given(struct low *l, enum sass_given given)
 {
 	unsigned off = SASS_GIVEN_AT + given * SASS_GIVEN_STEP;
@@ -61,10 +62,10 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* What the twin has besides: two that the hardware counts, and one of lanes that come apart (graft.c). */
+/* registers that the twin adds: two that the hardware counts, one for lanes that reach an exit separately (graft.c) */
 #define BESIDES 4
 
-/* The assembler keeps the rest of what the probe's values need in memory of the lane. */
+/* The assembler spills the other values of the probe to local memory. */
 static void limit_registers(struct low *l, uint32_t registers)
 {
 	LLVMValueRef entry = LLVMGetBasicBlockParent(LLVMGetInsertBlock(l->b));
@@ -75,7 +76,7 @@ static void limit_registers(struct low *l, uint32_t registers)
 				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
 }
 
-/* All lanes come to where a block begins, and only the one whose indices are 0, which every block has, goes on. */
+/* All lanes reach the start of a block. Only the lane with index 0 on all axes continues; every block has one. */
 static void leave_but_first(struct low *l)
 {
 	static const char text[] = "{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
@@ -99,11 +100,11 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 	cuda_inline_env_by(l, site, env, load_param, set_operands);
 }
 
-/* -- registers of lanes -- */
+/* -- per-lane registers -- */
 
-#define LARGE 8                    /* blocks of a function */
+#define LARGE 8                    /* least basic blocks of a large function */
 
-/* 0, of which the assembler does not know that it is one for all lanes. */
+/* Zero in every lane, which the assembler does not know to be uniform. */
 static LLVMValueRef zero_of_lane(struct low *l)
 {
 	static const char text[] = "{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
@@ -114,7 +115,7 @@ static LLVMValueRef zero_of_lane(struct low *l)
 	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
 }
 
-/* To what all lanes have the same it is added; what follows from that is no warp's then. */
+/* Adds this zero to a uniform value. Values computed from the sum are not uniform for the assembler. */
 static void add_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 {
 	LLVMValueRef own;
@@ -125,7 +126,7 @@ static void add_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 	LLVMSetOperand(own, 0, same);
 }
 
-/* The twin's own words, and where the lane is. */
+/* Does it read a word of the twin, or where the lane runs? */
 static bool reads_same(LLVMValueRef insn)
 {
 	static const char *const registers[] = { "smid", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z" };
@@ -159,8 +160,9 @@ static void own_lanes(struct low *l, LLVMValueRef fn)
 				add_zero(l, insn, zero);
 }
 
-/* Uniform registers, which probes give up for registers of lanes (probe.c), an assembler takes for free: in as few registers as
- * there are it keeps values only of which it knows that they are in those. Small ones are better off as they are. */
+/* The assembler uses uniform registers freely, but probe.c replaces them by registers of lanes. In the few registers
+ * that are left, the assembler spills only values that it knows to be in such registers. Small functions are better
+ * without this. */
 void sass_own_lanes(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))

@@ -9,14 +9,14 @@
 #include "live.h"
 #include "schedule.h"
 
-#define PAD 8                      /* a section is a multiple of so many instructions */
-#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
+#define PAD 8                      /* a section is a multiple of this many instructions */
+#define BRANCH_TIME 5              /* least cycles from a branch to its target */
+#define SETTLE 3                   /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
 #define MOST_STUB (8 + SASS_BARRIERS) /* instructions around the probes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
-/* -- where the probes' registers go -- */
+/* -- allocation -- */
 
 struct grafting {
 	const struct sass_code *code;
@@ -24,13 +24,13 @@ struct grafting {
 	struct sass_arounds around;
 	struct sass_grafted *out;
 	bool above;
-	uint8_t barrier[SASS_BARRIERS];     /* what the probes' become */
-	uint8_t predicate[SASS_PT + 1];     /* what those of the exit's become */
-	bool apart;                         /* these are none that the kernel writes */
+	uint8_t barrier[SASS_BARRIERS];     /* maps the probes' barriers */
+	uint8_t predicate[SASS_PT + 1];     /* maps the predicates of the exit's probe */
+	bool apart;                         /* the kernel writes none of these predicates */
 	struct gpubpf_diag *diag;
 };
 
-/* The register in which lanes that come to an exit apart have their own bit: above the probe's. */
+/* The register with the lane's bit, above the probe's registers, for lanes that reach an exit separately. */
 static unsigned own_lane(const struct grafting *p)
 {
 	return p->out->base + p->exit->regs;
@@ -68,8 +68,8 @@ static int choose_registers(struct grafting *p, uint32_t regs)
 	return 0;
 }
 
-/* From the highest on, first those that the kernel has not, then its own: where it begins it waits at none yet, and behind
- * the probe nobody does any more. */
+/* From the highest on, first the barriers that the kernel does not use. Then the kernel's: at its start no lane waits
+ * at one yet, and after an exit's probe none will. */
 static void choose_barriers(struct grafting *p)
 {
 	unsigned used = p->code->barriers_used, n = 0;
@@ -80,7 +80,7 @@ static void choose_barriers(struct grafting *p)
 				p->barrier[n++] = b;
 }
 
-/* Predicates that an exit's probe names; all, where it is not of the kind of which that is told. */
+/* Predicates that an exit's probe names; UINT32_MAX if an instruction does not tell. */
 static unsigned predicates_of(const struct sass_probe *probe)
 {
 	unsigned used = 0;
@@ -96,7 +96,8 @@ static unsigned predicates_of(const struct sass_probe *probe)
 	return used & ((1u << SASS_PT) - 1);
 }
 
-/* Those that the kernel does not write, if there are as many: nothing that it has in flight can meet them. */
+/* Maps the probe to predicates that the kernel does not write, if there are enough. Then nothing of the kernel that is
+ * in flight can touch them. */
 static void choose_predicates(struct grafting *p)
 {
 	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? predicates_of(p->exit) : 0, next = 0;
@@ -115,7 +116,7 @@ static void choose_predicates(struct grafting *p)
 	p->apart = true;
 }
 
-/* Does the exit's probe write some that the kernel may write? */
+/* Does the exit's probe write predicates that the kernel may write too? */
 static bool writes_predicates(const struct grafting *p)
 {
 	return p->exit && (p->exit->predicates || p->exit->barriers) && !p->apart;
@@ -128,7 +129,7 @@ static void put(struct grafting *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-/* barriers: what the probe's become */
+/* barriers: maps the probe's barriers */
 static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, const uint8_t barriers[SASS_BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -153,7 +154,7 @@ static struct sass_insn at_exit(const struct grafting *p, struct sass_insn insn)
 	return moved(p, insn, p->barrier);
 }
 
-/* From the last that writes a predicate to the end, where lanes may come from elsewhere: none then. */
+/* Cycles from the last write of a predicate to the end; 0 if lanes may branch there from elsewhere. */
 static unsigned time_behind_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
@@ -165,8 +166,8 @@ static unsigned time_behind_predicate(const struct sass_probe *probe)
 	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
 }
 
-/* What the kernel does next may write the registers of an entry's probe that lie among its own, and the probe of its
- * exit those that it has too. */
+/* Adds a scoreboard where the registers of an entry's probe are written again. The kernel may do so if they are among
+ * its registers, and an exit's probe if it uses the same ones. */
 static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
 	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
@@ -174,7 +175,7 @@ static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 	return sass_with_board(insn, SASS_GIVEN_BOARD);
 }
 
-/* Does `later` write what the access reads or writes, or read what that writes? */
+/* Does `later` depend on the access: does it write a register of the access, or read its result? */
 static bool follows(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(later));
@@ -212,7 +213,7 @@ void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_
 			sass_await(is, n, i, SASS_GIVEN_BOARD);
 }
 
-/* Cycles from the first instruction until the first that writes a predicate. */
+/* Cycles from the first instruction to the first write of a predicate. */
 static unsigned time_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
@@ -230,7 +231,7 @@ unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
 }
 
-/* The scoreboards by which what the entry's probe, and those at single instructions, leave in flight tells that it is done. */
+/* The scoreboards that guard what the entry's probe and the bodies leave in flight. */
 static unsigned left_by_others(const struct grafting *p)
 {
 	unsigned left = 0;
@@ -240,8 +241,8 @@ static unsigned left_by_others(const struct grafting *p)
 	return left | sass_around_left(&p->around);
 }
 
-/* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. The scoreboards for
- * which its first instruction is to wait. */
+/* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
+ * scoreboards for which the probe's first instruction must wait. */
 static unsigned put_waits(struct grafting *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->apart ? SASS_PREDICATE_TIME : time_to_predicate(p->exit);
@@ -250,7 +251,8 @@ static unsigned put_waits(struct grafting *p)
 
 	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);
 	time += falls ? 0 : BRANCH_TIME;
-	if (falls && (late || !p->above)) /* a scoreboard that the instruction before sets is not seen by the next one yet */
+	if (falls && (late || !p->above)) /* the next instruction does not see yet a scoreboard that the instruction
+	                                   * before sets */
 		put(p, sass_nop(0, BRANCH_TIME));
 	if (!p->above) {
 		put(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
@@ -264,8 +266,8 @@ static unsigned put_waits(struct grafting *p)
 	return 0;
 }
 
-/* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. So each lane goes
- * through it as if it were a warp of one: who is together here is the lane alone, and nobody waits. */
+/* Where other lanes may run the same code, there is no barrier to meet at, because barriers belong to the warp. So each
+ * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
 static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
 {
 	bool meets = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
@@ -274,13 +276,14 @@ static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
 		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
 	if (sass_opcode(insn) == SASS_OP_MATCH)
 		return sass_match_alone(moved(p, insn, p->barrier), own_lane(p));
-	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* of whom the barrier has: of nobody */
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
 		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
 	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
 }
 
-/* A warp whose lanes come all together meets in the probe as its compiler meant it: nobody else is left who could use its
- * barriers, and what has no mask (SHFL) may rely on that. Other lanes go to code without, behind it. */
+/* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
+ * that could use the warp's barriers. Instructions without a mask (SHFL) may rely on that too. Other lanes branch to
+ * the code without barriers that follows. */
 static void put_together(struct grafting *p)
 {
 	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -295,8 +298,8 @@ static void put_together(struct grafting *p)
 	put(p, sass_nop(1, 1));
 }
 
-/* Votes whose one result is a register of lanes for which the predicate holds, or who have the same value: VOTE.ANY R, PT, P;
- * MATCH.ANY R. */
+/* Do votes only write a register, with the mask of lanes whose predicate holds or whose value is equal? These are
+ * VOTE.ANY R, PT, P and MATCH.ANY R. */
 static bool can_go_alone(const struct sass_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n; i++) {
@@ -340,8 +343,8 @@ static int put_exit(struct grafting *p)
 	return 0;
 }
 
-/* The kernel's operations that no scoreboard guards get one, where they may be in flight at an exit and write or read a register of its
- * probe. */
+/* Adds a scoreboard to each operation of the kernel that lacks one, if it may be in flight at an exit and touches a
+ * register of the exit's probe. */
 static int give_boards(struct grafting *p)
 {
 	uint32_t top = own_lane(p) + (p->exit->barriers > 0);
@@ -360,8 +363,8 @@ static int give_boards(struct grafting *p)
 	return err;
 }
 
-/* Those that write a predicate of which no scoreboard of theirs tells: stubs keep what predicates are, and an exit's probe may write the
- * same. */
+/* Adds scoreboards to writes of predicates that have none. Stubs save the predicates, and an exit's probe may write
+ * them. */
 static void tell_predicates(struct grafting *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
@@ -383,7 +386,7 @@ struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn,
 	return sass_with_branch(arch, sass_with(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
 }
 
-/* Lanes that left the probe early are not waited for any more. */
+/* Lanes that left the probe early are not waited for. */
 static void put_breaks(struct grafting *p)
 {
 	for (uint32_t b = 0; b < p->entry->barriers; b++)
@@ -408,13 +411,13 @@ static int put_entry(struct grafting *p)
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
 	p->out->stands[at] = p->out->n;
-	put(p, p->out->insns[at]); /* with the scoreboard that it may have been given */
+	put(p, p->out->insns[at]); /* it may have got a scoreboard */
 	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
 	return 0;
 }
 
-/* Probes wait for no scoreboard before they can see that it was set. */
+/* No instruction of a probe waits for a scoreboard before the wait can see that it was set. */
 static void let_see(struct grafting *p)
 {
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
@@ -450,7 +453,7 @@ static int put_all(struct grafting *p)
 		err = sass_around_put(&p->around, p->code, left_by_others(p), p->out, p->diag);
 	if (!err)
 		err = sass_constants_put(p->code, left_by_others(p), p->out);
-	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
+	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
 	pad(p);
 	if (!err)
 		let_see(p);

@@ -17,7 +17,7 @@ struct walk {
 	struct gpubpf_diag *diag;
 };
 
-/* What a linker takes is never what runs: beside it stands what was linked of it. */
+/* A relocatable cubin is input of a linker and never runs. The linked one is in the same image. */
 static bool is_relocatable(const void *data, size_t size)
 {
 	Elf64_Ehdr head;
@@ -52,7 +52,7 @@ static int entry(void *arg, const struct fatbin_entry *e)
 	return err;
 }
 
-/* Containers one behind the other. */
+/* Consecutive containers. */
 static int containers(struct walk *w, const void *data, size_t size)
 {
 	int err = 0;
@@ -64,7 +64,7 @@ static int containers(struct walk *w, const void *data, size_t size)
 	return err;
 }
 
-/* The section of a host's ELF file in which nvcc puts containers. */
+/* The section of a host's ELF file in which nvcc stores containers. */
 static int host_file(struct walk *w, const uint8_t *data, size_t size)
 {
 	Elf64_Shdr names, head;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The making of twins out of machine code and probes. */
+/*
+ * Makes twins of machine code and probes.
+ *
+ * Does:     reads the probes, finds the places, patches the code, writes the twin and checks it.
+ * Before:   the assembler has compiled the job's probes to a cubin.
+ * After:    the twin is a cubin with a list of addresses that the agent fills in.
+ * Requires: sites of one kernel, which the first site of the job names.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +27,22 @@
 #include "target.h"
 #include "twin.h"
 
-/* the job's sites on the kernel that its first one names */
+/* the sites of a job on the kernel that its first site names */
 struct making {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
-	struct sass_probe begin, entry, exit, end; /* begin: of a block's first lane, at the entry too; end: of its last, at the exit */
+	struct sass_probe begin, entry, exit, end; /* `begin` is for a block's first lane, at the entry; `end` is for
+	                                            * its last lane, at the exit */
 	bool has_begin, has_entry, has_exit, has_end;
-	uint32_t kinds;                   /* of single instructions at which something stands */
-	struct sass_body (*bodies)[2];    /* of each site at single instructions: of places with a predicate, too */
+	uint32_t kinds;                   /* kinds of instruction places that have a probe */
+	struct sass_body (*bodies)[2];    /* per site of instruction places: without and with a predicate */
 	struct sass_arounds around;
 	struct gpubpf_blob made;
 	bool found;
 };
 
-/* A probe at the entry cannot end the thread: its EXITs lead to the kernel. Which registers a function's arguments are in, and how
- * wide they are, their types alone say. */
+/* Only probes at exits can end the thread: the EXITs of others lead back to the kernel. Types alone say in which
+ * registers a function's arguments are and how wide they are; machine code has no types. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
 	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
@@ -54,7 +62,7 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 	return 0;
 }
 
-/* A body of the probe by itself, and one for places under a predicate. */
+/* Reads the bodies of a probe: one for places without a predicate, one for places with one. */
 static int read_bodies(struct making *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
 {
 	struct sass_probe probe;
@@ -98,7 +106,7 @@ static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
 	}
 }
 
-/* The entry's probe is that of a block's first lane, and behind it that of all. */
+/* The entry's probe is the probe of a block's first lane, followed by the probe of all lanes. */
 static int join_entry(struct making *m)
 {
 	struct sass_probe both = m->begin;
@@ -113,7 +121,7 @@ static int join_entry(struct making *m)
 	return 0;
 }
 
-/* What stands at the place behind what counts there; how lanes come from the one to the other. */
+/* Puts the code that counts lanes before the probe; `how`: the way in which lanes continue from one to the other. */
 static int count_before(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_joined how)
 {
 	struct sass_probe both;
@@ -128,7 +136,7 @@ static int count_before(const struct sass_arch *arch, bool end, struct sass_prob
 	return err;
 }
 
-/* Lanes are counted before all else at the entry, and behind all else where they leave; the last goes on to its probe. */
+/* Lanes are counted first at the entry and last at the exits. The block's last lane continues to its probe. */
 static int join_end(struct making *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
@@ -158,7 +166,7 @@ static int read_probes(struct making *m, struct gpubpf_diag *diag)
 	return err ? err : join_entry(m);
 }
 
-/* The addresses that are the agent's to fill in go with the cubin. */
+/* The list of addresses that the agent fills in follows the cubin. */
 static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 {
 	struct cuda_twin_address *addresses = calloc(twin->nbindings + 1, sizeof(*addresses));
@@ -175,7 +183,7 @@ static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 	return err;
 }
 
-/* No twin leaves that was not read back. */
+/* Every twin is checked before it is returned. */
 static int finish(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
 		  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
 {
@@ -198,7 +206,7 @@ struct taking {
 	struct gpubpf_inserting *at;
 	const struct gpubpf_lines *lines;
 	uint32_t text, room;
-	char function[GPUBPF_NAME_SIZE]; /* whose places they are; "": the kernel's */
+	char function[GPUBPF_NAME_SIZE]; /* the function whose places these are; "": the kernel */
 };
 
 static int take_place(void *arg, const struct sass_place *place)
@@ -260,7 +268,7 @@ static int take_places(struct making *m, struct sass_module *module, const struc
 	return err;
 }
 
-/* Do the insertions have the places of the code, the exits all or none? */
+/* Does the code have the places of all sites, and do either all exits have a probe or none? */
 static int check_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
 			struct gpubpf_diag *diag)
 {
@@ -277,7 +285,7 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
-	err = end ? join_end(m) : 0; /* a kernel that nobody leaves has an entry, where nobody is counted */
+	err = end ? join_end(m) : 0; /* a kernel without exits has an entry, but counts no lanes */
 	m->has_entry |= m->has_begin | end;
 	m->has_exit |= m->has_end;
 	m->has_end &= end;
@@ -286,7 +294,7 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
-/* A word behind the block's shared memory is one more that the kernel has, if it asks. */
+/* The word of shared memory for the count would be visible to a kernel that reads the size. */
 static int check_counting(const struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct gpubpf_diag *diag)
 {
@@ -298,7 +306,8 @@ static int check_counting(const struct making *m, const struct sass_cubin *app, 
 	return sass_callees_ask_shared(app, k, code->by_pointer, diag);
 }
 
-/* Between the two there may be nothing else of ours, nor code that does not know how many registers the kernel has. */
+/* Reuse between the probes of entry and exit requires that no other inserted code runs in between. Neither may code
+ * that does not know how many registers the kernel has. */
 static int keep_between(struct making *m, const struct sass_kernel *k, const struct sass_code *code)
 {
 	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
@@ -324,7 +333,8 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 	err = check_places(m, module, k, &code, diag);
 	if (!err)
 		err = check_counting(m, app, k, &code, diag);
-	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* one that never ends has an entry all the same */
+	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* a kernel without exits can still have a probe
+	                                                                * at its entry */
 	if (!err)
 		err = keep_between(m, k, &code);
 	if (!err)
@@ -341,7 +351,7 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 	return err;
 }
 
-/* Of two cubins with the same kernel nobody here knows which the driver took. */
+/* If two cubins have the kernel, it is unknown which one the driver has loaded. */
 static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
 	struct making *m = arg;

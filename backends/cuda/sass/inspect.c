@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sass target's look into images: the kernels of their machine code, and what speaks against probes in them. */
+/* Lists the kernels of an image's machine code, with their places, and with the reasons why some cannot be probed. */
 #include "target.h"
 
 #include <errno.h>
@@ -19,19 +19,20 @@
 
 struct list {
 	uint32_t cubins;
-	const char *wanted;              /* the only one of interest; "": all are */
+	const char *wanted;              /* the only kernel to list; "": all */
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, room;
-	struct gpubpf_param *params;     /* of all, one kernel's behind the other's */
+	struct gpubpf_param *params;     /* of all kernels, in order */
 	uint32_t nparams, params_room;
 	struct gpubpf_place *places;     /* likewise */
 	uint32_t nplaces, places_room;
-	char *names;                     /* of places that have some, one behind the other's: in a place is, from 1 on, where */
+	char *names;                     /* names of places, in order; a place holds the position of its name, counted
+	                                  * from 1 */
 	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
-	const struct gpubpf_lines *lines; /* of the cubin at hand */
-	uint32_t kinds;                  /* places of single instructions that are asked for */
-	uint32_t text;                   /* section of the kernel at hand */
+	const struct gpubpf_lines *lines; /* of the current cubin */
+	uint32_t kinds;                  /* instruction places to list */
+	uint32_t text;                   /* section of the current kernel */
 };
 
 static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
@@ -68,7 +69,7 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	l->places = grown;
 	grown = &l->places[l->nplaces++];
 	*grown = gpubpf_place_of(kind, id, sass_line_at(l->lines, l->text, (uint64_t)at * SASS_INSN));
-	if (gpubpf_places_of(GPUBPF_WHERE_FUNCTION) & 1u << kind) /* which registers they are in nothing says */
+	if (gpubpf_places_of(GPUBPF_WHERE_FUNCTION) & 1u << kind) /* nothing says in which registers they are */
 		grown->operands &= ~(GPUBPF_GIVES_ARG | GPUBPF_GIVES_RESULT);
 	return 0;
 }
@@ -107,7 +108,8 @@ static int add_insn(void *arg, const struct sass_place *place)
 	return add_name(l, name);
 }
 
-/* The entry, where a block begins too, each EXIT, by the last of which a block ends, and single instructions. */
+/* Adds the entry, where a block begins too, and each EXIT; a block ends at the last of them. Then adds the
+ * instructions. */
 static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	uint32_t before = l->nplaces;
@@ -140,7 +142,7 @@ static struct gpubpf_kernel_info *add_info(struct list *l, const char *name)
 	return info;
 }
 
-/* Behind the kernel that it is of. */
+/* A function follows the kernel that calls it. */
 static int add_function(void *arg, const struct sass_function *function)
 {
 	const struct adding *a = arg;
@@ -169,7 +171,7 @@ static int add_functions(struct list *l, const struct sass_cubin *c, const struc
 	return err;
 }
 
-/* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
+/* The reason why a kernel cannot be probed goes into its info. Only lack of memory ends the list. */
 static int describe(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
 {
 	struct gpubpf_kernel_info *info = add_info(l, c->symbols[k->symbol].name);
@@ -219,14 +221,14 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 	return err;
 }
 
-/* Infos, their places and their parameters as one piece of memory. */
+/* Copies infos, places and parameters into one allocation, which the caller frees. */
 static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct gpubpf_kernel_info *infos = malloc(l->n * (sizeof(*infos) + sizeof(*infos->callees)) + l->nplaces * sizeof(*l->places) +
 						  l->nparams * sizeof(*l->params) + l->nnames + 1);
 	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
 	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
-	uint32_t *callees = (uint32_t *)(params + l->nparams); /* none is of more than one kernel */
+	uint32_t *callees = (uint32_t *)(params + l->nparams); /* a function belongs to one kernel only */
 	char *names = (char *)(callees + l->n);
 
 	if (!infos)
@@ -267,7 +269,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 		l->wanted = image->kernel ? image->kernel : "";
 		l->kinds = image->places;
 		err = sass_module_each(image, sm, add_module, l, diag);
-		if (!err && !l->cubins && image->kernel && image->kernel[0]) { /* somebody else may take it */
+		if (!err && !l->cubins && image->kernel && image->kernel[0]) { /* another target may accept the image */
 			gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code for sm_%u", sm);
 			err = -ENOENT;
 		}

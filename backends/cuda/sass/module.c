@@ -9,7 +9,7 @@
 #include "core/target.h"
 #include "lines.h"
 
-#define KEPT_BYTES (256u << 20)    /* of modules that were decompressed, or copied */
+#define KEPT_BYTES (256u << 20)    /* of modules that were decompressed or copied */
 #define KEPT_MOST 4096
 
 static void finish(struct sass_module *m)
@@ -30,7 +30,7 @@ const struct gpubpf_lines *sass_module_lines(struct sass_module *m, bool starts)
 	return starts ? &m->starts : &m->lines;
 }
 
-/* -- one at a time -- */
+/* -- without a cache -- */
 
 struct passing {
 	int (*fn)(void *arg, struct sass_module *module, struct gpubpf_diag *diag);
@@ -49,12 +49,12 @@ static int pass(void *arg, const void *data, size_t size, struct gpubpf_diag *di
 	return err;
 }
 
-/* -- all of an image -- */
+/* -- the cache -- */
 
-/* what the last image held; the bytes of one with the same digest at the same place are the same */
+/* the modules of the last image; an image with the same digest at the same address has the same bytes */
 static struct kept {
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
-	const uint8_t *data;               /* NULL: nothing is kept */
+	const uint8_t *data;               /* NULL: the cache is empty */
 	size_t size, copied;
 	uint32_t sm, n;
 	struct sass_module *modules[KEPT_MOST];
@@ -76,7 +76,7 @@ static bool is_kept(const struct gpubpf_image *image, uint32_t sm)
 	       !memcmp(kept.digest, image->digest, sizeof(kept.digest));
 }
 
-/* Bytes that were decompressed are gone after the call. */
+/* Decompressed bytes are valid only during the call, so they are copied. */
 static const void *stay(struct sass_module *m, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
@@ -99,7 +99,7 @@ static int keep(void *arg, const void *data, size_t size, struct gpubpf_diag *di
 	return bytes ? sass_cubin_open(bytes, size, &m->cubin, diag) : -E2BIG;
 }
 
-/* false: not all of it can be kept, or read. */
+/* False: some module cannot be read, or does not fit into the cache. */
 static bool keep_all(const struct gpubpf_image *image, uint32_t sm)
 {
 	struct gpubpf_diag ignored;

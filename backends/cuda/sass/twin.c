@@ -11,11 +11,11 @@
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
-#define OWN_SECTIONS 12            /* of the twin, at most: those that neither are kept nor are of code */
+#define OWN_SECTIONS 12            /* most sections of the twin that are neither copied nor code */
 
 /* -- names -- */
 
-/* A copy of `prefix` with the twin's name behind it, which lives as long as the writer. */
+/* A copy of `prefix` followed by the twin's name, which lives as long as the writer. */
 static const char *renamed(struct writer *w, const char *name, size_t prefix)
 {
 	size_t size = prefix + strlen(w->twin_name) + 1;
@@ -29,7 +29,7 @@ static const char *renamed(struct writer *w, const char *name, size_t prefix)
 	return w->renamed[w->nrenamed++] = copy;
 }
 
-/* The kernel's name in the twin: sections are called after it, ".text.NAME". */
+/* Section names end with the kernel's name (".text.NAME"). In the twin they end with the twin's. */
 static const char *section_name(struct writer *w, const char *name)
 {
 	const char *kernel = w->app->symbols[w->kernel->symbol].name;
@@ -64,14 +64,14 @@ static uint32_t add_as(struct writer *w, uint32_t from)
 	return add(w, section_name(w, s->name), &s->head, s->data, from);
 }
 
-/* Said by a number: of a module's sections nearly all are another kernel's, and comparing names takes long. */
+/* Compares numbers: in a large module nearly all sections belong to other kernels, and comparing names takes long. */
 static bool is_of_other_code(const struct writer *w, const struct sass_section *s)
 {
 	return s->head.sh_info != w->kernel->text && s->head.sh_info < w->app->nsections &&
 	       w->app->sections[s->head.sh_info].head.sh_flags & SHF_EXECINSTR;
 }
 
-/* What the module says of itself as a whole, and what belongs to the kernel's section. */
+/* Is the section copied? It is if it describes the whole module or belongs to the kernel's section. */
 static bool is_kept(const struct writer *w, uint32_t i)
 {
 	const struct sass_section *s = &w->app->sections[i];
@@ -93,7 +93,8 @@ static bool is_kept(const struct writer *w, uint32_t i)
 	return false;
 }
 
-/* Loaders find segments by the order of sections: what is not loaded, constants, code, data, constants of the kernel. */
+/* Loaders find segments by the order of sections: sections that are not loaded, constants, code, data, constants of the
+ * kernel. */
 static int rank(const struct sass_section *s)
 {
 	if (begins(s->name, ".nv.constant0.") || begins(s->name, ".nv.constant2."))
@@ -156,7 +157,7 @@ void sass_twin_want(struct writer *w, uint32_t symbol)
 	w->has[symbol] = 1;
 }
 
-/* Functions of the driver that the kernel, or what it calls, may call. */
+/* Functions of the driver that the kernel or its callees may call. */
 static void want_externs(struct writer *w)
 {
 	const struct sass_section *s = &w->app->sections[w->kernel->info];
@@ -222,7 +223,7 @@ static void put_symbols(struct writer *w)
 	}
 }
 
-/* The words of the probes, where the agent finds them, and their section. */
+/* The words of the probes, where the agent finds them. */
 static void put_words(struct writer *w, uint32_t bank)
 {
 	for (uint32_t i = 1; w->constants && i < w->probes->nsymbols; i++) {
@@ -275,7 +276,7 @@ static void add_own(struct writer *w)
 	const Elf64_Shdr strings = { .sh_type = SHT_STRTAB, .sh_addralign = 1 };
 	const Elf64_Shdr symbols = { .sh_type = SHT_SYMTAB, .sh_link = SECTION_STRINGS, .sh_addralign = 8,
 				     .sh_entsize = sizeof(Elf64_Sym) };
-	const Elf64_Shdr frames = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 }; /* tools expect it here */
+	const Elf64_Shdr frames = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 }; /* tools expect this section here */
 
 	w->nsections = 1;
 	add(w, ".shstrtab", &strings, NULL, 0);
@@ -284,7 +285,7 @@ static void add_own(struct writer *w)
 	add(w, ".debug_frame", &frames, NULL, 0);
 }
 
-/* of: the section of the application's cubin that they are of. */
+/* of: the section of the application's cubin that they apply to. */
 static void add_relocations(struct writer *w, const char *name, const Elf64_Rela *relocations, uint32_t n, uint32_t of)
 {
 	const Elf64_Shdr head = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS, .sh_info = of,
@@ -308,7 +309,7 @@ static int add_of_code(struct writer *w)
 	return err;
 }
 
-/* Where memory begins that a launch adds: a word in what is left before would be counted to that. */
+/* Where memory begins that a launch adds. A word in the gap before would belong to that memory. */
 static uint64_t aligned(const Elf64_Shdr *head)
 {
 	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
@@ -316,9 +317,9 @@ static uint64_t aligned(const Elf64_Shdr *head)
 	return head->sh_size + (over ? head->sh_addralign - over : 0);
 }
 
-#define MOST_SHARED (1u << 20)     /* bytes, and to a multiple of how many: more than any block has */
+#define MOST_SHARED (1u << 20)     /* bytes of size and of alignment: more than any block has */
 
-/* The word that lanes are counted in lies behind all that the block has; a kernel without shared memory gets some. */
+/* The word that counts lanes is after all shared memory of the block. A kernel without shared memory gets a section. */
 static int add_counted(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
@@ -372,7 +373,7 @@ static void set_data(struct writer *w, uint32_t section, const void *data, size_
 	w->sections[section].head.sh_size = size;
 }
 
-/* Compilers mix local symbols with others: up to the last of them. */
+/* Compilers mix local symbols with others. The result is the number of symbols up to the last local one. */
 static uint32_t locals(const struct writer *w)
 {
 	uint32_t n = w->nsymbols;
@@ -382,7 +383,7 @@ static uint32_t locals(const struct writer *w)
 	return n;
 }
 
-/* The head of a function's section: its symbol and, with ABI version 7, its registers. */
+/* The sh_info of a function's section: its symbol and, with ABI version 7, its registers. */
 static uint32_t of_function(const struct writer *w, uint32_t info)
 {
 	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << TOP_BYTE) - 1 : UINT32_MAX;
@@ -390,7 +391,7 @@ static uint32_t of_function(const struct writer *w, uint32_t info)
 	return (info & ~mask) | ((info & mask) < w->app->nsymbols ? w->symbol[info & mask] : 0);
 }
 
-/* Indices of sections and symbols in the heads, as the twin has them. */
+/* Replaces the application's indices of sections and symbols in the headers by the twin's. */
 static void fix_heads(struct writer *w)
 {
 	for (uint32_t i = FIRST_KEPT; i < w->nsections; i++) {
@@ -453,7 +454,7 @@ static size_t align(size_t n, size_t to)
 	return to > 1 ? (n + to - 1) / to * to : n;
 }
 
-/* What stands in the file. */
+/* Bytes in the file. */
 static size_t bytes_of(const struct out_section *s)
 {
 	return s->data ? s->head.sh_size : 0;
@@ -477,7 +478,7 @@ static size_t lay_out(struct writer *w)
 
 #define SEGMENT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR)
 
-/* A segment for each run of sections with the same access, after one for the table itself. */
+/* A segment for each run of sections with the same access, after one for the program headers. */
 static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
 {
 	const struct out_section *before = NULL;
@@ -538,7 +539,7 @@ static int write_out(struct writer *w)
 	return out ? 0 : -ENOMEM;
 }
 
-/* Bindings know now where they are in the file. */
+/* The layout is known, so the offsets in the file are too. */
 static void put_bindings(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->twin->nbindings; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses that a kernel has in constants or in its code. Of the driver's functions and of compilers' own data the twin has
- * relocations of its own; those of the application's variables are the agent's to fill in; it cannot have others.
+ * Addresses in a kernel's constants or code. The twin has relocations for functions of the driver and for data of the
+ * compiler. The agent fills in addresses of the application's variables. Other addresses are refused.
  */
 #include "twin_work.h"
 
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMMEDIATE_AT 4             /* bytes from an instruction to the number in its bits 32 to 63 */
+#define IMMEDIATE_AT 4             /* bytes from an instruction to its immediate in bits 32 to 63 */
 
 /* -- c[0x4]: addresses -- */
 
-/* Compilers' own constants, which nobody writes: a copy does. */
+/* Constants of the compiler, which no code writes, so a copy is equivalent. */
 static bool is_constant_data(const struct writer *w, const struct sass_symbol *s)
 {
 	return s->section && s->section != SASS_NONE && s->section == sass_section_find(w->app, ".nv.global.init") &&
@@ -60,7 +60,7 @@ static int take_address(struct writer *w, uint64_t off)
 	for (uint32_t i = 0; i < w->twin->nbindings; i++)
 		if (w->twin->bindings[i].off == off)
 			return 0;
-	if (!sass_address_at(w->app, off, &a)) /* data is kept as it is */
+	if (!sass_address_at(w->app, off, &a)) /* data is copied unchanged */
 		return sass_relocations_each(w->app, section, is_within, &off) ?
 			       refuse(w, "it reads an address that is filled in in a way that is not known") : 0;
 	s = &w->app->symbols[a.symbol];
@@ -78,7 +78,7 @@ static int take_each(void *arg, const struct sass_relocation *address)
 	return take_address(arg, address->off);
 }
 
-/* What the kernel reads there; all that there is, where that is not plain to see. */
+/* Takes the addresses that the kernel reads there; all addresses, if the offset of a read is unknown. */
 static int take_addresses(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *s = &w->app->sections[bank];
@@ -123,12 +123,12 @@ int sass_twin_addresses(struct writer *w)
 	return 1;
 }
 
-/* -- addresses in the code: of itself, and of variables -- */
+/* -- addresses in code: of code, and of variables -- */
 
 static int take_of_code(void *arg, const struct sass_relocation *r)
 {
 	struct writer *w = arg;
-	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* it is there: sass_texts_find() */
+	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* sass_texts_find() has checked the index */
 
 	if (s->section == w->text || r->type == SASS_RELOCATION_CALL)
 		w->of_code[w->nof_code++] = relocation(w, r);
@@ -147,7 +147,7 @@ int sass_twin_addresses_of_code(struct writer *w, uint32_t section)
 
 /* -- addresses of __constant__ variables, in stubs -- */
 
-/* The variable at that place of the bank, or another from which it can be counted; 0: there is none. */
+/* The variable at this offset of the bank, or else another one as a base; 0: there is none. */
 static uint32_t constant_at(const struct writer *w, uint32_t bank, uint32_t off)
 {
 	uint32_t found = 0;

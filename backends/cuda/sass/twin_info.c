@@ -44,7 +44,7 @@ int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *ke
 	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image says more than once where its ends are") : 0;
 }
 
-/* Two numbers: of the symbol, and larger where the probes need more. */
+/* The second number of an item: the symbol's value, or more if the probes need more. */
 static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
 {
 	bool own = symbol == w->kernel->symbol;
@@ -61,7 +61,7 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Items of .nv.info: of the symbols that the twin has, and of none; rising. */
+/* Lists the items of .nv.info for the twin's symbols, and those without a symbol; rising. */
 static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 {
 	const struct sass_chains *items = &w->app->items;
@@ -119,7 +119,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 	return 0;
 }
 
-/* Where the EXITs are: those of the probes. */
+/* Where the EXITs are: the probes have them. */
 static size_t put_exits(const struct writer *w, uint8_t *to)
 {
 	uint16_t n = 0;
@@ -134,9 +134,9 @@ static size_t put_exits(const struct writer *w, uint8_t *to)
 	return 4 + n;
 }
 
-#define FORMAT_BYTE 2              /* the value is the byte behind the attribute */
+#define FORMAT_BYTE 2              /* the value is the byte after the attribute */
 
-/* The barrier at which a block's lanes meet where they are counted. */
+/* The barrier at which a block's lanes wait for each other when they are counted. */
 static size_t put_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
 {
 	static const uint8_t one[4] = { FORMAT_BYTE, SASS_ATTR_NUM_BARRIERS, 1, 0 };
@@ -162,7 +162,7 @@ static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to,
 			err = map_symbol(w, to + k);
 		return err;
 	default:
-		assert(attrs[item->attr] == ATTR_KEPT); /* sass_twin_can_say() */
+		assert(attrs[item->attr] == ATTR_KEPT); /* sass_twin_can_say() has checked this */
 		return 0;
 	}
 }
@@ -190,8 +190,8 @@ int sass_twin_info(struct writer *w, size_t *size)
 	return err;
 }
 
-/* Who calls whom: pairs of symbols. 0 and a negative number begin another list: from CALLS_BY_POINTER on of prototypes,
- * which the twin has none of. */
+/* The call graph: pairs of symbols, caller and callee. A pair of 0 and a negative number begins another list. From
+ * CALLS_BY_POINTER down the lists are prototypes, and the twin omits them. */
 int sass_twin_calls(struct writer *w, uint32_t section, size_t *size)
 {
 	const struct sass_section *s = &w->app->sections[section];
