@@ -18,9 +18,9 @@
 
 #define PAD 8
 #define ALL_BOARDS 0x3f
-#define SETTLED 45                 /* cycles in which every result with a known time lands */
+#define SETTLED 45                 /* cycles after which every fixed-latency result is ready */
 #define COUNT_ABOVE 3
-#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
+#define BRANCH_TIME 5              /* least cycles from a branch to its target */
 
 int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 {
@@ -28,7 +28,7 @@ int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 			       at * SASS_INSN, what);
 }
 
-/* The instruction that a branch goes to, which may lie anywhere. */
+/* The target of a branch, which may be anywhere. */
 int64_t sass_check_target(const struct checked *c, uint32_t i)
 {
 	int64_t off = sass_branch(c->code->arch, insn_at(c, i));
@@ -36,9 +36,9 @@ int64_t sass_check_target(const struct checked *c, uint32_t i)
 	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
 }
 
-/* -- pass: the kernel's own instructions, but for ends, the first, and scoreboards given -- */
+/* -- pass: the kernel's instructions are unchanged, except exits, the entry, and added scoreboards -- */
 
-/* The instruction, made a branch to `to`: predicates and control stay as they were. */
+/* The instruction as a branch to `to`, with the same predicates and control bits. */
 static struct sass_insn turned(const struct checked *c, uint32_t i, uint32_t to)
 {
 	struct sass_insn insn = sass_with(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
@@ -56,13 +56,13 @@ static bool is_told(const struct checked *c, struct sass_insn was, struct sass_i
 	return sass_predicate_is_untold(c->code->arch, was) && same(is, sass_predicate_told(was));
 }
 
-/* As it stood, but for a scoreboard that it was given. */
+/* Is it unchanged, or does it only have an added scoreboard? */
 static bool is_own(const struct checked *c, struct sass_insn was, struct sass_insn is)
 {
 	return same(was, is) || is_given_board(was, is) || is_told(c, was, is);
 }
 
-/* A branch of all lanes, with nothing else about it. */
+/* Is it a branch of all lanes, with no other bits set? */
 static bool leads(const struct checked *c, uint32_t i)
 {
 	return same(insn_at(c, i), sass_bra(c->code->arch, (sass_check_target(c, i) - i - 1) * SASS_INSN));
@@ -89,7 +89,7 @@ static int check_own(struct checked *c)
 	return 0;
 }
 
-/* -- pass: what was added is understood, and leaves alone what is the whole warp's -- */
+/* -- pass: added instructions are known, and change nothing that belongs to the whole warp -- */
 
 bool sass_check_is_moved(const struct checked *c, uint32_t i)
 {
@@ -111,7 +111,7 @@ static int check_uniform(struct checked *c)
 	return 0;
 }
 
-/* Code of an exit's probe to which all lanes of a warp come together. */
+/* Is it code of an exit's probe for a warp that is converged? */
 static bool is_of_whole_warp(const struct checked *c, uint32_t i)
 {
 	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
@@ -122,7 +122,8 @@ static bool is_apart(const struct checked *c, uint32_t i)
 	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
 }
 
-/* Barriers of the kernel's that no lane waits at when the entry's probe is over, to whose end all come: as bits. */
+/* Barriers of the kernel at which no lane waits after the entry's probe, as bits. All lanes reach its end, which breaks
+ * these barriers. */
 static unsigned left_at_entry(const struct checked *c)
 {
 	unsigned left = 0;
@@ -159,7 +160,7 @@ static int check_barriers(struct checked *c)
 	return 0;
 }
 
-/* -- pass: control stays in what was added, each probe's in its own, but for the way back -- */
+/* -- pass: branches stay in the added code, each in the code of its probe, except the way back -- */
 
 static bool falls_into(const struct checked *c, uint32_t at)
 {
@@ -195,7 +196,7 @@ static int check_branches(struct checked *c)
 
 /* -- pass: registers -- */
 
-/* One above the highest, and the lowest, register that the instructions touch. */
+/* The lowest register that the instructions use, and one above the highest. */
 static void span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)
 {
 	*low = SASS_RZ;
@@ -228,10 +229,10 @@ static int check_registers(struct checked *c)
 	return 0;
 }
 
-/* -- pass: what the kernel has already where the entry's probe stands -- */
+/* -- pass: the entry's probe preserves the kernel's registers -- */
 
-/* The instruction of an exit's probe that waits for what the kernel has in flight. Where the kernel falls into the probe
- * that is not the first: what the kernel has set just before, the next instruction does not see yet. */
+/* The instruction of an exit's probe that waits for the kernel's operations in flight. If the kernel falls through into
+ * the probe, it is the second one: the first does not see yet a scoreboard that the kernel has just set. */
 static uint32_t waits_at(const struct checked *c)
 {
 	return c->exit + (c->stubs == c->code->tail);
@@ -251,7 +252,7 @@ unsigned sass_check_left_by_entry(const struct checked *c)
 	return left;
 }
 
-/* What the entry's probe leaves in flight, those behind it, whose registers are the same, wait for. */
+/* Later probes use the same registers, so they wait for what the entry's probe leaves in flight. */
 static int check_left(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)
@@ -279,9 +280,9 @@ static int check_entry(struct checked *c)
 	return c->exit == SASS_NONE && !c->around->n ? 0 : check_left(c);
 }
 
-/* -- pass: what of the kernel may be in flight at an exit -- */
+/* -- pass: operations of the kernel in flight at an exit -- */
 
-/* The first instruction that writes a predicate which the kernel may write too; `to`: none. */
+/* The first instruction that writes a predicate that the kernel may write too; `to` if there is none. */
 static uint32_t writes_predicate(const struct checked *c, uint32_t from, uint32_t to)
 {
 	unsigned used = sass_predicates_used(c->code);
@@ -291,7 +292,7 @@ static uint32_t writes_predicate(const struct checked *c, uint32_t from, uint32_
 	return from;
 }
 
-/* Cycles from the kernel's last instruction until one of an exit's probe. */
+/* Cycles from the kernel's last instruction to instruction `at` of an exit's probe. */
 static unsigned time_until(const struct checked *c, uint32_t at)
 {
 	unsigned time = c->stubs == c->code->tail ? 0 : BRANCH_TIME;
@@ -353,11 +354,11 @@ static int check_in_flight(struct checked *c)
 	return 0;
 }
 
-/* -- pass: who waits for a scoreboard comes when it is seen that it was set -- */
+/* -- pass: an instruction waits for a scoreboard only when it sees that the scoreboard was set -- */
 
 static int check_seen(struct checked *c)
 {
-	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SEEN; /* set: when it can be waited for */
+	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SEEN; /* set: the first cycle in which a wait sees it */
 
 	for (uint32_t i = c->stubs; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
@@ -373,13 +374,14 @@ static int check_seen(struct checked *c)
 	return 0;
 }
 
-/* -- pass: what of a probe takes a known time -- */
+/* -- pass: fixed latencies in probes -- */
 
-/* Cycles until a result can be read at all, a predicate that guards later: the fewest that compilers keep anywhere. */
+/* Cycles until a predicate can guard, and until a result can be read: the fewest that compilers use anywhere. */
 #define SOONEST_GUARD 12
 
 #define SOONEST 4
-#define HALF_EARLIER 2             /* IMAD.WIDE writes its low half, and reads the high one, by so much before and after */
+#define HALF_EARLIER 2             /* IMAD.WIDE writes its low half by this many cycles earlier, and reads its high half
+                                    * by this many later */
 
 static unsigned half_earlier(struct sass_insn insn)
 {
@@ -420,9 +422,10 @@ static int check_times(struct checked *c)
 	return 0;
 }
 
-/* -- the whole -- */
+/* -- set-up -- */
 
-/* Which of the first instructions leads to the entry's probe: with stubs about, whose registers are above, the later one. */
+/* The instruction that branches to the entry's probe. With stubs the probes' registers are above the kernel's, so it is
+ * the late entry. */
 static uint32_t leads_to_entry(const struct checked *c)
 {
 	bool stubs = c->around->n || c->code->nconstants;
@@ -430,7 +433,7 @@ static uint32_t leads_to_entry(const struct checked *c)
 	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
 }
 
-/* Behind the exit's. */
+/* Finds the entry's probe, which follows the exit's. */
 static void find_entry(struct checked *c)
 {
 	int64_t to = sass_check_target(c, c->at);
@@ -443,7 +446,7 @@ static void find_entry(struct checked *c)
 	c->stands[c->at] = c->moved;
 }
 
-/* Behind its waits an exit's probe may ask whether the whole warp is there, and go elsewhere if not. */
+/* After its waits an exit's probe may test whether the whole warp is converged. If it is not, the probe branches. */
 static void find_apart(struct checked *c)
 {
 	uint32_t i = c->exit, reg;
@@ -463,7 +466,7 @@ static void find_apart(struct checked *c)
 	c->apart = to;
 }
 
-/* The kernel's name, as twins have it. */
+/* Is this the kernel's name with the prefix of twins? */
 static bool is_twin_of(const char *twin, const char *kernel)
 {
 	char name[GPUBPF_NAME_SIZE];
@@ -480,7 +483,7 @@ static void note_stub(struct checked *c, uint32_t from)
 		c->n = to;
 }
 
-/* Where the first stub of a single instruction begins: behind all else. */
+/* Finds the first stub of a single instruction; stubs follow all other code. */
 static void find_around(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {
@@ -530,19 +533,19 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 	return 0;
 }
 
-/* -- pass: what the driver fills into code, and the functions that are copied -- */
+/* -- pass: relocations of code, and copied functions -- */
 
 struct filled {
 	struct checked *c;
 	const struct sass_cubin *app;
 	const struct sass_kernel *kernel;
-	uint32_t text;                     /* section of the twin; its relocations; those of the application's that it has to have */
+	uint32_t text;                     /* section of the twin */
 	uint32_t n, expected;
 	const struct sass_relocation *wanted;
 	bool found;
 };
 
-/* Is the twin's symbol of code, or of the driver, that of the application's? */
+/* Does the twin's symbol, of code or of the driver, match the application's? */
 static bool is_that(const struct filled *f, const struct sass_symbol *is, const struct sass_symbol *was)
 {
 	if (was->section == f->kernel->text)
@@ -574,7 +577,7 @@ static int count(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* An address of code is that of the twin's; one of a variable is the agent's to fill in. */
+/* An address of code must be in the twin. The agent fills in the addresses of variables. */
 static int check_relocation(void *arg, const struct sass_relocation *r)
 {
 	struct filled *f = arg;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stubs around single instructions, where everything of the kernel is live: code that is straight, but for bodies whose lanes part
- * and all meet again at a convergence barrier that the kernel does not use, in which the kernel's own
- * instruction is carried out once, as it stood, with the predicates that it had; which writes registers above the kernel's
- * alone, reads the kernel's by what is done at once, gives predicates back, waits for what other probes left, and has an
- * effect for those lanes alone for which the kernel's instruction has.
+ * Pass: stubs of instruction probes, where every register of the kernel may be live.
+ *
+ * 1. The code is straight, except bodies whose lanes diverge. These reconverge at a convergence barrier that the kernel
+ *    does not use.
+ * 2. The kernel's instruction executes once, unchanged, with the predicates that it had.
+ * 3. The stub writes only registers above the kernel's. Only instructions that read at issue read the kernel's
+ *    registers.
+ * 4. The stub restores the predicates.
+ * 5. The stub waits for what other probes left in flight.
+ * 6. A probe has effects only for lanes for which the kernel's instruction executes.
  */
 #include <string.h>
 
@@ -20,19 +25,22 @@
 
 struct stub {
 	struct checked *c;
-	uint32_t at, from;         /* the kernel's instruction; what leads here from it */
+	uint32_t at, from;         /* the kernel's instruction, and the one that branches here */
 	struct sass_insn own;
-	bool called;               /* a function begins with it, to which all lanes come */
-	bool carried;              /* it was, in the stub, */
-	unsigned coming;           /* and what it gives is there when this scoreboard says so; */
-	unsigned telling;          /* and a predicate of it when these do */
-	uint32_t kept;             /* the register that has the kernel's predicates; NO_REGISTER */
-	unsigned written, meant;   /* predicates: other than the kernel's; that hold for lanes alone for which the kernel's does */
+	bool called;               /* a function begins with it, which all lanes reach */
+	bool carried;              /* the kernel's instruction has executed in the stub */
+	unsigned coming;           /* the scoreboard that says when its result is ready */
+	unsigned telling;          /* the scoreboards that say when its predicate is ready */
+	uint32_t kept;             /* the register with the saved predicates; NO_REGISTER */
+	unsigned written, meant;   /* predicates that differ from the kernel's; predicates that hold only where the
+	                            * kernel's instruction executes */
 	uint32_t time;             /* cycles since the stub began */
-	unsigned left;             /* scoreboards that its bodies leave */
-	uint32_t meeting;          /* the BSYNC at which all meet that come together to where lanes may part; SASS_NONE: none may */
-	uint32_t around;           /* where those go for whom the kernel's instruction is not: there; SASS_NONE */
-	uint32_t kept_at, last_way; /* where these were kept; where branches behind that lead at most */
+	unsigned left;             /* scoreboards that guard what its bodies leave in flight */
+	uint32_t meeting;          /* the BSYNC at which all lanes that entered reconverge; SASS_NONE: lanes may not
+	                            * diverge here */
+	uint32_t around;           /* target of the lanes for which the kernel's instruction does not execute;
+	                            * SASS_NONE */
+	uint32_t kept_at, last_way; /* where predicates were saved; the last target of branches after that */
 };
 
 static bool does_same(struct sass_insn a, struct sass_insn b)
@@ -40,7 +48,7 @@ static bool does_same(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
-/* What stands in the place of the kernel's instruction, where it is put: an EXIT may lead to its probe. */
+/* The kernel's instruction as it must be at index i. An EXIT may be a branch to its probe. */
 static struct sass_insn own_at(const struct stub *s, uint32_t i)
 {
 	struct sass_insn own = sass_predicate_is_untold(s->c->code->arch, s->own) ? sass_predicate_told(s->own) : s->own;
@@ -51,13 +59,14 @@ static struct sass_insn own_at(const struct stub *s, uint32_t i)
 	return sass_around_own(s->c->code->arch, own, s->at, i);
 }
 
-/* The predicate without which the instruction is none; a branch's says where lanes go, and what is never carried out is so for all. */
+/* The predicate under which the instruction executes. It is SASS_PT for a branch, whose predicate selects the target,
+ * and for an instruction that never executes. */
 static unsigned own_guard(const struct stub *s)
 {
 	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(s->own, 12, 4);
 }
 
-/* Is this literal true for lanes alone for which the kernel's instruction is carried out? */
+/* Does the literal hold only for lanes for which the kernel's instruction executes? */
 static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
@@ -67,7 +76,7 @@ static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
 
-/* PLOP3 of three that must all hold. */
+/* Is it a PLOP3 that is the conjunction of three predicates, one of them such a literal? */
 static bool narrows(const struct stub *s, struct sass_insn insn)
 {
 	static const uint8_t inputs[] = { 87, 77, 68 };
@@ -80,9 +89,10 @@ static bool narrows(const struct stub *s, struct sass_insn insn)
 	return false;
 }
 
-/* -- one instruction of a probe's -- */
+/* -- an instruction of a body -- */
 
-/* Is one of the registers what the kernel's instruction writes, of which there are four at most, none above the kernel's? */
+/* Does it use a register that the kernel's instruction writes? That instruction writes at most four, and none above the
+ * kernel's. */
 static bool meets_own(const struct stub *s, const struct sass_operand *x)
 {
 	uint32_t first = sass_field(s->own, 16, 8);
@@ -112,9 +122,10 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 	return 0;
 }
 
-/* -- lanes that part: from a BSSY to its BSYNC, through which all of them go -- */
+/* -- divergence: from a BSSY to its BSYNC, which all lanes reach -- */
 
-/* Of those for which the kernel's instruction is not, with its predicates as they were, past all that is done. */
+/* Does it branch over everything, with unchanged predicates, for lanes for which the kernel's instruction does not
+ * execute? */
 static bool goes_around(const struct stub *s, struct sass_insn insn)
 {
 	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
@@ -221,13 +232,14 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 
 /* -- a stub -- */
 
-/* It leads on to a stub of its own then, which leaves nothing in flight. */
+/* Does it read a __constant__ variable? Then it leads to another stub, which leaves nothing in flight. */
 static bool reads_constant(const struct stub *s)
 {
 	return sass_constant_bank(s->own) == SASS_CONSTANTS_BANK;
 }
 
-/* Once, by all lanes that came and under the predicates that they came with. In a probe the same may stand: a NOP, a fence. */
+/* The kernel's instruction executes once, for all lanes that entered, under their predicates. A body may contain an
+ * equal instruction: a NOP, a fence. */
 static bool is_own(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	if (s->carried || s->written || s->meeting != SASS_NONE)
@@ -249,8 +261,8 @@ static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
 	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->from - i) * SASS_INSN));
 }
 
-/* What other probes may have left is waited for before the first register is written, and what may write predicates late
- * before these are read. */
+/* The stub waits for what other probes left before it writes a register, and for predicates of variable latency before
+ * it reads one. */
 static int check_start(struct stub *s, uint32_t i, unsigned left)
 {
 	struct sass_insn first = insn_at(s->c, i);
@@ -285,7 +297,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
 }
 
-/* Between bodies of one stub, too. */
+/* A stub waits between its bodies too. */
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
 	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)

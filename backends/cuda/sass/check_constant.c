@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stubs for what reads __constant__ variables, carried out here on what is known of registers: each computes the address at
- * which the original has what its instruction reads, of which the agent fills in the halves, loads just that, waits for it,
- * and hands it on where the instruction would have. It writes registers above the kernel's alone but for the instruction's
- * own, no predicate, and leaves nothing in flight.
+ * Pass: stubs of reads of __constant__ variables, by interpretation of the known contents of their registers. Each stub
+ * computes the address of the constant in the original's memory, whose halves the agent fills in. It loads exactly this
+ * constant, waits for it, and passes it on as the instruction would. It writes only registers above the kernel's and
+ * the instruction's destination, and no predicate. It leaves nothing in flight.
  */
 #include "check_work.h"
 #include "constant.h"
@@ -12,23 +12,24 @@
 #define ALL_BOARDS 0x3f
 #define COUNT_ABOVE 3
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-#define UNIFORM_SEEN 15            /* cycles behind what writes a uniform register */
-#define MOST 32                    /* instructions */
+#define UNIFORM_SEEN 15            /* cycles until a uniform register that was written is readable */
+#define MOST 32                    /* instructions of a stub */
 
-/* what a register of the stub's holds, as far as that is of use */
+/* known contents of a register of the stub */
 enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
 
 struct walk {
 	struct checked *c;
-	uint32_t from, base;       /* what leads here; the stub's first register */
+	uint32_t from, base;       /* the branch to the stub; its first register */
 	struct sass_insn own;
 	struct sass_constant k;
 	uint8_t known[SASS_CONSTANT_REGISTERS];
-	uint32_t off[2];           /* of the address's halves: where in the bank */
-	bool address, loaded;      /* the address is that of what is read; it is on its way, and then there: */
-	unsigned coming, late;     /* when this scoreboard says so; those that say that what was handed on has arrived */
-	uint32_t carried;          /* parts handed on */
-	uint32_t quiet;            /* cycles since the last was */
+	uint32_t off[2];           /* offset in the bank that each half of the address has */
+	bool address, loaded;      /* the pair holds the address of the constant; the load has begun */
+	unsigned coming, late;     /* scoreboard of the load until a wait; scoreboards of the instructions that pass the
+	                            * value on */
+	uint32_t carried;          /* parts of the value that were passed on */
+	uint32_t quiet;            /* cycles since the last part */
 };
 
 static bool alike(struct sass_insn a, struct sass_insn b)
@@ -41,7 +42,7 @@ static int wrong(const struct walk *w, uint32_t i, const char *what)
 	return sass_check_wrong(w->c, i, what);
 }
 
-/* Where in the bank the number is the address of, that the agent stores into the instruction. */
+/* Does the agent fill in this immediate? *off: the offset in the bank of the address. */
 static bool is_bound(const struct walk *w, uint32_t i, bool high, uint32_t *off)
 {
 	const struct sass_cubin *twin = &w->c->twin;
@@ -82,7 +83,7 @@ static int check_half(struct walk *w, uint32_t i, struct sass_insn insn, bool hi
 	return learn(w, high, high ? HALF_HIGH : HALF_LOW);
 }
 
-/* Each step of the index, from what the instruction adds to a number that lies in the bank with all its bytes. */
+/* Follows each step of the index, up to a number that is in the bank with all bytes of the constant. */
 static int check_index(struct walk *w, struct sass_insn insn)
 {
 	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
@@ -115,9 +116,10 @@ static bool has_address(const struct walk *w)
 	return knows(w, 0, HALF_LOW) && knows(w, 1, HALF_HIGH) && w->off[0] == w->k.off && w->off[1] == w->k.off;
 }
 
-/* -- what is read -- */
+/* -- the load -- */
 
-/* As wide as the instruction reads, and as that extends it; under its predicate where it writes the kernel's register. */
+/* The load has the width and extension of the instruction's read. It has the predicate too, if it writes the kernel's
+ * register. */
 static int check_load(struct walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
@@ -156,7 +158,7 @@ static int check_given(struct walk *w, uint32_t i, struct sass_insn insn)
 	return 1;
 }
 
-/* Nothing is left: uniform registers can be read, and what is slow has read its registers. */
+/* Nothing is in flight: uniform registers are readable, and slow instructions have read their registers. */
 static int check_back(struct walk *w, uint32_t i)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block's lanes are counted: at the entry before all else, and where lanes leave, behind all that exits do, on every way. The
- * word lies behind what the kernel has of shared memory, of which the twin says that it has so much more.
+ * Pass: the code that counts a block's lanes. It is first at the entry and last at the exits, on every path. The word
+ * is after the kernel's shared memory, and the twin states the larger size.
  */
 #include "check_work.h"
 
@@ -19,7 +19,7 @@ static bool alike(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
-/* The vote of a lane by itself, whose bit the first instruction of such code reads. */
+/* Is it the vote of a lane alone? The first instruction of such code reads the lane's bit. */
 static bool is_alone(const struct checked *c, uint32_t i, struct sass_insn vote)
 {
 	return c->apart != SASS_NONE && i >= c->apart &&
@@ -35,7 +35,7 @@ static bool stands_at(const struct checked *c, uint32_t i, const struct sass_ins
 	return true;
 }
 
-/* Whether a branch of the part leads over what counts, from before it, or back. */
+/* Does a branch before the counting code skip it, or one after it lead back? */
 static bool leads_past(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
 {
 	int64_t to = sass_check_target(c, i);
@@ -43,7 +43,7 @@ static bool leads_past(const struct checked *c, uint32_t i, uint32_t begin, uint
 	return i < begin ? to > begin : to < end;
 }
 
-/* What counts stands at `begin` in a part of the code that is one probe's: whoever comes to the part comes there. */
+/* The counting code is at `begin` in the code of one probe. Every lane that enters the probe's code must reach it. */
 static int check_ways(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -98,7 +98,7 @@ static int check_begin(struct checked *c)
 	return check_ways(c, c->entry, c->n, c->entry, c->entry + n);
 }
 
-/* What only counting has, of probes, stands nowhere else. */
+/* No other code has the instructions that probes use only to count lanes. */
 static int check_no_others(struct checked *c)
 {
 	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
@@ -119,7 +119,8 @@ static const Elf64_Shdr *shared_of(const struct sass_cubin *cubin, uint32_t text
 	return section ? &cubin->sections[section].head : &none;
 }
 
-/* The word is the last of so much, in none of what the kernel has, nor in what lies between that and what a launch adds. */
+/* Is the word at the end of the new size, beyond the kernel's memory and the padding before memory that a launch
+ * adds? */
 static bool is_word_more(uint64_t was, uint64_t is, uint64_t align)
 {
 	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
@@ -132,7 +133,7 @@ static bool says_barrier(const struct checked *c)
 	struct sass_item item;
 	size_t at = 0;
 
-	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* which says so elsewhere */
+	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* earlier versions state it in another place */
 		return sass_has_bar(c->code);
 	while (sass_item_next(info->data, info->size, &at, &item))
 		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: no operation without a scoreboard is in flight where an exit's probe begins, if it writes or reads one of the probe's registers.
- * Read off the twin's bytes: from each such operation along all that the twin may do next, through stubs too, until a later operation of a
- * unit that works in order tells of it, or the exit's probe is there. That probe waits for every scoreboard (check_in_flight()).
+ * Pass: no operation without a scoreboard is in flight where an exit's probe begins, if it touches a register of the
+ * probe. The pass reads the twin's bytes. From each such operation it follows every path, also through stubs. A path
+ * ends at a later operation of the same in-order unit that sets a scoreboard. No path may reach the exit's probe, which
+ * waits for every scoreboard (check_in_flight()).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +20,9 @@
 
 struct walking {
 	struct checked *c;
-	uint32_t *seen;                    /* of an instruction: the last operation, counted from 1, that came there */
-	uint32_t *left, nleft;             /* instructions that are still to be looked at */
+	uint32_t *seen;                    /* per instruction: the last operation, counted from 1, whose walk reached
+	                                    * it */
+	uint32_t *left, nleft;             /* worklist of instructions */
 	uint32_t from, end, top;           /* the exit's probe, and one above its highest register */
 };
 
@@ -51,7 +53,7 @@ static bool ends_in_time(const struct checked *c, uint32_t i)
 	}
 }
 
-/* The destination of these is the warp's own: S2UR, R2UR, REDUX, LDCU and others. */
+/* Does it write general registers? The destination of S2UR, R2UR, REDUX, LDCU and others is uniform. */
 static bool writes_registers(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
@@ -67,7 +69,7 @@ static bool meets_late(const struct walking *w, uint32_t i)
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
 	bool slow = class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
-	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* a barrier, into no register */
+	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* empties a barrier into no register */
 
 	if (!slow || empties || sass_field(insn, SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD || ends_in_time(w->c, i))
 		return false;
@@ -75,12 +77,12 @@ static bool meets_late(const struct walking *w, uint32_t i)
 		return true;
 	if (sass_field(insn, SASS_READ_AT, 3) != SASS_NO_SCOREBOARD)
 		return false;
-	if (operation_at(w->c, i) == OP_LDC) /* a constant's place stands where others have B and C */
+	if (operation_at(w->c, i) == OP_LDC) /* the constant's offset occupies the fields of B and C */
 		return is_below(w, i, 24);
 	return is_below(w, i, 24) || is_below(w, i, 32) || is_below(w, i, 64);
 }
 
-/* -- what settles them -- */
+/* -- the end of an operation -- */
 
 static bool tells_of(const struct checked *c, uint32_t i, uint32_t operation)
 {
@@ -111,7 +113,7 @@ static void go_from_meeting(struct walking *w, uint32_t number, uint32_t bsync)
 			go(w, number, sass_check_target(w->c, i));
 }
 
-/* A jump of which the code does not say where it leads may lead to an exit: false. */
+/* False: a jump with an unknown target may lead to an exit. */
 static bool go_on(struct walking *w, uint32_t number, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
@@ -155,7 +157,7 @@ static int walk_all(struct walking *w)
 	return 0;
 }
 
-/* -- the whole -- */
+/* -- entry point -- */
 
 static void find_probe(struct walking *w)
 {
@@ -173,7 +175,7 @@ static void find_probe(struct walking *w)
 			w->top = x.n && !x.uniform && (uint32_t)x.reg + x.n > w->top ? (uint32_t)x.reg + x.n : w->top;
 		}
 	}
-	w->top = low < w->c->regs ? w->top : 0; /* above the kernel's registers */
+	w->top = low < w->c->regs ? w->top : 0; /* the probe is above the kernel's registers */
 }
 
 int sass_check_flight(struct checked *c)

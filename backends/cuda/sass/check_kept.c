@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an entry's probe leaves in registers for an exit's. */
+/* Pass: values that an entry's probe leaves in registers for an exit's. The entry's probe has written each register
+ * that an exit's probe only reads. Nothing else writes the register, and the value would still be the same. */
 #include "check_work.h"
 
 #include "core/diag.h"
 
-#define SETTLED 13                 /* cycles: with those of a branch to the exit, more than a result with a known time takes */
+#define SETTLED 13                 /* cycles: with the branch to the exit, more than any fixed latency */
 
 struct left {
 	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
-	unsigned time[256];                /* since it was written; of slow ones, whose scoreboards are waited for, long */
+	unsigned time[256];                /* cycles since the write; SETTLED for slow instructions, whose scoreboards
+	                                    * the probe waits for */
 };
 
 static uint32_t end_of_exit(const struct checked *c)
@@ -16,7 +18,7 @@ static uint32_t end_of_exit(const struct checked *c)
 	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
 }
 
-/* Carried out from the first instruction to the last. */
+/* Does the code execute from the first instruction to the last? */
 static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 {
 	while (from < to && !sass_has_target(insn_at(c, from)))
@@ -24,7 +26,7 @@ static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 	return from == to;
 }
 
-/* Registers that an exit's probe reads before it has written them; false: none. */
+/* Registers that an exit's probe reads before it writes them; false: there are none. */
 static bool find_wanted(const struct checked *c, bool wanted[256])
 {
 	bool written[256] = { false }, any = false;
@@ -44,7 +46,7 @@ static bool find_wanted(const struct checked *c, bool wanted[256])
 	return any;
 }
 
-/* of special registers, those that are a lane's, a thread's or a block's own */
+/* special registers that belong to a lane, a thread or a block */
 static bool is_own(struct sass_insn insn)
 {
 	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
@@ -52,12 +54,12 @@ static bool is_own(struct sass_insn insn)
 	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
 }
 
-/* Would it compute the same later, of operands that are the same then? */
+/* Would it compute the same later, from the same operands? */
 static bool computes_the_same(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
 	case 0x002: case 0x007: case 0x00c: case 0x010: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: case 0x01c:
-	case 0x024: case 0x025: case 0x031: case 0x035: case 0x048: case 0x100: case 0x109: /* of registers and numbers alone */
+	case 0x024: case 0x025: case 0x031: case 0x035: case 0x048: case 0x100: case 0x109: /* of registers and immediates only */
 		return true;
 	case 0x005: /* CS2R: zero */
 		return sass_field(insn, 72, 8) == 0xff;
@@ -105,7 +107,7 @@ static void pass_by(struct left *l, struct sass_insn insn)
 			l->predicate_lasts[p] = lasts;
 }
 
-/* From the entry's probe until the kernel goes on. */
+/* From the entry's probe to the kernel's next instruction. */
 static void find_left(const struct checked *c, struct left *l)
 {
 	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
@@ -116,7 +118,7 @@ static void find_left(const struct checked *c, struct left *l)
 	}
 }
 
-/* The kernel's own, as far as its forms are known here. */
+/* Does an instruction of the kernel, if its form is known here, use one of these registers? */
 static bool kernel_meets(const struct checked *c, const bool wanted[256])
 {
 	for (uint32_t i = 0; i < c->code->n; i++) {

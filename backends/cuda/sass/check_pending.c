@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a probe itself is in flight: a register that an instruction reads has been written by then, and one that it writes
- * has been read by those who were to, as scoreboards that were waited for say, or the order in which units work.
+ * Pass: a probe waits for its own operations in flight. An instruction reads a register only after the register was
+ * written. It writes a register only after earlier instructions have read it. A wait for a scoreboard proves this, or
+ * the order in which a unit works.
  */
 #include "check_work.h"
 
-#define SETTERS 4 /* of others nothing is concluded */
+#define SETTERS 4 /* operations per scoreboard; more prove nothing */
 
-/* what is not yet done to registers: the scoreboards that will say so, by which operation, and where */
+/* pending writes or reads of registers: their scoreboards, the operation, and the last instruction */
 struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
-	bool again[256];                   /* others before that one have not told either, */
-	bool mixed[256];                   /* by another operation */
-	bool loads[256];                   /* all of those are loads */
-	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* of operations that set it since it was waited for, the last of each; 0: none */
+	bool again[256];                   /* earlier instructions are pending on the register too */
+	bool mixed[256];                   /* and have another operation */
+	bool loads[256];                   /* all of them are loads */
+	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* instructions that set the scoreboard since the last wait, the
+	                                             * last of each operation; 0: none */
 };
 
 struct pending {
 	struct pending_kind written, read;
-	unsigned top;                      /* registers from there on were not met; 0: nothing was */
+	unsigned top;                      /* one above the highest register in use; 0: nothing is pending */
 };
 
-/* All accesses of memory go through one unit, which reads their registers in their order: compilers write again what STL stores
- * when a later LDL has come back. */
+/* All accesses of memory go through one unit, which reads registers in order. Compilers overwrite the register that STL
+ * stores when a later LDL has returned. */
 #define ACCESSES 0x200
 
 static uint16_t unit_of(struct sass_insn insn)
@@ -42,7 +44,7 @@ static bool is_plain_load(struct sass_insn insn)
 	return operation == 0x180 || operation == 0x181 || operation == 0x183 || operation == 0x184; /* LD, LDG, LDL, LDS */
 }
 
-/* Units that are slow work in order: what one of them did has been done when its later work has. */
+/* A slow unit works in order: when a later operation is complete, earlier ones are too. */
 static void settle_before(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
 {
 	for (unsigned r = 0; r < top; r++)
@@ -50,7 +52,7 @@ static void settle_before(struct pending_kind *p, unsigned top, uint32_t setter,
 			p->boards[r] = 0;
 }
 
-/* Of loads what they wrote may come in another order; that registers were read does not. */
+/* Loads may write their results in another order, but they read registers in order. */
 static void settle_written(struct checked *c, struct pending *p, uint32_t setter)
 {
 	struct sass_insn insn = insn_at(c, setter);
@@ -61,7 +63,7 @@ static void settle_written(struct checked *c, struct pending *p, uint32_t setter
 		settle_before(&p->read, p->top, setter, ACCESSES);
 }
 
-/* Who has written its result has read what it needed. */
+/* An instruction that has written its result has read its sources. */
 static void settle_reads(struct checked *c, struct pending_kind *read, unsigned top, unsigned boards)
 {
 	for (unsigned r = 0; r < top; r++)
@@ -90,7 +92,7 @@ static void arrive(struct checked *c, struct pending *p, unsigned boards)
 	}
 }
 
-/* The board is 0 again when all have set it. */
+/* The scoreboard's counter is 0 when all instructions that set it are complete. */
 static void note_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
 {
 	uint32_t *setter = kind->setter[board], operation = sass_opcode(insn_at(c, i)) & 0x1ff;
@@ -120,7 +122,8 @@ static void note_operand(struct checked *c, struct pending *p, const struct sass
 	}
 }
 
-/* Where the one is carried out the other is not: under a predicate and its opposite, which nobody writes in between. */
+/* Can only one of the two execute? They have opposite predicates, and no instruction between them writes the
+ * predicate. */
 static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 {
 	uint32_t guard = sass_field(insn_at(c, earlier), 12, 4);
@@ -133,8 +136,8 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 	return true;
 }
 
-/* A unit that is slow, of SHFL, say, works in order: it writes a result when it has read what came before. Of accesses loads do, behind
- * loads alone: compilers load into the register of an address that those before read too. */
+/* A slow unit, such as that of SHFL, works in order: it has read earlier sources before it writes a result. Among
+ * accesses only loads after loads do this: compilers load into the address register of earlier loads. */
 static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
 	if (unit_of(insn) == ACCESSES)
@@ -173,7 +176,7 @@ static void forget(struct pending *p)
 		*p = (struct pending){ 0 };
 }
 
-/* Along the code; behind a jump nothing is known to be pending. */
+/* Walks the code in order. After a jump nothing is known to be pending. */
 int sass_check_pending(struct checked *c)
 {
 	struct pending pending = { 0 };

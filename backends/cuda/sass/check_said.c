@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the twin says of its code: where the EXITs are, each once, in their order. Tools that stop threads there go by it. */
+/* Pass: the twin lists its EXITs, each once, in order. Tools that stop threads at exits rely on the list. */
 #include "check_work.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static int check_exits(struct checked *c, const struct sass_item *item)
 	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_wrong(c, i, "it does not say of all its ends");
 }
 
-/* The item in which a kernel says so; false: it says nothing. */
+/* The item with the list; false: there is no list. */
 static bool find_exits(const struct sass_section *info, struct sass_item *item)
 {
 	size_t at = 0;
