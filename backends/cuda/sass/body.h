@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of a probe in the middle of a kernel, where other lanes of the warp may be elsewhere. It has no branches:
- * all lanes that enter go through it together. A predicate limits its memory effects to the lanes that count. A body
- * that needs branches keeps them (`wanders`).
+ * The code of a probe in the middle of a kernel, where other lanes of the warp may run other code. It has no branches:
+ * all lanes that enter go through it together. A lane counts if the place's predicates hold for it. A predicate limits
+ * memory effects to the lanes that count. A body that needs branches keeps them (`wanders`).
  *
  * Does:     guards the effects of a probe and replaces its early exits; removes dead code.
  * Before:   sass_probe_read() has read the probe.

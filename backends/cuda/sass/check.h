@@ -23,7 +23,7 @@ struct sass_has {
 	bool entry, exit, counts;
 };
 
-/* Checks the twin of the kernel with this code. 0; -EINVAL and the fault, which is a bug of this target; -ENOMEM. */
+/* Checks the twin of the kernel with this code. 0; -EINVAL and the fault (a bug of this target); -ENOMEM. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag);
 

@@ -235,7 +235,7 @@ static void enter(struct sass_code *code, uint32_t i, int64_t offset)
 		code->entered[at / SASS_INSN] |= SASS_ENTERED;
 }
 
-/* Marks the instructions that control can enter from elsewhere than the instruction before. */
+/* Marks the instructions that control can reach other than by falling through. */
 static void note_entered(struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++) {

@@ -17,7 +17,7 @@
 
 struct gpubpf_diag;
 
-/* flags of an instruction: control may enter it from elsewhere than the instruction before; the driver patches it */
+/* flags of an instruction: control may reach it other than by falling through; the driver patches it */
 enum sass_entered { SASS_ENTERED = 1, SASS_FILLED = 2 };
 
 struct sass_code {
@@ -66,7 +66,7 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 void sass_code_finish(struct sass_code *code);
 
 /* Instruction `at` gets an instruction probe: the probes of the entry and of the exit avoid it where they can. The
- * caller goes from the last instruction to the first. */
+ * caller visits the last instruction first. */
 void sass_code_reserve(struct sass_code *code, uint32_t at);
 
 /* The offset at which instruction i reads c[0x4]: its literal offset, plus the constant that the code moves into the

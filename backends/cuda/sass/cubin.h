@@ -24,7 +24,7 @@ struct gpubpf_diag;
 enum sass_attr {
 	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
 	SASS_ATTR_EXTERNS = 0x0f,          /* u32 symbol each */
-	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; the next two likewise */
+	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE likewise */
 	SASS_ATTR_MIN_STACK_SIZE = 0x12,
 	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes per parameter */
 	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* u32 each */
@@ -49,8 +49,8 @@ struct sass_item {
 struct sass_section {
 	Elf64_Shdr head;
 	const char *name;
-	const uint8_t *data;               /* NULL if the section is NOBITS or empty, */
-	size_t size;                       /* and then 0, whatever its header says */
+	const uint8_t *data;               /* NULL if the section is NOBITS or empty; then size is 0, */
+	size_t size;                       /* even if its header says otherwise */
 };
 
 struct sass_symbol {

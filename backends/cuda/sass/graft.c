@@ -80,7 +80,7 @@ static void choose_barriers(struct grafting *p)
 				p->barrier[n++] = b;
 }
 
-/* Predicates that an exit's probe names; UINT32_MAX if an instruction does not tell. */
+/* Predicates that an exit's probe names; UINT32_MAX if they are not all known. */
 static unsigned predicates_of(const struct sass_probe *probe)
 {
 	unsigned used = 0;
@@ -154,7 +154,7 @@ static struct sass_insn at_exit(const struct grafting *p, struct sass_insn insn)
 	return moved(p, insn, p->barrier);
 }
 
-/* Cycles from the last write of a predicate to the end; 0 if lanes may branch there from elsewhere. */
+/* Cycles from the last write of a predicate to the end; 0 if lanes may branch to the end. */
 static unsigned time_behind_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;

@@ -2,8 +2,8 @@
 /*
  * BRA.DIV tests whether lanes that name each other in their masks are converged. Compilers combine the lanes' masks to
  * one (REDUX.OR) and skip the test where the masks differ (R2UR P, URZ, R). Lanes that name each other have the same
- * mask, so each lane can test with a separate one. The test is always allowed: lanes that are not converged take the
- * path on which they wait for each other.
+ * mask, so each lane can test with a separate one. The test is always allowed. If the lanes are not converged, they
+ * branch to code in which they wait for each other.
  *
  * Does:     replaces that REDUX.OR or R2UR by code that leaves each lane a separate mask.
  * Before:   the lines of the probe are open, with targets.

@@ -17,7 +17,7 @@
 #define MEETS 90                   /* from this architecture on lanes converge by instructions; before, by functions of
                                     * the assembler */
 
-/* Does a program stand in the middle of a kernel, where no lane may wait for another? */
+/* Is a program attached in the middle of a kernel, where no lane may wait for another? */
 static bool in_the_middle(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
