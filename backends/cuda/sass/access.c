@@ -3,19 +3,19 @@
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define UNIFORM_FORM 0x800         /* bits 9..11: an operand is a uniform register */
-#define DESCRIBED 80               /* the first architecture where that register is a memory descriptor */
-#define NEWER 100                  /* from this architecture on other bits mark a descriptor */
-#define FLOATS_APART 90            /* from this architecture on floating-point atomics have separate opcodes */
+#define MIN_SM_DESCRIPTOR 80       /* the first architecture where that register is a memory descriptor */
+#define MIN_SM_DESCRIPTOR_BIT 100  /* from this architecture on other bits mark a descriptor */
+#define MIN_SM_FLOAT_ATOMICS 90    /* from this architecture on floating-point atomics have separate opcodes */
 
 /* how the bits encode the size of an access */
-enum sass_width { DATA, INTEGER, FLOATING, COMPARED, COPIED };
+enum size_encoding { DATA, INTEGER, FLOATING, COMPARED, COPIED };
 
 static const struct row {
 	uint16_t operation;
 	enum { NONE, ACCESS, UNSEEN } what;
 	enum gpubpf_mem_access access;
 	uint32_t spaces;
-	enum sass_width width;
+	enum size_encoding width;
 	uint8_t value;             /* the field */
 	const char *why;
 } rows[] = {
@@ -25,7 +25,7 @@ static const struct row {
 #include "access.def"
 };
 
-static const struct row *row_of(uint32_t operation)
+static const struct row *find_row(uint32_t operation)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].operation == operation)
@@ -35,7 +35,7 @@ static const struct row *row_of(uint32_t operation)
 
 bool sass_access_known(uint32_t operation)
 {
-	return row_of(operation);
+	return find_row(operation);
 }
 
 /* -- copies to shared memory -- */
@@ -46,7 +46,7 @@ bool sass_access_known(uint32_t operation)
 /* Is it a copy with a descriptor, or one without and with URZ? From sm_100 on the field of URZ has 8 bits. */
 static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 {
-	bool described = sass_field(insn, 76, 1), newer = arch->sm >= NEWER;
+	bool described = sass_field(insn, 76, 1), newer = arch->sm >= MIN_SM_DESCRIPTOR_BIT;
 
 	if (!sass_field(insn, 91, 1))
 		return false;
@@ -61,7 +61,7 @@ static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
  * (.ZFILL) and copies with an ignored source use this. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
-	unsigned size = arch->sm < NEWER ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
+	unsigned size = arch->sm < MIN_SM_DESCRIPTOR_BIT ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
 
 	if (a->near) {
 		a->address = sass_field(insn, 16, 8);
@@ -84,13 +84,13 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 /* -- how many bytes: 73..75 -- */
 
 /* 0: unknown */
-static uint32_t bytes_of(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
+static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding width, struct sass_insn insn)
 {
 	static const uint8_t data[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
 	static const uint8_t older[] = { 4, 4, 8, 4, 4, 8, 8, 0 }, newer[] = { 4, 4, 8, 8, 0, 0, 0, 0 };
 	static const uint8_t floating[] = { 0, 4, 8, 16, 4, 8, 16, 8 }, compared[] = { 4, 4, 8, 0, 0, 0, 0, 0 };
 	const uint8_t *table = width == DATA ? data : width == FLOATING ? floating : width == COMPARED ? compared :
-			       arch->sm < FLOATS_APART ? older : newer;
+			       arch->sm < MIN_SM_FLOAT_ATOMICS ? older : newer;
 
 	return table[sass_field(insn, 73, 3)];
 }
@@ -98,7 +98,7 @@ static uint32_t bytes_of(const struct sass_arch *arch, enum sass_width width, st
 /* -- the operation of an atomic: 87..90 -- */
 
 /* 0: unknown */
-static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
+static enum gpubpf_rmw atomic_op(enum size_encoding width, struct sass_insn insn)
 {
 	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX, GPUBPF_RMW_INC, GPUBPF_RMW_DEC,
 				       GPUBPF_RMW_AND, GPUBPF_RMW_OR, GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
@@ -115,21 +115,21 @@ static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
 
 /* -- the address -- */
 
-static bool has_mark(uint32_t operation)
+static bool has_offset_flag(uint32_t operation)
 {
 	return operation == 0x1a8 || operation == 0x1a3 || operation == 0x18a || operation == 0x1a2;
 }
 
 /* Is the uniform register the memory descriptor, which adds nothing to the address? */
-static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
+static bool has_descriptor(const struct sass_arch *arch, enum size_encoding width, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
 
 	if (width == DATA)
 		return sass_field(insn, 76, 1);
-	if (arch->sm < NEWER)
+	if (arch->sm < MIN_SM_DESCRIPTOR_BIT)
 		return operation == 0x1a3 || operation == 0x1a2 || operation == 0x1a6 || sass_field(insn, 71, 1);
-	return has_mark(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
+	return has_offset_flag(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
 /* LD and ST without a uniform register have 32 bits of offset at 32. The value of ST follows at 64. */
@@ -139,10 +139,11 @@ static bool has_wide_offset(struct sass_insn insn)
 }
 
 /* From sm_100 on the highest bit of the offset of ATOMG and ATOM is a flag, which is always set. */
-static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
+static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
-	bool marked = arch->sm >= NEWER && has_mark(operation) && sass_opcode(insn) & UNIFORM_FORM;
+	bool marked = arch->sm >= MIN_SM_DESCRIPTOR_BIT && has_offset_flag(operation) &&
+		      sass_opcode(insn) & UNIFORM_FORM;
 	uint32_t off = sass_field(insn, 40, 24);
 
 	if (has_wide_offset(insn))
@@ -152,7 +153,7 @@ static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 }
 
 /* The field of the register that is stored or combined. */
-static unsigned value_at(const struct row *row, struct sass_insn insn)
+static unsigned value_field(const struct row *row, struct sass_insn insn)
 {
 	return has_wide_offset(insn) && row->value ? 64 : row->value;
 }
@@ -165,14 +166,14 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 
 	a->address = sass_field(insn, 24, 8);
 	a->uniform = SASS_URZ;
-	a->offset = offset_of(arch, insn);
+	a->offset = access_offset(arch, insn);
 	if (!sass_field(insn, 72, 1) || (a->address != SASS_RZ && a->address % 2))
 		return "an access at an address of 32 bits";
 	if (load && sass_field(insn, 64, 4))
 		return "a load under a second predicate";
 	if (!uniform)
 		return NULL;
-	if (arch->sm >= DESCRIBED)
+	if (arch->sm >= MIN_SM_DESCRIPTOR)
 		return has_descriptor(arch, row->width, insn) ? NULL : "an access at a sum with a uniform register";
 	a->uniform = sass_field(insn, load ? 32 : 64, 6);
 	if (a->uniform != SASS_URZ && (a->address != SASS_RZ || a->uniform % 2))
@@ -182,7 +183,7 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 
 /* Decodes an access to shared or local memory. Its offset is a register times the scale in bits 78 and 79, plus a
  * uniform register, plus 24 signed bits. */
-static const char *read_near(const struct row *row, struct sass_insn insn, struct sass_access *a)
+static const char *read_near_address(const struct row *row, struct sass_insn insn, struct sass_access *a)
 {
 	static const uint8_t scales[] = { 1, 4, 8, 16 };
 	bool load = a->access == GPUBPF_LOAD;
@@ -214,7 +215,7 @@ static const char *read_generic(const struct row *row, struct sass_insn insn)
 }
 
 /* ATOMG, ATOMS and ATOM return the old value. RED has no field for it. */
-static bool gives_old(struct sass_insn insn)
+static bool returns_old_value(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
 
@@ -227,22 +228,22 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 {
 	const char *why;
 
-	a->bytes = bytes_of(arch, row->width, insn);
-	a->op = a->access == GPUBPF_ATOMIC ? op_of(row->width, insn) : 0;
-	a->value = row->value ? sass_field(insn, value_at(row, insn), 8) : 0;
+	a->bytes = access_bytes(arch, row->width, insn);
+	a->op = a->access == GPUBPF_ATOMIC ? atomic_op(row->width, insn) : 0;
+	a->value = row->value ? sass_field(insn, value_field(row, insn), 8) : 0;
 	a->nvalue = row->value ? (a->bytes + 3) / 4 : 0;
 	a->operand = row->width == COMPARED ? sass_field(insn, 32, 8) : a->value;
-	a->old = gives_old(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
+	a->old = returns_old_value(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
 	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
 		return "an atomic of a kind that is not known";
 	if (is_generic_atomic(row->operation) && (why = read_generic(row, insn)))
 		return why;
-	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near(row, insn, a);
+	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near_address(row, insn, a);
 }
 
 bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
-	const struct row *row = row_of(OPERATION(sass_opcode(insn)));
+	const struct row *row = find_row(OPERATION(sass_opcode(insn)));
 
 	if (!row || row->what == NONE || sass_field(insn, 12, 4) == (SASS_PT | 8)) /* never executes */
 		return false;
@@ -255,7 +256,7 @@ bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct 
 bool sass_second_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	struct sass_access first;
-	const struct row *row = row_of(OPERATION(sass_opcode(insn)));
+	const struct row *row = find_row(OPERATION(sass_opcode(insn)));
 
 	if (!sass_access_of(arch, insn, &first) || row->width != COPIED)
 		return false;

@@ -9,17 +9,17 @@
 #include "probe_work.h"
 #include "schedule.h"
 
-#define GIVEN_BOARD 5
-#define MOST_ADDED 3               /* most instructions that one becomes */
+#define BODY_BOARD 5
+#define MAX_EXPANSION_INSNS 3      /* most instructions that one becomes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at single instructions " __VA_ARGS__)
 
-struct making {
+struct body_maker {
 	const struct sass_arch *arch;
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
-	uint8_t both;              /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
+	uint8_t scratch;           /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
 	struct gpubpf_diag *diag;
 };
 
@@ -58,7 +58,7 @@ bool sass_wanders(struct sass_insn insn)
 	return sass_opcode(insn) == SASS_OP_BRA || sass_opcode(insn) == SASS_OP_YIELD || sass_barrier_at(insn);
 }
 
-static int check(struct making *m)
+static int check_probe(struct body_maker *m)
 {
 	for (uint32_t i = 0; i < m->probe->n; i++) {
 		struct sass_insn insn = m->probe->insns[i];
@@ -78,7 +78,7 @@ static int check(struct making *m)
 /* -- predicates -- */
 
 /* SASS_PT: no predicate is free. */
-static uint8_t take_predicate(unsigned *used)
+static uint8_t alloc_predicate(unsigned *used)
 {
 	uint8_t p = SASS_PT;
 
@@ -90,18 +90,18 @@ static uint8_t take_predicate(unsigned *used)
 	return p - 1;
 }
 
-static void choose_predicates(struct making *m)
+static void alloc_predicates(struct body_maker *m)
 {
 	unsigned used = 0;
 
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
-	m->body->meant = m->both = SASS_PT;
+	m->body->meant = m->scratch = SASS_PT;
 	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* lanes that do not count go around it */
 		return;
-	m->body->meant = take_predicate(&used);
-	m->both = take_predicate(&used);
-	if (m->both != SASS_PT)
+	m->body->meant = alloc_predicate(&used);
+	m->scratch = alloc_predicate(&used);
+	if (m->scratch != SASS_PT)
 		return;
 	m->body->meant = SASS_PT;
 	m->body->wanders = true;
@@ -109,44 +109,44 @@ static void choose_predicates(struct making *m)
 
 /* -- the code -- */
 
-static void put(struct making *m, struct sass_insn insn)
+static void emit(struct body_maker *m, struct sass_insn insn)
 {
 	m->body->insns[m->body->n++] = insn;
 }
 
 /* The instruction, executed only for lanes that count. */
-static void put_meant(struct making *m, struct sass_insn insn, unsigned at)
+static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned at)
 {
 	unsigned p = sass_field(insn, at, 3);
 	bool negated = sass_field(insn, at + 3, 1);
 
 	if (m->body->meant == SASS_PT)
-		return put(m, insn);
+		return emit(m, insn);
 	if (p == SASS_PT && !negated)
-		return put(m, sass_with(insn, at, 3, m->body->meant));
-	put(m, sass_with(sass_both(m->both, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_waits(insn)));
-	put(m, sass_with(insn, at, 4, m->both));
+		return emit(m, sass_with(insn, at, 3, m->body->meant));
+	emit(m, sass_with(sass_both(m->scratch, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_waits(insn)));
+	emit(m, sass_with(insn, at, 4, m->scratch));
 }
 
 /* Lanes for which the predicate holds have ended, so they no longer count. */
-static void put_end(struct making *m, struct sass_insn insn)
+static void emit_exit(struct body_maker *m, struct sass_insn insn)
 {
 	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
 
 	if (sass_unconditional(insn)) /* the last one */
-		return put(m, sass_nop(sass_waits(insn), 1));
+		return emit(m, sass_nop(sass_waits(insn), 1));
 	if (second != SASS_PT) { /* both must hold to end */
-		put(m, sass_with(sass_both(m->both, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT, 6,
-				 sass_waits(insn)));
-		put(m, sass_both(m->body->meant, m->both, true, m->body->meant, false));
+		emit(m, sass_with(sass_both(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
+				  6, sass_waits(insn)));
+		emit(m, sass_both(m->body->meant, m->scratch, true, m->body->meant, false));
 		return;
 	}
-	put(m, sass_with(sass_both(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
-			 sass_waits(insn)));
+	emit(m, sass_with(sass_both(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
+			  sass_waits(insn)));
 }
 
 /* Splits the load of a place's value into loads of 32 bits. Only loads of 32 and 64 bits are supported. */
-static int put_given(struct making *m, struct sass_insn insn, enum sass_given given, unsigned half)
+static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_given given, unsigned half)
 {
 	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
 
@@ -154,50 +154,50 @@ static int put_given(struct making *m, struct sass_insn insn, enum sass_given gi
 	if (width != 4 && !(width == 5 && !half))
 		return refuse(m->diag, "reads a part of what the place gives");
 	insn = sass_with(sass_with(insn, 73, 3, 4), 24, 8, SASS_RZ);
-	put(m, insn);
+	emit(m, insn);
 	if (width == 5)
-		put(m, sass_with(sass_with(sass_with(insn, 16, 8, to + 1), 40, 24, SASS_GIVEN_AT + given * SASS_GIVEN_STEP + 4),
-				 SASS_WAIT_AT, 6, 0));
+		emit(m, sass_with(sass_with(sass_with(insn, 16, 8, to + 1), 40, 24, SASS_GIVEN_AT + given * SASS_GIVEN_STEP + 4),
+				  SASS_WAIT_AT, 6, 0));
 	return 0;
 }
 
-/* An EXIT becomes a branch to the last instruction. put_all() sets the targets when all positions are known. */
-static void put_way(struct making *m, struct sass_insn insn)
+/* An EXIT becomes a branch to the last instruction. emit_all() sets the targets when all positions are known. */
+static void emit_branch(struct body_maker *m, struct sass_insn insn)
 {
 	if (sass_opcode(insn) == SASS_OP_EXIT)
 		insn = sass_with(insn, 0, 12, SASS_OP_BRA);
-	put(m, insn);
+	emit(m, insn);
 }
 
-static int put_insn(struct making *m, struct sass_insn insn, bool last)
+static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 {
 	enum sass_given given;
 	unsigned half;
 
 	if (sass_reads_given(insn, &given, &half))
-		return put_given(m, insn, given, half);
+		return emit_value_load(m, insn, given, half);
 	if (m->body->wanders && (sass_wanders(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
-		put_way(m, insn);
+		emit_branch(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
-		put_end(m, insn);
+		emit_exit(m, insn);
 	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: only lanes that count take part */
-		put_meant(m, insn, 87);
+		emit_guarded(m, insn, 87);
 	else if (sass_has_effect(insn))
-		put_meant(m, insn, 12);
+		emit_guarded(m, insn, 12);
 	else
-		put(m, insn);
+		emit(m, insn);
 	return 0;
 }
 
 /* at[i] is the position in the body of the probe's instruction i. All lanes end at the last one. */
-static int put_all(struct making *m)
+static int emit_all(struct body_maker *m)
 {
 	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
 	int err = at ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < n; i++) {
 		at[i] = m->body->n;
-		err = put_insn(m, m->probe->insns[i], i + 1 == n);
+		err = emit_insn(m, m->probe->insns[i], i + 1 == n);
 	}
 	for (uint32_t i = 0; !err && m->body->wanders && i + 1 < n; i++) {
 		struct sass_insn was = m->probe->insns[i], *is = &m->body->insns[at[i]];
@@ -216,7 +216,7 @@ static int put_all(struct making *m)
 
 /* -- dead code -- */
 
-static bool computes(struct sass_insn insn)
+static bool is_pure(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
 	case 0x002: case 0x005: case 0x019: case 0x016: case 0x119: case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
@@ -244,7 +244,7 @@ static bool is_read(const struct sass_body *b, const struct sass_operand *x)
 }
 
 /* Its stall moves to the instruction before, its waits to the one after. */
-static void drop(struct sass_body *b, uint32_t i)
+static void drop_insn(struct sass_body *b, uint32_t i)
 {
 	unsigned waits = sass_waits(b->insns[i]), stall = sass_stall(b->insns[i]);
 
@@ -256,7 +256,7 @@ static void drop(struct sass_body *b, uint32_t i)
 	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
 }
 
-static void drop_unread(struct sass_body *b)
+static void drop_dead(struct sass_body *b)
 {
 	bool changed = true;
 
@@ -265,9 +265,9 @@ static void drop_unread(struct sass_body *b)
 		for (uint32_t i = b->n - 1; i--;) { /* the last instruction is a NOP */
 			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(b->insns[i])), b->insns[i], 0);
 
-			if (!computes(b->insns[i]) || (x.n && is_read(b, &x)))
+			if (!is_pure(b->insns[i]) || (x.n && is_read(b, &x)))
 				continue;
-			drop(b, i);
+			drop_insn(b, i);
 			changed = true;
 		}
 	}
@@ -276,7 +276,7 @@ static void drop_unread(struct sass_body *b)
 /* -- in flight -- */
 
 /* Every slow instruction gets a scoreboard, because the body may execute again. */
-static void give_boards(struct sass_body *b)
+static void assign_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct sass_insn insn = b->insns[i];
@@ -285,14 +285,14 @@ static void give_boards(struct sass_body *b)
 
 		if (sass_reads_given(insn, &given, &half) || !sass_lacks_board(insn))
 			continue;
-		b->insns[i] = sass_with_board(insn, GIVEN_BOARD);
-		sass_await(b->insns, b->n, i, GIVEN_BOARD);
+		b->insns[i] = sass_with_board(insn, BODY_BOARD);
+		sass_await(b->insns, b->n, i, BODY_BOARD);
 	}
 	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches it is unknown which waits have executed */
 		b->left = sass_boards_left(b->left, b->wanders ? sass_with(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 
-static void note_uses(struct sass_body *b)
+static void find_uses(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
@@ -311,24 +311,24 @@ static void note_uses(struct sass_body *b)
 int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
 		   struct gpubpf_diag *diag)
 {
-	struct making m = { .arch = arch, .probe = probe, .body = body, .guarded = guarded, .diag = diag };
+	struct body_maker m = { .arch = arch, .probe = probe, .body = body, .guarded = guarded, .diag = diag };
 	int err;
 
 	*body = (struct sass_body){ .frame = probe->frame };
-	err = check(&m);
-	choose_predicates(&m);
-	body->insns = err ? NULL : calloc(MOST_ADDED * probe->n + 1, sizeof(*body->insns));
+	err = check_probe(&m);
+	alloc_predicates(&m);
+	body->insns = err ? NULL : calloc(MAX_EXPANSION_INSNS * probe->n + 1, sizeof(*body->insns));
 	if (!err && !body->insns)
 		err = -ENOMEM;
-	err = err ? err : put_all(&m);
+	err = err ? err : emit_all(&m);
 	if (err < 0) {
 		sass_body_finish(body);
 		return err;
 	}
 	if (!body->wanders)
-		drop_unread(body);
-	give_boards(body);
-	note_uses(body);
+		drop_dead(body);
+	assign_boards(body);
+	find_uses(body);
 	return 0;
 }
 

@@ -9,29 +9,29 @@
 #include "core/diag.h"
 #include "count.h"
 
-#define TEXT ".text."                 /* a section is called this and the name of the function */
+#define TEXT_PREFIX ".text."          /* a section is called this and the name of the function */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 /* -- functions that are called by name -- */
 
-struct finding {
+struct text_walk {
 	const struct sass_cubin *cubin;
 	struct sass_texts *texts;
 	uint8_t *found;                    /* per section */
 	struct gpubpf_diag *diag;
 };
 
-static void find(struct finding *f, uint32_t section)
+static void add_text(struct text_walk *f, uint32_t section)
 {
 	if (!f->found[section])
 		f->texts->section[f->texts->n++] = section;
 	f->found[section] = 1;
 }
 
-static int follow(void *arg, const struct sass_relocation *r)
+static int follow_relocation(void *arg, const struct sass_relocation *r)
 {
-	struct finding *f = arg;
+	struct text_walk *f = arg;
 	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
 
 	f->texts->relocations++;
@@ -47,23 +47,23 @@ static int follow(void *arg, const struct sass_relocation *r)
 		return 0;
 	if (!s->section || s->section == SASS_NONE || !(f->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR))
 		return refuse(f->diag, "it calls %.100s, which the image does not have", s->name);
-	find(f, s->section);
+	add_text(f, s->section);
 	return 0;
 }
 
 int sass_texts_find(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_texts *texts,
 		    struct gpubpf_diag *diag)
 {
-	struct finding f = { c, texts, calloc(c->nsections, 1), diag };
+	struct text_walk f = { c, texts, calloc(c->nsections, 1), diag };
 	int err = 0;
 
 	*texts = (struct sass_texts){ .section = calloc(c->nsections, sizeof(*texts->section)) };
 	if (!f.found || !texts->section)
 		err = -ENOMEM;
 	else
-		find(&f, k->text);
+		add_text(&f, k->text);
 	for (uint32_t i = 0; !err && i < texts->n; i++)
-		err = sass_relocations_each(c, texts->section[i], follow, &f);
+		err = sass_relocations_each(c, texts->section[i], follow_relocation, &f);
 	free(f.found);
 	if (err < 0)
 		sass_texts_finish(texts);
@@ -79,7 +79,7 @@ void sass_texts_finish(struct sass_texts *texts)
 /* -- what callees may do -- */
 
 /* The twin has constants of a separate module, and only the kernel's exits may end its threads. */
-static const char *hindrance(struct sass_insn insn)
+static const char *find_obstacle(struct sass_insn insn)
 {
 	int bank = sass_constant_bank(insn);
 
@@ -101,12 +101,13 @@ static const char *hindrance(struct sass_insn insn)
 
 static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
 {
-	const char *name = text->name + (strncmp(text->name, TEXT, strlen(TEXT)) ? 0 : strlen(TEXT));
+	const char *name = text->name +
+			   (strncmp(text->name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? 0 : strlen(TEXT_PREFIX));
 
 	if (!text->data || text->size % SASS_INSN)
 		return refuse(diag, "it calls functions, and the code of %.100s is cut off", name);
 	for (size_t at = 0; at < text->size; at += SASS_INSN) {
-		const char *what = hindrance(sass_read(text->data + at));
+		const char *what = find_obstacle(sass_read(text->data + at));
 
 		if (what)
 			return refuse(diag, "it calls functions, of which %.100s %s", name, what);
@@ -121,8 +122,8 @@ static bool is_function(const struct sass_symbol *s)
 
 /* The linker gave the kernel enough registers and stack for its callees. The loader sees only the twin and cannot do
  * that. */
-static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
-		       struct gpubpf_diag *diag)
+static int check_resources(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
+			   struct gpubpf_diag *diag)
 {
 	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
 	struct sass_item item;
@@ -142,18 +143,18 @@ static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, 
 	return 0;
 }
 
-#define LOOKED_AT 3 /* called, and its calls are followed */
+#define FOLLOWED 3 /* called, and its calls are followed */
 
-struct pointed {
+struct callee_walk {
 	const struct sass_cubin *cubin;
 	uint32_t section;                  /* the section whose relocations are walked */
 	uint8_t *called;
 };
 
 /* A relocation to the middle of the same function is the return address of a call, not a pointer to the function. */
-static int add_pointed(void *arg, const struct sass_relocation *r)
+static int add_address_taken(void *arg, const struct sass_relocation *r)
 {
-	const struct pointed *p = arg;
+	const struct callee_walk *p = arg;
 	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
 
 	if (r->type != SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE &&
@@ -165,7 +166,7 @@ static int add_pointed(void *arg, const struct sass_relocation *r)
 /* Adds a function that is called by name. */
 static int add_called(void *arg, const struct sass_relocation *r)
 {
-	const struct pointed *p = arg;
+	const struct callee_walk *p = arg;
 	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
 
 	if (r->type == SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE && !sass_is_system_call(s))
@@ -175,14 +176,14 @@ static int add_called(void *arg, const struct sass_relocation *r)
 
 /* A pointer may lead to any function, except kernels, whose address is in code or data. The functions that these call
  * are added too. */
-static void find_pointed(const struct sass_cubin *c, uint8_t *called)
+static void find_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
-	struct pointed p = { .cubin = c, .called = called };
+	struct callee_walk p = { .cubin = c, .called = called };
 	bool more = true;
 
 	for (p.section = 1; p.section < c->nsections; p.section++)
 		if (c->sections[p.section].head.sh_flags & SHF_ALLOC)
-			sass_relocations_each(c, p.section, add_pointed, &p);
+			sass_relocations_each(c, p.section, add_address_taken, &p);
 	for (uint32_t i = 0; i < c->nkernels; i++)
 		called[c->kernels[i].text] = 0;
 	while (more) {
@@ -190,26 +191,26 @@ static void find_pointed(const struct sass_cubin *c, uint8_t *called)
 		for (p.section = 1; p.section < c->nsections; p.section++) {
 			if (called[p.section] != 1)
 				continue;
-			called[p.section] = LOOKED_AT;
+			called[p.section] = FOLLOWED;
 			more = true;
 			sass_relocations_each(c, p.section, add_called, &p);
 		}
 	}
 }
 
-enum sass_finding { SASS_POINTED = 1, SASS_MAY_BE_CALLED = 2 };
+enum sass_finding { SASS_ADDRESS_TAKEN = 1, SASS_MAY_BE_CALLED = 2 };
 
-static int add_all_pointed(const struct sass_cubin *c, uint8_t *called)
+static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
 	uint8_t *pointed = c->found_out->pointed ? NULL : calloc(c->nsections, 1);
 
 	if (!c->found_out->pointed && !pointed)
 		return -ENOMEM;
 	if (pointed)
-		find_pointed(c, pointed);
+		find_address_taken(c, pointed);
 	for (uint32_t i = 1; i < c->nsections; i++) {
-		c->found_out->section[i] |= pointed && pointed[i] ? SASS_POINTED : 0;
-		called[i] |= c->found_out->section[i] & SASS_POINTED;
+		c->found_out->section[i] |= pointed && pointed[i] ? SASS_ADDRESS_TAKEN : 0;
+		called[i] |= c->found_out->section[i] & SASS_ADDRESS_TAKEN;
 	}
 	for (uint32_t i = 0; i < c->nkernels; i++)
 		called[c->kernels[i].text] = 0;
@@ -243,7 +244,7 @@ static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, 
 	for (uint32_t i = 1; i < texts.n; i++)
 		(*called)[texts.section[i]] = 1;
 	sass_texts_finish(&texts);
-	return by_pointer ? add_all_pointed(c, *called) : 0;
+	return by_pointer ? add_all_address_taken(c, *called) : 0;
 }
 
 int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
@@ -255,12 +256,12 @@ int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, 
 		if (called[i])
 			err = check_section(c, i, diag);
 	if (!err)
-		err = check_needs(c, k, called, diag);
+		err = check_resources(c, k, called, diag);
 	free(called);
 	return err;
 }
 
-static bool asks_shared(const struct sass_section *text)
+static bool reads_shared_size(const struct sass_section *text)
 {
 	for (size_t at = 0; text->data && at + SASS_INSN <= text->size; at += SASS_INSN)
 		if (sass_asks_shared(sass_read(text->data + at)))
@@ -274,7 +275,7 @@ int sass_callees_ask_shared(const struct sass_cubin *c, const struct sass_kernel
 	int err = find_called(c, k, by_pointer, &called, diag);
 
 	for (uint32_t i = 1; !err && i < c->nsections; i++)
-		if ((called[i] || i == k->text) && asks_shared(&c->sections[i]))
+		if ((called[i] || i == k->text) && reads_shared_size(&c->sections[i]))
 			err = refuse(diag, "it asks how much shared memory it has, and gpu/block_end/ needs some more");
 	free(called);
 	return err;

@@ -18,9 +18,9 @@
 
 #define PAD 8
 #define ALL_BOARDS 0x3f
-#define SETTLED 45                 /* cycles after which every fixed-latency result is ready */
-#define COUNT_ABOVE 3
-#define BRANCH_TIME 5              /* least cycles from a branch to its target */
+#define MAX_FIXED_CYCLES 45        /* cycles after which every fixed-latency result is ready */
+#define REGCOUNT_EXTRA 3
+#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
 
 int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 {
@@ -39,36 +39,36 @@ int64_t sass_check_target(const struct checked *c, uint32_t i)
 /* -- pass: the kernel's instructions are unchanged, except exits, the entry, and added scoreboards -- */
 
 /* The instruction as a branch to `to`, with the same predicates and control bits. */
-static struct sass_insn turned(const struct checked *c, uint32_t i, uint32_t to)
+static struct sass_insn to_branch(const struct checked *c, uint32_t i, uint32_t to)
 {
 	struct sass_insn insn = sass_with(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
 
 	return sass_with_branch(c->code->arch, insn, ((int64_t)to - i - 1) * SASS_INSN);
 }
 
-static bool is_given_board(struct sass_insn was, struct sass_insn is)
+static bool has_added_board(struct sass_insn was, struct sass_insn is)
 {
 	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_GIVEN_BOARD));
 }
 
-static bool is_told(const struct checked *c, struct sass_insn was, struct sass_insn is)
+static bool has_added_predicate_board(const struct checked *c, struct sass_insn was, struct sass_insn is)
 {
 	return sass_predicate_is_untold(c->code->arch, was) && same(is, sass_predicate_told(was));
 }
 
 /* Is it unchanged, or does it only have an added scoreboard? */
-static bool is_own(const struct checked *c, struct sass_insn was, struct sass_insn is)
+static bool is_unchanged(const struct checked *c, struct sass_insn was, struct sass_insn is)
 {
-	return same(was, is) || is_given_board(was, is) || is_told(c, was, is);
+	return same(was, is) || has_added_board(was, is) || has_added_predicate_board(c, was, is);
 }
 
 /* Is it a branch of all lanes, with no other bits set? */
-static bool leads(const struct checked *c, uint32_t i)
+static bool is_bare_branch(const struct checked *c, uint32_t i)
 {
 	return same(insn_at(c, i), sass_bra(c->code->arch, (sass_check_target(c, i) - i - 1) * SASS_INSN));
 }
 
-static int check_own(struct checked *c)
+static int check_kernel_insns(struct checked *c)
 {
 	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++) {
 		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
@@ -77,12 +77,12 @@ static int check_own(struct checked *c)
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
 				return sass_check_wrong(c, i, "the entry does not lead to its probe");
 		} else if (c->placed[i]) {
-			if (!leads(c, i))
+			if (!is_bare_branch(c, i))
 				return sass_check_wrong(c, i, "an instruction does not lead to its probe");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
-			if (!same(is, turned(c, i, c->exit)))
+			if (!same(is, to_branch(c, i, c->exit)))
 				return sass_check_wrong(c, i, "an exit does not lead to its probe");
-		} else if (!is_own(c, was, is)) {
+		} else if (!is_unchanged(c, was, is)) {
 			return sass_check_wrong(c, i, "an instruction of the kernel's is another");
 		}
 	}
@@ -112,19 +112,19 @@ static int check_uniform(struct checked *c)
 }
 
 /* Is it code of an exit's probe for a warp that is converged? */
-static bool is_of_whole_warp(const struct checked *c, uint32_t i)
+static bool is_warp_code(const struct checked *c, uint32_t i)
 {
 	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
 }
 
-static bool is_apart(const struct checked *c, uint32_t i)
+static bool is_lane_code(const struct checked *c, uint32_t i)
 {
 	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
 }
 
 /* Barriers of the kernel at which no lane waits after the entry's probe, as bits. All lanes reach its end, which breaks
  * these barriers. */
-static unsigned left_at_entry(const struct checked *c)
+static unsigned broken_barriers(const struct checked *c)
 {
 	unsigned left = 0;
 
@@ -140,17 +140,17 @@ static unsigned left_at_entry(const struct checked *c)
 
 static int check_barriers(struct checked *c)
 {
-	unsigned used = c->code->barriers_used & ~left_at_entry(c);
+	unsigned used = c->code->barriers_used & ~broken_barriers(c);
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
-		if (is_apart(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
+		if (is_lane_code(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
 			return sass_check_wrong(c, i, "lanes that are apart at an exit ask for each other");
 		if (!field)
 			continue;
-		if (is_of_whole_warp(c, i))
+		if (is_warp_code(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
 			return sass_check_wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
@@ -162,7 +162,7 @@ static int check_barriers(struct checked *c)
 
 /* -- pass: branches stay in the added code, each in the code of its probe, except the way back -- */
 
-static bool falls_into(const struct checked *c, uint32_t at)
+static bool falls_through_to(const struct checked *c, uint32_t at)
 {
 	uint32_t opcode = sass_opcode(insn_at(c, at - 1));
 
@@ -173,9 +173,9 @@ static int check_branches(struct checked *c)
 {
 	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
 
-	if (both && (c->entry <= c->exit || falls_into(c, c->entry)))
+	if (both && (c->entry <= c->exit || falls_through_to(c, c->entry)))
 		return sass_check_wrong(c, c->entry, "the exit's probe leads to the entry's");
-	if (c->apart != SASS_NONE && falls_into(c, c->apart))
+	if (c->apart != SASS_NONE && falls_through_to(c, c->apart))
 		return sass_check_wrong(c, c->apart, "a whole warp comes to where lanes are apart");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
@@ -188,7 +188,7 @@ static int check_branches(struct checked *c)
 			back = sass_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
 			return sass_check_wrong(c, i, "a probe leads out of its code");
-		else if (is_of_whole_warp(c, i) != is_of_whole_warp(c, to) && i != c->asks)
+		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->asks)
 			return sass_check_wrong(c, i, "lanes that are apart and a whole warp come together");
 	}
 	return back ? 0 : sass_check_wrong(c, c->entry, "the entry's probe does not lead back");
@@ -197,7 +197,7 @@ static int check_branches(struct checked *c)
 /* -- pass: registers -- */
 
 /* The lowest register that the instructions use, and one above the highest. */
-static void span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)
+static void find_reg_span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)
 {
 	*low = SASS_RZ;
 	*top = 0;
@@ -219,8 +219,8 @@ static int check_registers(struct checked *c)
 {
 	uint32_t low, top;
 
-	span(c, c->stubs, c->n, &low, &top);
-	if (top && top + COUNT_ABOVE - 1 > c->new_regs)
+	find_reg_span(c, c->stubs, c->n, &low, &top);
+	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
 		return sass_check_wrong(c, c->stubs, "probes have more registers than the twin says");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
 		return sass_check_wrong(c, 0, "the twin says a number of registers that cannot be");
@@ -233,14 +233,14 @@ static int check_registers(struct checked *c)
 
 /* The instruction of an exit's probe that waits for the kernel's operations in flight. If the kernel falls through into
  * the probe, it is the second one: the first does not see yet a scoreboard that the kernel has just set. */
-static uint32_t waits_at(const struct checked *c)
+static uint32_t wait_index(const struct checked *c)
 {
 	return c->exit + (c->stubs == c->code->tail);
 }
 
 unsigned sass_check_exit_waits(const struct checked *c)
 {
-	return sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)));
+	return sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, wait_index(c)));
 }
 
 unsigned sass_check_left_by_entry(const struct checked *c)
@@ -253,7 +253,7 @@ unsigned sass_check_left_by_entry(const struct checked *c)
 }
 
 /* Later probes use the same registers, so they wait for what the entry's probe leaves in flight. */
-static int check_left(struct checked *c)
+static int check_entry_pending(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)
 		if (sass_lacks_board(insn_at(c, i)))
@@ -269,21 +269,22 @@ static int check_entry(struct checked *c)
 
 	if (c->entry == SASS_NONE)
 		return 0;
-	if (c->placed[c->at] ? !leads(c, c->moved) : !is_own(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
+	if (c->placed[c->at] ? !is_bare_branch(c, c->moved) :
+			       !is_unchanged(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
 		return sass_check_wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
 			return sass_check_wrong(c, i, "the kernel has begun before its entry's probe");
-	span(c, c->entry, c->n, &low, &top);
+	find_reg_span(c, c->entry, c->n, &low, &top);
 	if (c->at > c->code->begin && low < c->regs)
 		return sass_check_wrong(c, c->entry, "an entry's probe writes what the kernel has read");
-	return c->exit == SASS_NONE && !c->around->n ? 0 : check_left(c);
+	return c->exit == SASS_NONE && !c->around->n ? 0 : check_entry_pending(c);
 }
 
 /* -- pass: operations of the kernel in flight at an exit -- */
 
 /* The first instruction that writes a predicate that the kernel may write too; `to` if there is none. */
-static uint32_t writes_predicate(const struct checked *c, uint32_t from, uint32_t to)
+static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uint32_t to)
 {
 	unsigned used = sass_predicates_used(c->code);
 
@@ -293,29 +294,29 @@ static uint32_t writes_predicate(const struct checked *c, uint32_t from, uint32_
 }
 
 /* Cycles from the kernel's last instruction to instruction `at` of an exit's probe. */
-static unsigned time_until(const struct checked *c, uint32_t at)
+static unsigned cycles_until(const struct checked *c, uint32_t at)
 {
-	unsigned time = c->stubs == c->code->tail ? 0 : BRANCH_TIME;
+	unsigned time = c->stubs == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
 
 	for (uint32_t i = c->exit; i < at; i++)
 		time += sass_passes(insn_at(c, i));
 	return time;
 }
 
-static bool settles(const struct checked *c)
+static bool stalls_for_results(const struct checked *c)
 {
 	unsigned time = 0;
 
 	for (uint32_t i = c->exit; i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP; i++)
 		time += sass_stall(insn_at(c, i));
-	return time >= SETTLED;
+	return time >= MAX_FIXED_CYCLES;
 }
 
 static bool waits_for_all(const struct checked *c)
 {
-	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, waits_at(c));
+	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, wait_index(c));
 
-	if (waits_at(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SEEN))
+	if (wait_index(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SEEN))
 		return false;
 	return sass_waits(waits) == ALL_BOARDS;
 }
@@ -336,12 +337,12 @@ static int check_in_flight(struct checked *c)
 	if (c->exit == SASS_NONE)
 		return 0;
 	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) &
-						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
+						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, wait_index(c)))))
 		return sass_check_wrong(c, c->exit, "the last exit does not wait for what it did");
-	span(c, c->exit, end, &low, &top);
-	if (low < c->regs && (!waits_for_all(c) || !settles(c)))
+	find_reg_span(c, c->exit, end, &low, &top);
+	if (low < c->regs && (!waits_for_all(c) || !stalls_for_results(c)))
 		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
-	writes = writes_predicate(c, c->exit, end);
+	writes = find_predicate_write(c, c->exit, end);
 	if (writes == end)
 		return 0;
 	err = sass_check_told(c);
@@ -349,7 +350,7 @@ static int check_in_flight(struct checked *c)
 		return err;
 	if (low >= c->regs && c->code->predicates_late && !waits_for_all(c))
 		return sass_check_wrong(c, c->exit, "a predicate may be written late");
-	if (time_until(c, writes) < SASS_PREDICATE_TIME)
+	if (cycles_until(c, writes) < SASS_PREDICATE_TIME)
 		return sass_check_wrong(c, writes, "a predicate of the kernel's may be on its way");
 	return 0;
 }
@@ -377,15 +378,15 @@ static int check_seen(struct checked *c)
 /* -- pass: fixed latencies in probes -- */
 
 /* Cycles until a predicate can guard, and until a result can be read: the fewest that compilers use anywhere. */
-#define SOONEST_GUARD 12
+#define MIN_GUARD_CYCLES 12
 
-#define SOONEST 4
-#define HALF_EARLIER 2             /* IMAD.WIDE writes its low half by this many cycles earlier, and reads its high half
+#define MIN_RESULT_CYCLES 4
+#define WIDE_HALF_CYCLES 2         /* IMAD.WIDE writes its low half by this many cycles earlier, and reads its high half
                                     * by this many later */
 
-static unsigned half_earlier(struct sass_insn insn)
+static unsigned wide_half_cycles(struct sass_insn insn)
 {
-	return (sass_opcode(insn) & 0x1ff) == 0x025 ? HALF_EARLIER : 0;
+	return (sass_opcode(insn) & 0x1ff) == 0x025 ? WIDE_HALF_CYCLES : 0;
 }
 
 static int check_times(struct checked *c)
@@ -405,18 +406,18 @@ static int check_times(struct checked *c)
 			struct sass_operand x = sass_operand(form, insn, o);
 
 			for (unsigned k = 0; k < x.n; k++)
-				if (now + half_earlier(insn) < reg[(x.reg + k) & 255])
+				if (now + wide_half_cycles(insn) < reg[(x.reg + k) & 255])
 					return sass_check_wrong(c, i, "a probe reads a register of its own too soon");
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
 			return sass_check_wrong(c, i, "a probe reads a predicate of its own too soon");
 		result = sass_operand(form, insn, 0);
 		for (unsigned k = 0; k < result.n; k++)
-			reg[(result.reg + k) & 255] = fixed ? now + SOONEST - half_earlier(insn) : 0;
+			reg[(result.reg + k) & 255] = fixed ? now + MIN_RESULT_CYCLES - wide_half_cycles(insn) : 0;
 		written = fixed ? sass_predicates_written(insn) : 0;
 		for (unsigned p = 0; p < SASS_PT; p++)
 			if (written >> p & 1)
-				predicate[p] = now + SOONEST_GUARD;
+				predicate[p] = now + MIN_GUARD_CYCLES;
 		now += sass_passes(insn);
 	}
 	return 0;
@@ -426,7 +427,7 @@ static int check_times(struct checked *c)
 
 /* The instruction that branches to the entry's probe. With stubs the probes' registers are above the kernel's, so it is
  * the late entry. */
-static uint32_t leads_to_entry(const struct checked *c)
+static uint32_t find_entry_branch(const struct checked *c)
 {
 	bool stubs = c->around->n || c->code->nconstants;
 
@@ -447,7 +448,7 @@ static void find_entry(struct checked *c)
 }
 
 /* After its waits an exit's probe may test whether the whole warp is converged. If it is not, the probe branches. */
-static void find_apart(struct checked *c)
+static void find_lane_code(struct checked *c)
 {
 	uint32_t i = c->exit, reg;
 	int64_t to;
@@ -475,7 +476,7 @@ static bool is_twin_of(const char *twin, const char *kernel)
 	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
 }
 
-static void note_stub(struct checked *c, uint32_t from)
+static void update_first_stub(struct checked *c, uint32_t from)
 {
 	int64_t to = sass_check_target(c, from);
 
@@ -484,14 +485,14 @@ static void note_stub(struct checked *c, uint32_t from)
 }
 
 /* Finds the first stub of a single instruction; stubs follow all other code. */
-static void find_around(struct checked *c, bool entry)
+static void find_first_stub(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {
 		uint32_t at = k < c->around->n ? c->around->list[k].place.at : c->code->constants[k - c->around->n];
 
 		c->placed[at] = true;
 		if (!entry || at != c->at)
-			note_stub(c, at);
+			update_first_stub(c, at);
 	}
 }
 
@@ -521,21 +522,21 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->code->n; i++)
 		c->stands[i] = i;
-	c->at = leads_to_entry(c);
-	find_around(c, entry);
+	c->at = find_entry_branch(c);
+	find_first_stub(c, entry);
 	c->exit = exit ? c->stubs : SASS_NONE;
 	c->entry = SASS_NONE;
 	if (entry)
 		find_entry(c);
 	if (entry && c->placed[c->at])
-		note_stub(c, c->moved);
-	find_apart(c);
+		update_first_stub(c, c->moved);
+	find_lane_code(c);
 	return 0;
 }
 
 /* -- pass: relocations of code, and copied functions -- */
 
-struct filled {
+struct relocation_check {
 	struct checked *c;
 	const struct sass_cubin *app;
 	const struct sass_kernel *kernel;
@@ -546,7 +547,8 @@ struct filled {
 };
 
 /* Does the twin's symbol, of code or of the driver, match the application's? */
-static bool is_that(const struct filled *f, const struct sass_symbol *is, const struct sass_symbol *was)
+static bool is_same_symbol(const struct relocation_check *f, const struct sass_symbol *is,
+			   const struct sass_symbol *was)
 {
 	if (was->section == f->kernel->text)
 		return is->section == f->c->twin.kernels[0].text;
@@ -556,9 +558,9 @@ static bool is_that(const struct filled *f, const struct sass_symbol *is, const 
 	       !strcmp(f->c->twin.sections[is->section].name, f->app->sections[was->section].name);
 }
 
-static int look(void *arg, const struct sass_relocation *r)
+static int match_relocation(void *arg, const struct sass_relocation *r)
 {
-	struct filled *f = arg;
+	struct relocation_check *f = arg;
 	const struct sass_cubin *twin = &f->c->twin;
 	const struct sass_symbol *s, *was = &f->app->symbols[f->wanted->symbol];
 
@@ -566,28 +568,28 @@ static int look(void *arg, const struct sass_relocation *r)
 	    r->addend != f->wanted->addend)
 		return 0;
 	s = &twin->symbols[r->symbol];
-	f->found |= s->head.st_value == was->head.st_value && is_that(f, s, was);
+	f->found |= s->head.st_value == was->head.st_value && is_same_symbol(f, s, was);
 	return 0;
 }
 
-static int count(void *arg, const struct sass_relocation *r)
+static int count_relocation(void *arg, const struct sass_relocation *r)
 {
 	(void)r;
-	((struct filled *)arg)->n++;
+	((struct relocation_check *)arg)->n++;
 	return 0;
 }
 
 /* An address of code must be in the twin. The agent fills in the addresses of variables. */
 static int check_relocation(void *arg, const struct sass_relocation *r)
 {
-	struct filled *f = arg;
+	struct relocation_check *f = arg;
 
 	if (ELF64_ST_TYPE(f->app->symbols[r->symbol].head.st_info) == STT_OBJECT)
 		return 0;
 	f->wanted = r;
 	f->found = false;
 	f->expected++;
-	sass_relocations_each(&f->c->twin, f->text, look, f);
+	sass_relocations_each(&f->c->twin, f->text, match_relocation, f);
 	return f->found ? 0 : sass_check_wrong(f->c, r->off / SASS_INSN, "an address of code is not the twin's");
 }
 
@@ -595,14 +597,14 @@ static int check_text(struct checked *c, const struct sass_cubin *app, const str
 {
 	bool own = section == kernel->text;
 	uint32_t text = own ? c->twin.kernels[0].text : sass_section_find(&c->twin, app->sections[section].name);
-	struct filled f = { .c = c, .app = app, .kernel = kernel, .text = text };
+	struct relocation_check f = { .c = c, .app = app, .kernel = kernel, .text = text };
 	const struct sass_section *was = &app->sections[section], *is = &c->twin.sections[text];
 	int err;
 
 	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
 		return sass_check_wrong(c, 0, "a function that it calls is another");
 	err = sass_relocations_each(app, section, check_relocation, &f);
-	sass_relocations_each(&c->twin, text, count, &f);
+	sass_relocations_each(&c->twin, text, count_relocation, &f);
 	return !err && f.n != f.expected ? sass_check_wrong(c, 0, "it has addresses that the kernel has not") : err;
 }
 
@@ -623,7 +625,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, sass_check_around, sass_check_constant, sass_check_rest, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_kernel_insns, sass_check_around, sass_check_constant, sass_check_rest, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
 		check_in_flight, sass_check_flight, sass_check_kept, sass_check_pending, check_seen, check_times, sass_check_said,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .around = around, .app = app,

@@ -19,7 +19,7 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define COUNT_ABOVE 3
+#define REGCOUNT_EXTRA 3
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 #define NO_REGISTER 256
 
@@ -27,29 +27,29 @@ struct stub {
 	struct checked *c;
 	uint32_t at, from;         /* the kernel's instruction, and the one that branches here */
 	struct sass_insn own;
-	bool called;               /* a function begins with it, which all lanes reach */
-	bool carried;              /* the kernel's instruction has executed in the stub */
-	unsigned coming;           /* the scoreboard that says when its result is ready */
-	unsigned telling;          /* the scoreboards that say when its predicate is ready */
-	uint32_t kept;             /* the register with the saved predicates; NO_REGISTER */
+	bool at_function;          /* a function begins with it, which all lanes reach */
+	bool executed;             /* the kernel's instruction has executed in the stub */
+	unsigned result_board;     /* the scoreboard that says when its result is ready */
+	unsigned predicate_boards; /* the scoreboards that say when its predicate is ready */
+	uint32_t saved_reg;        /* the register with the saved predicates; NO_REGISTER */
 	unsigned written, meant;   /* predicates that differ from the kernel's; predicates that hold only where the
 	                            * kernel's instruction executes */
 	uint32_t time;             /* cycles since the stub began */
-	unsigned left;             /* scoreboards that guard what its bodies leave in flight */
-	uint32_t meeting;          /* the BSYNC at which all lanes that entered reconverge; SASS_NONE: lanes may not
+	unsigned pending;          /* scoreboards that guard what its bodies leave in flight */
+	uint32_t bsync;            /* the BSYNC at which all lanes that entered reconverge; SASS_NONE: lanes may not
 	                            * diverge here */
 	uint32_t around;           /* target of the lanes for which the kernel's instruction does not execute;
 	                            * SASS_NONE */
-	uint32_t kept_at, last_way; /* where predicates were saved; the last target of branches after that */
+	uint32_t saved_at, last_target; /* where predicates were saved; the last target of branches after that */
 };
 
-static bool does_same(struct sass_insn a, struct sass_insn b)
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
 {
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
 /* The kernel's instruction as it must be at index i. An EXIT may be a branch to its probe. */
-static struct sass_insn own_at(const struct stub *s, uint32_t i)
+static struct sass_insn expected_own(const struct stub *s, uint32_t i)
 {
 	struct sass_insn own = sass_predicate_is_untold(s->c->code->arch, s->own) ? sass_predicate_told(s->own) : s->own;
 
@@ -67,24 +67,24 @@ static unsigned own_guard(const struct stub *s)
 }
 
 /* Does the literal hold only for lanes for which the kernel's instruction executes? */
-static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
+static bool is_counted_literal(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
 
-	if (own_guard(s) == SASS_PT || s->around != SASS_NONE || s->called)
+	if (own_guard(s) == SASS_PT || s->around != SASS_NONE || s->at_function)
 		return true;
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
 
 /* Is it a PLOP3 that is the conjunction of three predicates, one of them such a literal? */
-static bool narrows(const struct stub *s, struct sass_insn insn)
+static bool is_conjunction(const struct stub *s, struct sass_insn insn)
 {
 	static const uint8_t inputs[] = { 87, 77, 68 };
 
 	if (sass_opcode(insn) != 0x81c || sass_field(insn, 72, 5) != 0x10 || sass_field(insn, 64, 4))
 		return false;
 	for (size_t i = 0; i < sizeof(inputs); i++)
-		if (is_meant(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
+		if (is_counted_literal(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
 			return true;
 	return false;
 }
@@ -93,7 +93,7 @@ static bool narrows(const struct stub *s, struct sass_insn insn)
 
 /* Does it use a register that the kernel's instruction writes? That instruction writes at most four, and none above the
  * kernel's. */
-static bool meets_own(const struct stub *s, const struct sass_operand *x)
+static bool uses_own_result(const struct stub *s, const struct sass_operand *x)
 {
 	uint32_t first = sass_field(s->own, 16, 8);
 
@@ -110,13 +110,13 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 
 		if (!x.n || x.uniform)
 			continue;
-		if (s->coming && !x.written && meets_own(s, &x))
+		if (s->result_board && !x.written && uses_own_result(s, &x))
 			return sass_check_wrong(s->c, i, "a probe does not wait for what the kernel's instruction gives");
 		if ((x.written || !fixed) && x.reg < s->c->regs)
 			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel's, or reads one late");
-		if ((uint32_t)x.reg + x.n + COUNT_ABOVE - 1 > s->c->new_regs)
+		if ((uint32_t)x.reg + x.n + REGCOUNT_EXTRA - 1 > s->c->new_regs)
 			return sass_check_wrong(s->c, i, "a probe has more registers than the twin says");
-		if (x.written && x.reg <= s->kept && s->kept < (uint32_t)x.reg + x.n)
+		if (x.written && x.reg <= s->saved_reg && s->saved_reg < (uint32_t)x.reg + x.n)
 			return sass_check_wrong(s->c, i, "a probe writes where predicates are kept");
 	}
 	return 0;
@@ -126,107 +126,107 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 
 /* Does it branch over everything, with unchanged predicates, for lanes for which the kernel's instruction does not
  * execute? */
-static bool goes_around(const struct stub *s, struct sass_insn insn)
+static bool branches_over_body(const struct stub *s, struct sass_insn insn)
 {
 	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
-	       s->kept == NO_REGISTER;
+	       s->saved_reg == NO_REGISTER;
 }
 
-static int check_parting(struct stub *s, uint32_t i, struct sass_insn insn)
+static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	int64_t behind = sass_check_target(s->c, i);
 	unsigned barrier = sass_field(insn, 16, 4);
 
-	if (s->meeting != SASS_NONE || s->kept != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
-	    s->c->code->barriers_used >> barrier & 1 || !does_same(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
-	    !does_same(insn_at(s->c, behind - 1), sass_bsync(barrier)))
+	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
+	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
+	    !same_except_control(insn_at(s->c, behind - 1), sass_bsync(barrier)))
 		return sass_check_wrong(s->c, i, "lanes of a probe part who do not meet again");
-	s->meeting = behind - 1;
+	s->bsync = behind - 1;
 	return 0;
 }
 
-static int check_way(struct stub *s, uint32_t i, struct sass_insn insn)
+static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	int64_t to = sass_check_target(s->c, i);
 
-	if (!sass_is_plain(s->c->code->arch, insn) || s->meeting == SASS_NONE)
+	if (!sass_is_plain(s->c->code->arch, insn) || s->bsync == SASS_NONE)
 		return sass_check_wrong(s->c, i, "lanes of a probe part by what is not known");
-	if (s->kept == NO_REGISTER) {
-		if (to != s->meeting)
+	if (s->saved_reg == NO_REGISTER) {
+		if (to != s->bsync)
 			return sass_check_wrong(s->c, i, "lanes go around a probe on several ways");
-		s->around = s->around == SASS_NONE && goes_around(s, insn) ? to : s->around;
+		s->around = s->around == SASS_NONE && branches_over_body(s, insn) ? to : s->around;
 		return 0;
 	}
-	if (to <= s->kept_at || to >= s->meeting)
+	if (to <= s->saved_at || to >= s->bsync)
 		return sass_check_wrong(s->c, i, "a probe leads out of its code");
-	s->last_way = to > s->last_way ? to : s->last_way;
+	s->last_target = to > s->last_target ? to : s->last_target;
 	return 0;
 }
 
-static int check_meeting(struct stub *s, uint32_t i)
+static int check_bsync(struct stub *s, uint32_t i)
 {
-	if (s->kept != NO_REGISTER || s->written)
+	if (s->saved_reg != NO_REGISTER || s->written)
 		return sass_check_wrong(s->c, i, "lanes of a probe do not meet where they should");
-	s->meeting = s->around = SASS_NONE;
+	s->bsync = s->around = SASS_NONE;
 	return 0;
 }
 
 static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	unsigned written = sass_predicates_written(insn), narrowed = narrows(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
+	unsigned written = sass_predicates_written(insn), narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
 
-	if (written && s->kept == NO_REGISTER)
+	if (written && s->saved_reg == NO_REGISTER)
 		return sass_check_wrong(s->c, i, "a probe writes a predicate of the kernel's");
-	if (sass_has_effect(insn) && !is_meant(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
+	if (sass_has_effect(insn) && !is_counted_literal(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
 		return sass_check_wrong(s->c, i, "a probe does something for lanes that are not at the place");
 	s->written |= written;
 	s->meant = (s->meant & ~written) | (narrowed & written);
 	return 0;
 }
 
-static int check_keep(struct stub *s, uint32_t i, uint32_t reg)
+static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (s->written || s->telling || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + COUNT_ABOVE > s->c->new_regs)
+	if (s->written || s->predicate_boards || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
 		return sass_check_wrong(s->c, i, "predicates are not kept as they are");
-	s->kept = reg;
-	s->kept_at = i;
-	s->last_way = 0;
+	s->saved_reg = reg;
+	s->saved_at = i;
+	s->last_target = 0;
 	return 0;
 }
 
 static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (reg != s->kept || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_way > i)
+	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_target > i)
 		return sass_check_wrong(s->c, i, "predicates are not given back");
-	s->kept = NO_REGISTER;
+	s->saved_reg = NO_REGISTER;
 	s->written = s->meant = 0;
 	return 0;
 }
 
-static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
+static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	uint32_t to = sass_field(insn, 16, 8), from = sass_field(insn, 24, 8);
 	int err;
 
-	if (does_same(insn, sass_keep_predicates(to)))
-		return check_keep(s, i, to);
-	if (does_same(insn, sass_restore_predicates(from)))
+	if (same_except_control(insn, sass_keep_predicates(to)))
+		return check_save(s, i, to);
+	if (same_except_control(insn, sass_restore_predicates(from)))
 		return check_restore(s, i, from);
-	if (i == s->meeting)
-		return check_meeting(s, i);
+	if (i == s->bsync)
+		return check_bsync(s, i);
 	if (sass_opcode(insn) == SASS_OP_BSSY)
-		return check_parting(s, i, insn);
+		return check_bssy(s, i, insn);
 	if (sass_opcode(insn) == SASS_OP_BRA)
-		return check_way(s, i, insn);
-	if (!does_same(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
-	    !does_same(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
-						 sass_field(insn, 68, 4))) &&
+		return check_branch(s, i, insn);
+	if (!same_except_control(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
+	    !same_except_control(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
+							   sass_field(insn, 68, 4))) &&
 	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
 		return sass_check_wrong(s->c, i, "an instruction of a probe's is not known, or is the whole warp's");
 	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
 		return sass_check_wrong(s->c, i, "lanes of a probe wait for others, or go elsewhere");
 	err = check_registers(s, i, insn);
-	s->left = sass_boards_left(s->left, s->meeting == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
+	s->pending = sass_boards_left(s->pending, s->bsync == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
 }
 
@@ -240,23 +240,23 @@ static bool reads_constant(const struct stub *s)
 
 /* The kernel's instruction executes once, for all lanes that entered, under their predicates. A body may contain an
  * equal instruction: a NOP, a fence. */
-static bool is_own(const struct stub *s, uint32_t i, struct sass_insn insn)
+static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	if (s->carried || s->written || s->meeting != SASS_NONE)
+	if (s->executed || s->written || s->bsync != SASS_NONE)
 		return false;
-	return reads_constant(s) ? sass_opcode(insn) == SASS_OP_BRA : same(insn, own_at(s, i));
+	return reads_constant(s) ? sass_opcode(insn) == SASS_OP_BRA : same(insn, expected_own(s, i));
 }
 
-static void take_own(struct stub *s, uint32_t i)
+static void record_own(struct stub *s, uint32_t i)
 {
-	s->carried = true;
-	s->telling = sass_predicate_is_late(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
-	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
+	s->executed = true;
+	s->predicate_boards = sass_predicate_is_late(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
+	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
 	s->c->stands[s->at] = i;
 	s->c->met[i - s->c->n] |= SASS_MET_OWN;
 }
 
-static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
+static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->from - i) * SASS_INSN));
 }
@@ -283,15 +283,15 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (s->c->met[i - s->c->n])
 			return sass_check_wrong(s->c, i, "two instructions have the same probe");
 		s->c->met[i - s->c->n] = SASS_MET;
-		s->coming &= s->meeting == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
-		s->telling &= ~sass_waits(insn);
-		if (is_way_back(s, i, insn))
-			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
+		s->result_board &= s->bsync == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
+		s->predicate_boards &= ~sass_waits(insn);
+		if (is_branch_back(s, i, insn))
+			return s->executed && !s->written && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
-		if (is_own(s, i, insn))
-			take_own(s, i);
+		if (is_own_insn(s, i, insn))
+			record_own(s, i);
 		else
-			err = check_added(s, i, insn);
+			err = check_body_insn(s, i, insn);
 		s->time += sass_passes(insn);
 	}
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
@@ -301,7 +301,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
 	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)
-		if (does_same(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
+		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
 			return 0;
 	return left ? sass_check_wrong(c, from, "a probe does not wait for the one before it") : 0;
 }
@@ -311,7 +311,7 @@ int sass_check_rest(struct checked *c)
 	for (uint32_t i = c->n; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
-		if (!c->met[i - c->n] && !does_same(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
+		if (!c->met[i - c->n] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
 			return sass_check_wrong(c, i, "an instruction is of no probe");
 	}
 	return 0;
@@ -327,8 +327,8 @@ int sass_check_around(struct checked *c)
 	for (uint32_t k = 0; !err && k < c->around->n; k++) {
 		uint32_t at = c->around->list[k].place.at;
 		int64_t to = sass_check_target(c, c->stands[at]);
-		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
-				  .meeting = SASS_NONE, .around = SASS_NONE, .called = c->around->list[k].place.kind == GPUBPF_SITE_CALL };
+		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .saved_reg = NO_REGISTER,
+				  .bsync = SASS_NONE, .around = SASS_NONE, .at_function = c->around->list[k].place.kind == GPUBPF_SITE_CALL };
 
 		if (at == before)
 			continue;
@@ -338,7 +338,7 @@ int sass_check_around(struct checked *c)
 		err = check_stub(&s, to, left);
 		if (!err)
 			err = check_between(c, to, left);
-		found |= s.left;
+		found |= s.pending;
 	}
 	if (!err && found & ~left)
 		err = sass_check_wrong(c, c->n, "a probe leaves more in flight than the others wait for");

@@ -10,15 +10,15 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define COUNT_ABOVE 3
+#define REGCOUNT_EXTRA 3
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-#define UNIFORM_SEEN 15            /* cycles until a uniform register that was written is readable */
-#define MOST 32                    /* instructions of a stub */
+#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define MAX_STUB_INSNS 32          /* instructions of a stub */
 
 /* known contents of a register of the stub */
 enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
 
-struct walk {
+struct stub_walk {
 	struct checked *c;
 	uint32_t from, base;       /* the branch to the stub; its first register */
 	struct sass_insn own;
@@ -26,24 +26,24 @@ struct walk {
 	uint8_t known[SASS_CONSTANT_REGISTERS];
 	uint32_t off[2];           /* offset in the bank that each half of the address has */
 	bool address, loaded;      /* the pair holds the address of the constant; the load has begun */
-	unsigned coming, late;     /* scoreboard of the load until a wait; scoreboards of the instructions that pass the
-	                            * value on */
-	uint32_t carried;          /* parts of the value that were passed on */
-	uint32_t quiet;            /* cycles since the last part */
+	unsigned load_board, use_boards; /* scoreboard of the load until a wait; scoreboards of the instructions that pass
+	                                  * the value on */
+	uint32_t passed_on;        /* parts of the value that were passed on */
+	uint32_t cycles_since;     /* cycles since the last part */
 };
 
-static bool alike(struct sass_insn a, struct sass_insn b)
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
 {
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
-static int wrong(const struct walk *w, uint32_t i, const char *what)
+static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
 {
 	return sass_check_wrong(w->c, i, what);
 }
 
 /* Does the agent fill in this immediate? *off: the offset in the bank of the address. */
-static bool is_bound(const struct walk *w, uint32_t i, bool high, uint32_t *off)
+static bool is_filled_in(const struct stub_walk *w, uint32_t i, bool high, uint32_t *off)
 {
 	const struct sass_cubin *twin = &w->c->twin;
 	uint64_t at = twin->sections[twin->kernels[0].text].head.sh_offset + (uint64_t)i * SASS_INSN + 4;
@@ -65,127 +65,129 @@ static bool is_bound(const struct walk *w, uint32_t i, bool high, uint32_t *off)
 
 /* -- the address -- */
 
-static bool knows(const struct walk *w, unsigned reg, enum known what)
+static bool holds(const struct stub_walk *w, unsigned reg, enum known what)
 {
 	return w->known[reg] == what;
 }
 
-static int learn(struct walk *w, unsigned reg, enum known what)
+static int set_known(struct stub_walk *w, unsigned reg, enum known what)
 {
 	w->known[reg] = what;
 	return 1;
 }
 
-static int check_half(struct walk *w, uint32_t i, struct sass_insn insn, bool high)
+static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bool high)
 {
-	if (!alike(insn, sass_move_number(w->base + high, 0)) || !is_bound(w, i, high, &w->off[high]))
+	if (!same_except_control(insn, sass_move_number(w->base + high, 0)) || !is_filled_in(w, i, high, &w->off[high]))
 		return 0;
-	return learn(w, high, high ? HALF_HIGH : HALF_LOW);
+	return set_known(w, high, high ? HALF_HIGH : HALF_LOW);
 }
 
 /* Follows each step of the index, up to a number that is in the bank with all bytes of the constant. */
-static int check_index(struct walk *w, struct sass_insn insn)
+static int check_index(struct stub_walk *w, struct sass_insn insn)
 {
 	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
 	uint32_t room = w->c->code->constants_size - w->k.bytes;
 
-	if (alike(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) : sass_move(index, w->k.index)))
-		return learn(w, SASS_CONSTANT_INDEX, MOVED);
-	if (alike(insn, sass_sum(index, w->k.off)) && knows(w, SASS_CONSTANT_INDEX, MOVED))
-		return learn(w, SASS_CONSTANT_INDEX, INDEX);
-	if (alike(insn, sass_cut(index, index, 0xffff)) && knows(w, SASS_CONSTANT_INDEX, INDEX))
-		return learn(w, SASS_CONSTANT_INDEX, CUT);
-	if (alike(insn, sass_difference(beyond, room, index)) && knows(w, SASS_CONSTANT_INDEX, CUT))
-		return learn(w, SASS_CONSTANT_BEYOND, ROOM);
-	if (alike(insn, sass_sign(beyond, beyond)) && knows(w, SASS_CONSTANT_BEYOND, ROOM))
-		return learn(w, SASS_CONSTANT_BEYOND, BEYOND);
-	if (alike(insn, sass_without(index, index, beyond)) && knows(w, SASS_CONSTANT_INDEX, CUT) &&
-	    knows(w, SASS_CONSTANT_BEYOND, BEYOND))
-		return learn(w, SASS_CONSTANT_INDEX, WITHIN);
-	if (!alike(insn, sass_sum_wide(w->base, index, 1, w->base)) || !knows(w, SASS_CONSTANT_INDEX, WITHIN) ||
-	    !knows(w, 0, HALF_LOW) || !knows(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
+	if (same_except_control(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) :
+							   sass_move(index, w->k.index)))
+		return set_known(w, SASS_CONSTANT_INDEX, MOVED);
+	if (same_except_control(insn, sass_sum(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, MOVED))
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX);
+	if (same_except_control(insn, sass_cut(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX))
+		return set_known(w, SASS_CONSTANT_INDEX, CUT);
+	if (same_except_control(insn, sass_difference(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, CUT))
+		return set_known(w, SASS_CONSTANT_BEYOND, ROOM);
+	if (same_except_control(insn, sass_sign(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, ROOM))
+		return set_known(w, SASS_CONSTANT_BEYOND, BEYOND);
+	if (same_except_control(insn, sass_without(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, CUT) &&
+	    holds(w, SASS_CONSTANT_BEYOND, BEYOND))
+		return set_known(w, SASS_CONSTANT_INDEX, WITHIN);
+	if (!same_except_control(insn, sass_sum_wide(w->base, index, 1, w->base)) ||
+	    !holds(w, SASS_CONSTANT_INDEX, WITHIN) ||
+	    !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
 		return 0;
 	w->address = true;
-	return learn(w, 0, NOTHING) & learn(w, 1, NOTHING);
+	return set_known(w, 0, NOTHING) & set_known(w, 1, NOTHING);
 }
 
-static bool has_address(const struct walk *w)
+static bool has_address(const struct stub_walk *w)
 {
 	if (w->k.index != SASS_RZ)
 		return w->address;
-	return knows(w, 0, HALF_LOW) && knows(w, 1, HALF_HIGH) && w->off[0] == w->k.off && w->off[1] == w->k.off;
+	return holds(w, 0, HALF_LOW) && holds(w, 1, HALF_HIGH) && w->off[0] == w->k.off && w->off[1] == w->k.off;
 }
 
 /* -- the load -- */
 
 /* The load has the width and extension of the instruction's read. It has the predicate too, if it writes the kernel's
  * register. */
-static int check_load(struct walk *w, uint32_t i, struct sass_insn insn)
+static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
 	unsigned width = operand ? w->k.bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32 : sass_field(w->own, 73, 3);
 	uint32_t to = loaded ? sass_field(w->own, 16, 8) : w->base + SASS_CONSTANT_VALUE;
 	unsigned guard = loaded ? sass_field(w->own, 12, 4) : SASS_PT, board = sass_write_board(insn);
 
-	if (!alike(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
+	if (!same_except_control(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
 		return 0;
 	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
 		return wrong(w, i, "a constant is read from elsewhere, or nobody can wait for it");
 	w->loaded = true;
-	w->coming = 1u << board;
-	w->carried += loaded;
+	w->load_board = 1u << board;
+	w->passed_on += loaded;
 	return 1;
 }
 
-static int check_given(struct walk *w, uint32_t i, struct sass_insn insn)
+static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
-	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->carried;
+	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->passed_on;
 	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
 	struct sass_insn as = uniform ? sass_make_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
 					sass_constant_by(w->own, w->k.way, value);
 
-	if (w->k.way == SASS_CONSTANT_LOADED || !alike(insn, as))
+	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
 		return 0;
-	if (!w->loaded || w->coming || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
+	if (!w->loaded || w->load_board || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
 		return wrong(w, i, "a constant is handed on before it is there, or twice");
 	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
 		return wrong(w, i, "an instruction tells of another scoreboard");
-	w->carried++;
-	w->quiet = 0;
-	w->late |= sass_boards_set(insn);
+	w->passed_on++;
+	w->cycles_since = 0;
+	w->use_boards |= sass_boards_set(insn);
 	w->c->met[i - w->c->n] |= SASS_MET_OWN;
 	return 1;
 }
 
 /* Nothing is in flight: uniform registers are readable, and slow instructions have read their registers. */
-static int check_back(struct walk *w, uint32_t i)
+static int check_back(struct stub_walk *w, uint32_t i)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
 
-	if (w->carried != parts || w->coming || w->late || (uniform && w->quiet < UNIFORM_SEEN))
+	if (w->passed_on != parts || w->load_board || w->use_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
 		return wrong(w, i, "the kernel goes on without its constant");
 	return 0;
 }
 
-static int step(struct walk *w, uint32_t i, struct sass_insn insn)
+static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	int err;
 
-	w->coming &= ~sass_waits(insn);
-	w->late &= ~sass_waits(insn);
-	w->quiet += sass_passes(insn);
-	if (alike(insn, sass_nop(0, 0)))
+	w->load_board &= ~sass_waits(insn);
+	w->use_boards &= ~sass_waits(insn);
+	w->cycles_since += sass_passes(insn);
+	if (same_except_control(insn, sass_nop(0, 0)))
 		return 0;
 	if ((err = check_half(w, i, insn, false)) || (err = check_half(w, i, insn, true)) ||
 	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
-	    (err = check_given(w, i, insn)))
+	    (err = check_passed_on(w, i, insn)))
 		return err < 0 ? err : 0;
 	return wrong(w, i, "it has nothing to do with a constant that is read");
 }
 
-static int check_stub(struct walk *w, uint32_t from, unsigned left)
+static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 {
 	struct checked *c = w->c;
 	unsigned waits = sass_waits(w->own) | left | (c->code->predicates_late ? ALL_BOARDS : 0);
@@ -194,7 +196,7 @@ static int check_stub(struct walk *w, uint32_t from, unsigned left)
 	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||
 	    sass_stall(insn_at(c, from)) < SASS_CHECK_SETTLED)
 		return wrong(w, from, "a constant is read while others are in flight");
-	for (uint32_t i = from; !err && i < c->all && i < from + MOST; i++) {
+	for (uint32_t i = from; !err && i < c->all && i < from + MAX_STUB_INSNS; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (c->met[i - c->n])
@@ -202,7 +204,7 @@ static int check_stub(struct walk *w, uint32_t from, unsigned left)
 		c->met[i - c->n] = SASS_MET;
 		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
-		err = step(w, i, insn);
+		err = check_insn(w, i, insn);
 	}
 	return err ? err : wrong(w, from, "what reads a constant does not lead back");
 }
@@ -214,7 +216,7 @@ int sass_check_constant(struct checked *c)
 	int err = 0;
 
 	for (uint32_t at = 0; !err && at < c->code->n; at++) {
-		struct walk w = { .c = c, .from = c->stands[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		struct stub_walk w = { .c = c, .from = c->stands[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
 		int64_t to = sass_check_target(c, c->stands[at]);
 
 		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
@@ -222,7 +224,7 @@ int sass_check_constant(struct checked *c)
 		found++;
 		if (!c->placed[at] || !sass_constant_of(w.own, &w.k) || to < c->n || to >= c->all ||
 		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
-		    w.base + SASS_CONSTANT_REGISTERS + COUNT_ABOVE - 1 > c->new_regs)
+		    w.base + SASS_CONSTANT_REGISTERS + REGCOUNT_EXTRA - 1 > c->new_regs)
 			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);
 	}

@@ -14,29 +14,29 @@
 
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 
-static bool alike(struct sass_insn a, struct sass_insn b)
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
 {
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
 /* Is it the vote of a lane alone? The first instruction of such code reads the lane's bit. */
-static bool is_alone(const struct checked *c, uint32_t i, struct sass_insn vote)
+static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn vote)
 {
 	return c->apart != SASS_NONE && i >= c->apart &&
-	       alike(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
+	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
 }
 
-static bool stands_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
+static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
-		if (i + k >= c->n || !(alike(insn_at(c, i + k), insns[k]) ||
-				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_alone(c, i + k, insns[k]))))
+		if (i + k >= c->n || !(same_except_control(insn_at(c, i + k), insns[k]) ||
+				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_lane_vote(c, i + k, insns[k]))))
 			return false;
 	return true;
 }
 
 /* Does a branch before the counting code skip it, or one after it lead back? */
-static bool leads_past(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
+static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
 {
 	int64_t to = sass_check_target(c, i);
 
@@ -44,19 +44,19 @@ static bool leads_past(const struct checked *c, uint32_t i, uint32_t begin, uint
 }
 
 /* The counting code is at `begin` in the code of one probe. Every lane that enters the probe's code must reach it. */
-static int check_ways(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
+static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = from; i < to; i++) {
 		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
 			return sass_check_wrong(c, i, "lanes leave that are not counted");
 		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
-		    leads_past(c, i, begin, end))
+		    is_bypass(c, i, begin, end))
 			return sass_check_wrong(c, i, "lanes go past where they are counted");
 	}
 	return 0;
 }
 
-static int check_part(struct checked *c, uint32_t from, uint32_t to)
+static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 {
 	struct sass_insn insns[SASS_COUNT_MOST];
 	uint32_t n = sass_count_end(c->code->arch, 0, insns), at = 0, adds = from;
@@ -68,9 +68,9 @@ static int check_part(struct checked *c, uint32_t from, uint32_t to)
 	if (adds >= to || adds - from < at)
 		return sass_check_wrong(c, from, "lanes that leave are not counted");
 	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
-	if (!stands_at(c, adds - at, insns, n))
+	if (!matches_at(c, adds - at, insns, n))
 		return sass_check_wrong(c, adds, "lanes that leave are counted in another way");
-	return check_ways(c, from, to, adds - at, adds - at + n);
+	return check_paths(c, from, to, adds - at, adds - at + n);
 }
 
 static int check_exit(struct checked *c)
@@ -81,9 +81,9 @@ static int check_exit(struct checked *c)
 	if (c->exit == SASS_NONE)
 		return c->code->nexits ? sass_check_wrong(c, 0, "lanes that leave are not counted") : 0;
 	if (c->apart == SASS_NONE)
-		return check_part(c, c->exit, end);
-	err = check_part(c, c->exit, c->apart);
-	return err ? err : check_part(c, c->apart, end);
+		return check_exit_code(c, c->exit, end);
+	err = check_exit_code(c, c->exit, c->apart);
+	return err ? err : check_exit_code(c, c->apart, end);
 }
 
 static int check_begin(struct checked *c)
@@ -93,13 +93,13 @@ static int check_begin(struct checked *c)
 	unsigned base = c->entry != SASS_NONE ? sass_field(insn_at(c, c->entry), 16, 8) - sass_field(insns[0], 16, 8) : 0;
 
 	sass_count_begin(c->code->arch, base, insns);
-	if (c->entry == SASS_NONE || !stands_at(c, c->entry, insns, n))
+	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
 		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted where they begin");
-	return check_ways(c, c->entry, c->n, c->entry, c->entry + n);
+	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
 }
 
 /* No other code has the instructions that probes use only to count lanes. */
-static int check_no_others(struct checked *c)
+static int check_no_other_uses(struct checked *c)
 {
 	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
 
@@ -111,7 +111,7 @@ static int check_no_others(struct checked *c)
 	return 0;
 }
 
-static const Elf64_Shdr *shared_of(const struct sass_cubin *cubin, uint32_t text)
+static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t text)
 {
 	static const Elf64_Shdr none;
 	uint32_t section = sass_section_of(cubin, ".nv.shared.", text);
@@ -121,13 +121,13 @@ static const Elf64_Shdr *shared_of(const struct sass_cubin *cubin, uint32_t text
 
 /* Is the word at the end of the new size, beyond the kernel's memory and the padding before memory that a launch
  * adds? */
-static bool is_word_more(uint64_t was, uint64_t is, uint64_t align)
+static bool has_count_word(uint64_t was, uint64_t is, uint64_t align)
 {
 	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
 	       is - SASS_COUNT_BYTES - was < (align ? align : 1);
 }
 
-static bool says_barrier(const struct checked *c)
+static bool states_barrier(const struct checked *c)
 {
 	const struct sass_section *info = &c->twin.sections[c->twin.kernels[0].info];
 	struct sass_item item;
@@ -141,25 +141,26 @@ static bool says_barrier(const struct checked *c)
 	return false;
 }
 
-static int check_room(struct checked *c)
+static int check_shared_size(struct checked *c)
 {
-	const Elf64_Shdr *was = shared_of(c->app, c->text), *is = shared_of(&c->twin, c->twin.kernels[0].text);
+	const Elf64_Shdr *was = shared_section(c->app, c->text),
+			 *is = shared_section(&c->twin, c->twin.kernels[0].text);
 	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_RANKED ? was->sh_size : SASS_COUNT_SYSTEM;
 
-	if (c->counts ? !is_word_more(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
+	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
 		return sass_check_wrong(c, 0, "it says of more or less shared memory than it has");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
 		if (sass_asks_shared(sass_code_at(c->code, i)))
 			return sass_check_wrong(c, i, "it asks how much shared memory there is");
-	return !c->counts || says_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not say that its lanes wait for each other");
+	return !c->counts || states_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not say that its lanes wait for each other");
 }
 
 int sass_check_counting(struct checked *c)
 {
-	int err = check_no_others(c);
+	int err = check_no_other_uses(c);
 
 	if (!err)
-		err = check_room(c);
+		err = check_shared_size(c);
 	if (!err && c->counts)
 		err = check_begin(c);
 	return err || !c->counts ? err : check_exit(c);

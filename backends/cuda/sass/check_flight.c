@@ -18,11 +18,11 @@
 #define OP_BMOV_TO 0x156
 #define CALL_REGISTER 0x344        /* a whole opcode */
 
-struct walking {
+struct flight_walk {
 	struct checked *c;
 	uint32_t *seen;                    /* per instruction: the last operation, counted from 1, whose walk reached
 	                                    * it */
-	uint32_t *left, nleft;             /* worklist of instructions */
+	uint32_t *work, nwork;             /* worklist of instructions */
 	uint32_t from, end, top;           /* the exit's probe, and one above its highest register */
 };
 
@@ -38,12 +38,12 @@ static enum sass_class class_at(const struct checked *c, uint32_t i)
 
 /* -- which operations -- */
 
-static bool is_below(const struct walking *w, uint32_t i, unsigned field)
+static bool is_below(const struct flight_walk *w, uint32_t i, unsigned field)
 {
 	return sass_field(insn_at(w->c, i), field, 8) < w->top;
 }
 
-static bool ends_in_time(const struct checked *c, uint32_t i)
+static bool has_fixed_latency(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
 	case 0x028: case 0x029: case 0x02a: case 0x02b: /* arithmetic of doubles */
@@ -64,14 +64,14 @@ static bool writes_registers(const struct checked *c, uint32_t i)
 	}
 }
 
-static bool meets_late(const struct walking *w, uint32_t i)
+static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
 	bool slow = class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
 	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* empties a barrier into no register */
 
-	if (!slow || empties || sass_field(insn, SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD || ends_in_time(w->c, i))
+	if (!slow || empties || sass_field(insn, SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD || has_fixed_latency(w->c, i))
 		return false;
 	if (writes_registers(w->c, i) && is_below(w, i, 16))
 		return true;
@@ -84,7 +84,7 @@ static bool meets_late(const struct walking *w, uint32_t i)
 
 /* -- the end of an operation -- */
 
-static bool tells_of(const struct checked *c, uint32_t i, uint32_t operation)
+static bool covers_operation(const struct checked *c, uint32_t i, uint32_t operation)
 {
 	switch (operation) {
 	case 0x03b: case 0x107: case 0x108: case 0x110: case 0x184: /* LDSM, FRND, MUFU, F2F.64, LDS: flight.def names the source */
@@ -98,23 +98,23 @@ static bool tells_of(const struct checked *c, uint32_t i, uint32_t operation)
 
 /* -- the paths -- */
 
-static void go(struct walking *w, uint32_t number, int64_t to)
+static void push(struct flight_walk *w, uint32_t number, int64_t to)
 {
 	if (to < 0 || to >= w->c->all || w->seen[to] == number)
 		return;
 	w->seen[to] = number;
-	w->left[w->nleft++] = to;
+	w->work[w->nwork++] = to;
 }
 
-static void go_from_meeting(struct walking *w, uint32_t number, uint32_t bsync)
+static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
 	for (uint32_t i = 0; i < w->c->all; i++)
 		if (operation_at(w->c, i) == OP_BSSY && sass_field(insn_at(w->c, i), 16, 4) == sass_field(insn_at(w->c, bsync), 16, 4))
-			go(w, number, sass_check_target(w->c, i));
+			push(w, number, sass_check_target(w->c, i));
 }
 
 /* False: a jump with an unknown target may lead to an exit. */
-static bool go_on(struct walking *w, uint32_t number, uint32_t i)
+static bool push_successors(struct flight_walk *w, uint32_t number, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
@@ -122,36 +122,36 @@ static bool go_on(struct walking *w, uint32_t number, uint32_t i)
 	if (class == SASS_INDIRECT || sass_opcode(insn) == CALL_REGISTER)
 		return false;
 	if (class == SASS_BRANCH)
-		go(w, number, sass_check_target(w->c, i));
+		push(w, number, sass_check_target(w->c, i));
 	if (operation_at(w->c, i) == OP_BSYNC)
-		go_from_meeting(w, number, i);
+		push_reconvergence(w, number, i);
 	if (!sass_unconditional(insn) || (class != SASS_EXIT && operation_at(w->c, i) != OP_BRA))
-		go(w, number, (int64_t)i + 1);
+		push(w, number, (int64_t)i + 1);
 	return true;
 }
 
-static bool reaches_probe(struct walking *w, uint32_t at)
+static bool reaches_probe(struct flight_walk *w, uint32_t at)
 {
-	w->nleft = 0;
-	if (!go_on(w, at + 1, at))
+	w->nwork = 0;
+	if (!push_successors(w, at + 1, at))
 		return true;
-	while (w->nleft) {
-		uint32_t i = w->left[--w->nleft];
+	while (w->nwork) {
+		uint32_t i = w->work[--w->nwork];
 
 		if (i == w->from)
 			return true;
-		if (!tells_of(w->c, i, operation_at(w->c, at)) && !go_on(w, at + 1, i))
+		if (!covers_operation(w->c, i, operation_at(w->c, at)) && !push_successors(w, at + 1, i))
 			return true;
 	}
 	return false;
 }
 
-static int walk_all(struct walking *w)
+static int check_all(struct flight_walk *w)
 {
 	for (uint32_t i = 0; i < w->c->all; i++) {
 		bool own = i >= w->from && i < w->end;
 
-		if (!own && meets_late(w, i) && reaches_probe(w, i))
+		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
 			return sass_check_wrong(w->c, i, "no scoreboard tells when it ends, and it meets a register of the exit's probe");
 	}
 	return 0;
@@ -159,7 +159,7 @@ static int walk_all(struct walking *w)
 
 /* -- entry point -- */
 
-static void find_probe(struct walking *w)
+static void find_probe(struct flight_walk *w)
 {
 	uint32_t low = SASS_RZ;
 
@@ -180,16 +180,16 @@ static void find_probe(struct walking *w)
 
 int sass_check_flight(struct checked *c)
 {
-	struct walking w = { .c = c };
+	struct flight_walk w = { .c = c };
 	int err = 0;
 
 	if (c->exit == SASS_NONE)
 		return 0;
 	find_probe(&w);
 	w.seen = calloc(c->all, sizeof(*w.seen));
-	w.left = calloc(c->all, sizeof(*w.left));
-	err = w.seen && w.left ? walk_all(&w) : -ENOMEM;
+	w.work = calloc(c->all, sizeof(*w.work));
+	err = w.seen && w.work ? check_all(&w) : -ENOMEM;
 	free(w.seen);
-	free(w.left);
+	free(w.work);
 	return err;
 }

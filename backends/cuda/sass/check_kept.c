@@ -5,15 +5,15 @@
 
 #include "core/diag.h"
 
-#define SETTLED 13                 /* cycles: with the branch to the exit, more than any fixed latency */
+#define MIN_CYCLES 13              /* cycles: with the branch to the exit, more than any fixed latency */
 
-struct left {
+struct left_values {
 	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
 	unsigned time[256];                /* cycles since the write; SETTLED for slow instructions, whose scoreboards
 	                                    * the probe waits for */
 };
 
-static uint32_t end_of_exit(const struct checked *c)
+static uint32_t exit_end(const struct checked *c)
 {
 	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
 }
@@ -27,18 +27,18 @@ static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 }
 
 /* Registers that an exit's probe reads before it writes them; false: there are none. */
-static bool find_wanted(const struct checked *c, bool wanted[256])
+static bool find_inputs(const struct checked *c, bool inputs[256])
 {
 	bool written[256] = { false }, any = false;
 
-	for (uint32_t i = c->exit; i < end_of_exit(c); i++) {
+	for (uint32_t i = c->exit; i < exit_end(c); i++) {
 		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
 
 		for (unsigned o = SASS_OPERANDS; form && o-- > 0;) {
 			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
 
 			for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
-				any |= wanted[r] |= !x.written && !written[r];
+				any |= inputs[r] |= !x.written && !written[r];
 				written[r] |= x.written;
 			}
 		}
@@ -47,7 +47,7 @@ static bool find_wanted(const struct checked *c, bool wanted[256])
 }
 
 /* special registers that belong to a lane, a thread or a block */
-static bool is_own(struct sass_insn insn)
+static bool is_thread_constant(struct sass_insn insn)
 {
 	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
 
@@ -55,7 +55,7 @@ static bool is_own(struct sass_insn insn)
 }
 
 /* Would it compute the same later, from the same operands? */
-static bool computes_the_same(struct sass_insn insn)
+static bool is_repeatable(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
 	case 0x002: case 0x007: case 0x00c: case 0x010: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: case 0x01c:
@@ -64,7 +64,7 @@ static bool computes_the_same(struct sass_insn insn)
 	case 0x005: /* CS2R: zero */
 		return sass_field(insn, 72, 8) == 0xff;
 	case 0x119: /* S2R */
-		return is_own(insn);
+		return is_thread_constant(insn);
 	case 0x182: /* LDC */
 		return sass_field(insn, 24, 8) == SASS_RZ;
 	default:
@@ -72,12 +72,12 @@ static bool computes_the_same(struct sass_insn insn)
 	}
 }
 
-static bool stays_same(const struct left *l, struct sass_insn insn)
+static bool is_lasting(const struct left_values *l, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned read = sass_predicates_read(insn);
 
-	if (!computes_the_same(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
+	if (!is_repeatable(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
 		return false;
 	for (unsigned p = 0; p < SASS_PT; p++)
 		if (read >> p & 1 && !l->predicate_lasts[p])
@@ -92,15 +92,15 @@ static bool stays_same(const struct left *l, struct sass_insn insn)
 	return true;
 }
 
-static void pass_by(struct left *l, struct sass_insn insn)
+static void update_left(struct left_values *l, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	bool lasts = stays_same(l, insn);
+	bool lasts = is_lasting(l, insn);
 
 	for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
 		l->written[r] = true;
 		l->lasts[r] = lasts;
-		l->time[r] = sass_is_slow(insn) ? SETTLED : 0;
+		l->time[r] = sass_is_slow(insn) ? MIN_CYCLES : 0;
 	}
 	for (unsigned p = 0; p < SASS_PT; p++)
 		if (sass_predicates_written(insn) >> p & 1)
@@ -108,18 +108,18 @@ static void pass_by(struct left *l, struct sass_insn insn)
 }
 
 /* From the entry's probe to the kernel's next instruction. */
-static void find_left(const struct checked *c, struct left *l)
+static void find_left(const struct checked *c, struct left_values *l)
 {
 	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
 		if (i < c->moved)
-			pass_by(l, insn_at(c, i));
+			update_left(l, insn_at(c, i));
 		for (unsigned r = 0; r < 256; r++)
 			l->time[r] += sass_passes(insn_at(c, i));
 	}
 }
 
 /* Does an instruction of the kernel, if its form is known here, use one of these registers? */
-static bool kernel_meets(const struct checked *c, const bool wanted[256])
+static bool kernel_uses(const struct checked *c, const bool inputs[256])
 {
 	for (uint32_t i = 0; i < c->code->n; i++) {
 		struct sass_insn insn = sass_code_at(c->code, i);
@@ -129,7 +129,7 @@ static bool kernel_meets(const struct checked *c, const bool wanted[256])
 			struct sass_operand x = sass_operand(form, insn, o);
 
 			for (unsigned r = x.reg; !x.uniform && r < (unsigned)x.reg + x.n && r < 256; r++)
-				if (wanted[r])
+				if (inputs[r])
 					return true;
 		}
 	}
@@ -138,18 +138,18 @@ static bool kernel_meets(const struct checked *c, const bool wanted[256])
 
 int sass_check_kept(struct checked *c)
 {
-	bool wanted[256] = { false };
-	struct left left = { .predicate_lasts[SASS_PT] = true };
+	bool inputs[256] = { false };
+	struct left_values left = { .predicate_lasts[SASS_PT] = true };
 
-	if (c->exit == SASS_NONE || !is_straight(c, c->exit, end_of_exit(c)) || !find_wanted(c, wanted))
+	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
 		return 0;
 	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
 		return sass_check_wrong(c, c->exit, "an exit's probe reads what nobody has left to it");
-	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_meets(c, wanted))
+	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
 		return sass_check_wrong(c, c->exit, "an exit's probe reads what others may have written");
 	find_left(c, &left);
 	for (unsigned r = 0; r < 256; r++)
-		if (wanted[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < SETTLED))
+		if (inputs[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < MIN_CYCLES))
 			return sass_check_wrong(c, c->exit, "an exit's probe reads what is not there, or not the same any more");
 	return 0;
 }

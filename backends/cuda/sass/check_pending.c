@@ -6,18 +6,18 @@
  */
 #include "check_work.h"
 
-#define SETTERS 4 /* operations per scoreboard; more prove nothing */
+#define MAX_SETTERS 4 /* operations per scoreboard; more prove nothing */
 
 /* pending writes or reads of registers: their scoreboards, the operation, and the last instruction */
 struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
-	bool again[256];                   /* earlier instructions are pending on the register too */
+	bool earlier[256];                 /* earlier instructions are pending on the register too */
 	bool mixed[256];                   /* and have another operation */
 	bool loads[256];                   /* all of them are loads */
-	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* instructions that set the scoreboard since the last wait, the
-	                                             * last of each operation; 0: none */
+	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* instructions that set the scoreboard since the last wait, the
+	                                                 * last of each operation; 0: none */
 };
 
 struct pending {
@@ -27,17 +27,17 @@ struct pending {
 
 /* All accesses of memory go through one unit, which reads registers in order. Compilers overwrite the register that STL
  * stores when a later LDL has returned. */
-#define ACCESSES 0x200
+#define ACCESS_UNIT 0x200
 
 static uint16_t unit_of(struct sass_insn insn)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
-	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESSES :
-	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESSES : operation;
+	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESS_UNIT :
+	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESS_UNIT : operation;
 }
 
-static bool is_plain_load(struct sass_insn insn)
+static bool is_load(struct sass_insn insn)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
@@ -45,7 +45,7 @@ static bool is_plain_load(struct sass_insn insn)
 }
 
 /* A slow unit works in order: when a later operation is complete, earlier ones are too. */
-static void settle_before(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
+static void complete_unit(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
 {
 	for (unsigned r = 0; r < top; r++)
 		if (p->boards[r] && p->by[r] == by && !p->mixed[r] && p->at[r] <= setter)
@@ -53,37 +53,37 @@ static void settle_before(struct pending_kind *p, unsigned top, uint32_t setter,
 }
 
 /* Loads may write their results in another order, but they read registers in order. */
-static void settle_written(struct checked *c, struct pending *p, uint32_t setter)
+static void complete_after_write(struct checked *c, struct pending *p, uint32_t setter)
 {
 	struct sass_insn insn = insn_at(c, setter);
 
 	if (sass_op_find(sass_opcode(insn))->class == SASS_SLOW)
-		settle_before(&p->written, p->top, setter, sass_opcode(insn) & 0x1ff);
-	if (unit_of(insn) == ACCESSES && sass_field(insn, 12, 4) == SASS_PT)
-		settle_before(&p->read, p->top, setter, ACCESSES);
+		complete_unit(&p->written, p->top, setter, sass_opcode(insn) & 0x1ff);
+	if (unit_of(insn) == ACCESS_UNIT && sass_field(insn, 12, 4) == SASS_PT)
+		complete_unit(&p->read, p->top, setter, ACCESS_UNIT);
 }
 
 /* An instruction that has written its result has read its sources. */
-static void settle_reads(struct checked *c, struct pending_kind *read, unsigned top, unsigned boards)
+static void complete_reads(struct checked *c, struct pending_kind *read, unsigned top, unsigned boards)
 {
 	for (unsigned r = 0; r < top; r++)
-		if (read->boards[r] && !read->again[r] && boards >> sass_write_board(insn_at(c, read->at[r])) & 1)
+		if (read->boards[r] && !read->earlier[r] && boards >> sass_write_board(insn_at(c, read->at[r])) & 1)
 			read->boards[r] = 0;
 }
 
-static void arrive(struct checked *c, struct pending *p, unsigned boards)
+static void apply_waits(struct checked *c, struct pending *p, unsigned boards)
 {
 	if (!boards || !p->top)
 		return;
-	settle_reads(c, &p->read, p->top, boards);
+	complete_reads(c, &p->read, p->top, boards);
 	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
-		for (unsigned k = 0; boards >> b & 1 && k < SETTERS; k++) {
+		for (unsigned k = 0; boards >> b & 1 && k < MAX_SETTERS; k++) {
 			uint32_t writer = p->written.setter[b][k], reader = p->read.setter[b][k];
 
 			if (writer)
-				settle_written(c, p, writer);
+				complete_after_write(c, p, writer);
 			if (reader)
-				settle_before(&p->read, p->top, reader, unit_of(insn_at(c, reader)));
+				complete_unit(&p->read, p->top, reader, unit_of(insn_at(c, reader)));
 			p->written.setter[b][k] = p->read.setter[b][k] = 0;
 		}
 	for (unsigned r = 0; r < p->top; r++) {
@@ -93,31 +93,31 @@ static void arrive(struct checked *c, struct pending *p, unsigned boards)
 }
 
 /* The scoreboard's counter is 0 when all instructions that set it are complete. */
-static void note_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
+static void record_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
 {
 	uint32_t *setter = kind->setter[board], operation = sass_opcode(insn_at(c, i)) & 0x1ff;
 
-	for (unsigned k = 0; k < SETTERS; k++)
+	for (unsigned k = 0; k < MAX_SETTERS; k++)
 		if (!setter[k] || (sass_opcode(insn_at(c, setter[k])) & 0x1ff) == operation) {
 			setter[k] = i;
 			return;
 		}
 }
 
-static void note_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
+static void record_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
 {
 	struct pending_kind *kind = x->written ? &p->written : &p->read;
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
 	uint16_t by = x->written ? sass_opcode(insn) & 0x1ff : unit_of(insn);
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
-		kind->loads[r] = is_plain_load(insn) && (!kind->boards[r] || kind->loads[r]);
-		kind->again[r] = kind->boards[r];
+		kind->loads[r] = is_load(insn) && (!kind->boards[r] || kind->loads[r]);
+		kind->earlier[r] = kind->boards[r];
 		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != by);
 		kind->boards[r] |= 1u << board;
 		kind->by[r] = by;
 		kind->at[r] = i;
-		note_setter(c, kind, board, i);
+		record_setter(c, kind, board, i);
 		p->top = r < p->top ? p->top : r + 1;
 	}
 }
@@ -138,16 +138,16 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 
 /* A slow unit, such as that of SHFL, works in order: it has read earlier sources before it writes a result. Among
  * accesses only loads after loads do this: compilers load into the address register of earlier loads. */
-static bool comes_behind(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
+static bool is_ordered_after(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
-	if (unit_of(insn) == ACCESSES)
-		return is_plain_load(insn) && read->loads[reg];
+	if (unit_of(insn) == ACCESS_UNIT)
+		return is_load(insn) && read->loads[reg];
 	return sass_op_find(sass_opcode(insn))->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
 }
 
-static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
+static bool is_still_read(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
 {
-	return read->boards[reg] && !comes_behind(read, reg, insn_at(c, i)) && (read->again[reg] || !excludes(c, read->at[reg], i));
+	return read->boards[reg] && !is_ordered_after(read, reg, insn_at(c, i)) && (read->earlier[reg] || !excludes(c, read->at[reg], i));
 }
 
 static int check_operands(struct checked *c, struct pending *p, uint32_t i)
@@ -161,16 +161,16 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 
 		operands[o] = sass_operand(form, insn, o);
 		for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++)
-			if (p->written.boards[r] || (x->written && still_reads(c, &p->read, r, i)))
+			if (p->written.boards[r] || (x->written && is_still_read(c, &p->read, r, i)))
 				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
 	}
 	if (sass_boards_set(insn))
 		for (unsigned o = 0; o < SASS_OPERANDS; o++)
-			note_operand(c, p, &operands[o], insn, i);
+			record_operand(c, p, &operands[o], insn, i);
 	return 0;
 }
 
-static void forget(struct pending *p)
+static void clear_pending(struct pending *p)
 {
 	if (p->top)
 		*p = (struct pending){ 0 };
@@ -189,13 +189,13 @@ int sass_check_pending(struct checked *c)
 		bool moved = sass_check_is_moved(c, i);
 
 		if (moved || i == c->entry)
-			forget(&pending);
+			clear_pending(&pending);
 		if (moved)
 			continue;
-		arrive(c, &pending, sass_waits(insn));
+		apply_waits(c, &pending, sass_waits(insn));
 		err = check_operands(c, &pending, i);
 		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
-			forget(&pending);
+			clear_pending(&pending);
 	}
 	return err;
 }

@@ -14,7 +14,7 @@
 #define FORM(opcode) ((opcode) >> 9)
 #define FORM_C_CONSTANT 3
 #define FORM_B_CONSTANT 5
-#define LAST_ALU 0x117             /* operations up to this one take a constant operand in those forms */
+#define MAX_ALU_OPERATION 0x117    /* operations up to this one take a constant operand in those forms */
 #define BANK_ADDRESSES 4
 #define OP_BSSY 0x145              /* operations */
 #define OP_LEPC 0x14e
@@ -23,41 +23,41 @@
 #define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
 #define OP_LDC 0x182
 #define OP_LDCU 0x1ac
-#define LOOK_BACK 64               /* most instructions between the read of a callee's address and the call */
+#define MAX_LOOK_BACK_INSNS 64     /* most instructions between the read of a callee's address and the call */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 int sass_constant_bank(struct sass_insn insn)
 {
 	uint32_t op = OPERATION(sass_opcode(insn)), form = FORM(sass_opcode(insn));
-	bool operand = op <= LAST_ALU && (form == FORM_C_CONSTANT || form == FORM_B_CONSTANT);
+	bool operand = op <= MAX_ALU_OPERATION && (form == FORM_C_CONSTANT || form == FORM_B_CONSTANT);
 
 	if (!operand && op != OP_LDC && op != OP_LDCU)
 		return -1;
 	return sass_field(insn, 54, 5);
 }
 
-struct addresses {
+struct address_walk {
 	const struct sass_cubin *cubin;
 	int (*fn)(void *arg, const struct sass_relocation *address);
 	void *arg;
 };
 
-static int is_address(void *arg, const struct sass_relocation *r)
+static int visit_address(void *arg, const struct sass_relocation *r)
 {
-	const struct addresses *a = arg;
+	const struct address_walk *a = arg;
 
 	return r->type == SASS_RELOCATION_64 && r->symbol < a->cubin->nsymbols ? a->fn(a->arg, r) : 0;
 }
 
 int sass_addresses_each(const struct sass_cubin *c, int (*fn)(void *arg, const struct sass_relocation *address), void *arg)
 {
-	struct addresses addresses = { c, fn, arg };
+	struct address_walk addresses = { c, fn, arg };
 
-	return sass_relocations_each(c, sass_section_find(c, ".nv.constant4"), is_address, &addresses);
+	return sass_relocations_each(c, sass_section_find(c, ".nv.constant4"), visit_address, &addresses);
 }
 
-static int is_at(void *arg, const struct sass_relocation *address)
+static int match_offset(void *arg, const struct sass_relocation *address)
 {
 	struct sass_relocation *wanted = arg;
 
@@ -70,7 +70,7 @@ static int is_at(void *arg, const struct sass_relocation *address)
 bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_relocation *address)
 {
 	address->off = off;
-	return sass_addresses_each(c, is_at, address);
+	return sass_addresses_each(c, match_offset, address);
 }
 
 bool sass_is_system_call(const struct sass_symbol *s)
@@ -82,7 +82,7 @@ bool sass_is_system_call(const struct sass_symbol *s)
 /* -- which address is read -- */
 
 /* Does the instruction move a constant into a register (MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm)? */
-static bool is_number(struct sass_insn insn, uint64_t *number)
+static bool moves_constant(struct sass_insn insn, uint64_t *number)
 {
 	uint32_t opcode = sass_opcode(insn);
 	bool product = (opcode == 0x424 || opcode == 0x435) && sass_field(insn, 24, 8) == SASS_RZ &&
@@ -123,9 +123,9 @@ bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
 		return true;
 	if (op == OP_LDCU || code->jumps || code->entered[i])
 		return false;
-	for (uint32_t k = i; k-- && i - k < LOOK_BACK;) {
+	for (uint32_t k = i; k-- && i - k < MAX_LOOK_BACK_INSNS;) {
 		insn = sass_code_at(code, k);
-		if (sass_field(insn, 16, 8) == reg && is_number(insn, &number)) {
+		if (sass_field(insn, 16, 8) == reg && moves_constant(insn, &number)) {
 			*off = (*off + number) & 0xffffffff;
 			return true;
 		}
@@ -137,7 +137,7 @@ bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
 
 /* -- calls -- */
 
-static int is_other_function(void *arg, const struct sass_relocation *address)
+static int is_module_function(void *arg, const struct sass_relocation *address)
 {
 	const struct sass_cubin *c = arg;
 	const struct sass_symbol *s = &c->symbols[address->symbol];
@@ -153,7 +153,7 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	uint64_t off;
 
 	if (!sass_reads_address(code, i, &off))
-		return sass_addresses_each(c, is_other_function, (void *)c) ?
+		return sass_addresses_each(c, is_module_function, (void *)c) ?
 			       refuse(diag, "it calls functions by pointers, which mean nothing in another module") : 0;
 	if (!sass_address_at(c, off, &address))
 		return refuse(diag, "it calls a function at an address that the image does not have");
@@ -173,7 +173,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 		return 0;
 	if (named)
 		return refuse(diag, "it calls an address that stands in its code");
-	for (uint32_t i = at; i-- && at - i < LOOK_BACK;) {
+	for (uint32_t i = at; i-- && at - i < MAX_LOOK_BACK_INSNS;) {
 		struct sass_insn insn = sass_code_at(code, i);
 
 		if (sass_opcode(insn) == SASS_OP_LDC && sass_field(insn, 16, 8) == reg &&
@@ -185,14 +185,14 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 }
 
 /* EXIT with its predicates; of the other bits only control may be set. */
-static bool is_plain_exit(struct sass_insn i)
+static bool is_known_exit(struct sass_insn i)
 {
 	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
 }
 
 static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
-	if (!is_plain_exit(sass_code_at(code, i)))
+	if (!is_known_exit(sass_code_at(code, i)))
 		return refuse(diag, "it has an EXIT of a kind that is not known");
 	code->exits[code->nexits++] = i;
 	return 0;
@@ -219,7 +219,7 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 	return 0;
 }
 
-static void take_maxreg(struct sass_code *code, struct sass_insn insn)
+static void update_maxreg(struct sass_code *code, struct sass_insn insn)
 {
 	uint32_t regs = sass_field(insn, 32, 8);
 
@@ -227,7 +227,7 @@ static void take_maxreg(struct sass_code *code, struct sass_insn insn)
 		code->maxreg = regs;
 }
 
-static void enter(struct sass_code *code, uint32_t i, int64_t offset)
+static void mark_entered(struct sass_code *code, uint32_t i, int64_t offset)
 {
 	int64_t at = (int64_t)(i + 1) * SASS_INSN + offset;
 
@@ -236,7 +236,7 @@ static void enter(struct sass_code *code, uint32_t i, int64_t offset)
 }
 
 /* Marks the instructions that control can reach other than by falling through. */
-static void note_entered(struct sass_code *code)
+static void find_entered(struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
@@ -244,21 +244,21 @@ static void note_entered(struct sass_code *code)
 		enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
 		if (class == SASS_BRANCH || op == OP_BSSY || op == OP_LEPC)
-			enter(code, i, sass_branch(code->arch, insn));
+			mark_entered(code, i, sass_branch(code->arch, insn));
 		if (op == OP_LEPC)
-			enter(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
+			mark_entered(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
 		code->jumps |= class == SASS_INDIRECT && op != OP_RET && op != OP_LEPC;
 		code->jumps |= sass_opcode(insn) == OP_CALL_REGISTER;
 	}
 }
 
 /* The target of a relative branch. */
-static int64_t branches_to(const struct sass_code *code, uint32_t i)
+static int64_t branch_target(const struct sass_code *code, uint32_t i)
 {
 	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
 }
 
-static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
 	uint32_t op = OPERATION(sass_opcode(insn));
@@ -274,12 +274,12 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 	case SASS_CALL_ABSOLUTE:
 		return check_call(c, code, i, diag);
 	case SASS_MAXREG:
-		take_maxreg(code, insn);
+		update_maxreg(code, insn);
 		break;
 	case SASS_BRANCH:
 		if (sass_opcode(insn) == OP_CALL_REGISTER)
 			break;
-		code->entry_moves &= i < code->begin || branches_to(code, i) != code->begin;
+		code->entry_moves &= i < code->begin || branch_target(code, i) != code->begin;
 		break;
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
 		break;
@@ -288,7 +288,7 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 }
 
 /* Compilers begin a kernel with reads of constants or special registers, which can execute at another address. */
-static bool can_move(struct sass_insn first)
+static bool is_movable(struct sass_insn first)
 {
 	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
 
@@ -302,7 +302,7 @@ bool sass_may_precede(struct sass_insn insn)
 {
 	bool carry = OPERATION(sass_opcode(insn)) == 0x024 /* IMAD */ && sass_field(insn, 81, 3) != SASS_PT;
 
-	return can_move(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
+	return is_movable(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
 }
 
 /* Returns the last position of the entry's probe: it stays before the first instruction that waits. The slow reads with
@@ -314,12 +314,12 @@ static uint32_t find_late_entry(const struct sass_code *code)
 	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
 	       !code->entered[i + 1] && sass_constant_bank(sass_code_at(code, i + 1)) != SASS_CONSTANTS_BANK)
 		i++;
-	if (i > code->begin && (!can_move(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
+	if (i > code->begin && (!is_movable(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
 		i--;
 	return code->jumps ? code->begin : i;
 }
 
-static bool is_end(const struct sass_code *code, uint32_t i)
+static bool is_padding(const struct sass_code *code, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(code, i);
 
@@ -335,7 +335,7 @@ static uint32_t find_tail(const struct sass_code *code)
 	if (last == SASS_NONE || !sass_unconditional(sass_code_at(code, last)) || code->jumps)
 		return SASS_NONE;
 	for (uint32_t i = last + 1; i < code->n; i++)
-		if (!is_end(code, i))
+		if (!is_padding(code, i))
 			return SASS_NONE;
 	for (uint32_t i = 0; i <= last; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
@@ -349,7 +349,7 @@ static uint32_t find_tail(const struct sass_code *code)
 
 /* -- relocations of the code -- */
 
-struct filled {
+struct relocation_walk {
 	const struct sass_cubin *cubin;
 	uint32_t text;
 	struct sass_code *code;
@@ -358,9 +358,9 @@ struct filled {
 
 /* An instruction that the driver patches stays at its address. If the driver patches in an address of this code,
  * control may enter there. */
-static int take_relocation(void *arg, const struct sass_relocation *r)
+static int read_relocation(void *arg, const struct sass_relocation *r)
 {
-	const struct filled *f = arg;
+	const struct relocation_walk *f = arg;
 	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
 	struct sass_code *code = f->code;
 	uint64_t i = r->off / SASS_INSN, to = r->addend / SASS_INSN;
@@ -377,17 +377,17 @@ static int take_relocation(void *arg, const struct sass_relocation *r)
 
 /* -- notes of the image on single instructions -- */
 
-#define MARK_SIZE 12
-#define MARK_OF_ARRIVAL 0x103      /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
+#define NOTE_SIZE 12
+#define NOTE_ARRIVE 0x103          /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
 #define NO_REGISTER UINT32_MAX
 
 /* The driver may replace the NOP, so it stays at its address. */
-static int take_mark(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
+static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
 {
 	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
 
 	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
-	    sass_get32(mark + 4) != MARK_OF_ARRIVAL || sass_get32(mark + 8) != NO_REGISTER)
+	    sass_get32(mark + 4) != NOTE_ARRIVE || sass_get32(mark + 8) != NO_REGISTER)
 		return refuse(diag, "the image says something of its instruction at 0x%x that is not known (0x%02x)", off,
 			      SASS_ATTR_INSTR_REG_MAP);
 	code->entered[i] |= SASS_FILLED;
@@ -395,7 +395,7 @@ static int take_mark(struct sass_code *code, const uint8_t *mark, struct gpubpf_
 	return 0;
 }
 
-static int take_marks(const struct sass_section *info, struct sass_code *code, struct gpubpf_diag *diag)
+static int read_insn_notes(const struct sass_section *info, struct sass_code *code, struct gpubpf_diag *diag)
 {
 	struct sass_item item;
 	size_t at = 0;
@@ -404,10 +404,10 @@ static int take_marks(const struct sass_section *info, struct sass_code *code, s
 	while (!err && sass_item_next(info->data, info->size, &at, &item)) {
 		if (item.attr != SASS_ATTR_INSTR_REG_MAP)
 			continue;
-		if (!item.data || item.size % MARK_SIZE)
+		if (!item.data || item.size % NOTE_SIZE)
 			return refuse(diag, "the image's description of it is broken");
-		for (uint32_t k = 0; !err && k < item.size; k += MARK_SIZE)
-			err = take_mark(code, item.data + k, diag);
+		for (uint32_t k = 0; !err && k < item.size; k += NOTE_SIZE)
+			err = read_insn_note(code, item.data + k, diag);
 	}
 	return err;
 }
@@ -433,16 +433,16 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	code->bytes = text->data;
 	code->n = text->size / SASS_INSN;
 	code->begin = sass_preamble(code->arch, code->bytes, code->n);
-	code->entry_moves = can_move(sass_code_at(code, code->begin));
+	code->entry_moves = is_movable(sass_code_at(code, code->begin));
 	code->constants_size = c->sections[sass_section_find(c, SASS_CONSTANTS)].head.sh_size;
 	code->exits = calloc(code->n, sizeof(*code->exits));
 	code->constants = calloc(code->n, sizeof(*code->constants));
 	code->entered = calloc(code->n, sizeof(*code->entered));
 	if (!code->exits || !code->constants || !code->entered)
 		return -ENOMEM;
-	note_entered(code);
-	err = sass_relocations_each(c, k->text, take_relocation, &(struct filled){ c, k->text, code, diag });
-	return err < 0 ? err : take_marks(&c->sections[k->info], code, diag);
+	find_entered(code);
+	err = sass_relocations_each(c, k->text, read_relocation, &(struct relocation_walk){ c, k->text, code, diag });
+	return err < 0 ? err : read_insn_notes(&c->sections[k->info], code, diag);
 }
 
 static unsigned find_barriers_used(const struct sass_code *code)
@@ -463,7 +463,7 @@ static unsigned find_barriers_used(const struct sass_code *code)
 	return used;
 }
 
-static bool find_predicates_late(const struct sass_code *code)
+static bool writes_slow_predicate(const struct sass_code *code)
 {
 	if (code->calls)
 		return true;
@@ -481,7 +481,7 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	*code = (struct sass_code){ 0 };
 	err = open_code(cubin, kernel, code, diag);
 	for (uint32_t i = 0; !err && i < code->n; i++)
-		err = take_insn(cubin, code, i, diag);
+		err = decode_insn(cubin, code, i, diag);
 	if (!err && code->calls)
 		err = sass_callees_check(cubin, kernel, code->by_pointer, diag);
 	code->jumps |= code->calls;
@@ -489,7 +489,7 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	if (!err) {
 		code->tail = find_tail(code);
 		code->late_entry = find_late_entry(code);
-		code->predicates_late = find_predicates_late(code);
+		code->predicates_late = writes_slow_predicate(code);
 		code->barriers_used = find_barriers_used(code);
 	}
 	if (err < 0)

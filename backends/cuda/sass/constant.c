@@ -8,9 +8,9 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define BRANCH_TIME 5              /* least cycles from a branch to its target */
-#define UNIFORM_TIME 15            /* cycles until a uniform register that was written is readable */
-#define MOST_STUB 20
+#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define MAX_STUB_INSNS 20
 #define OP_ULDC 0xab9
 #define OP_ULDC_INDEXED 0xabb
 #define OP_LDCU 0x7ac
@@ -96,106 +96,107 @@ struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way 
 
 /* -- stubs -- */
 
-struct putting {
+struct stub_writer {
 	const struct sass_code *code;
 	struct sass_grafted *out;
-	unsigned left;
+	unsigned pending;
 	uint32_t regs;             /* the first register of stubs */
 };
 
-static void put(struct putting *p, struct sass_insn insn)
+static void emit(struct stub_writer *p, struct sass_insn insn)
 {
 	p->out->insns[p->out->n++] = insn;
 }
 
-static void put_half(struct putting *p, bool high, uint32_t off)
+static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
 {
 	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
-	put(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
+	emit(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
 /* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
  * may be negative, with as many bits as the bank's size has. Cut to these bits, the sum is right with and without a
  * sign. */
-static void put_index(struct putting *p, const struct sass_constant *k)
+static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 {
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
 
-	put(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
-	put(p, sass_sum(index, k->off));
-	put(p, sass_cut(index, index, SASS_CONSTANTS_MOST - 1));
-	put(p, sass_difference(beyond, p->code->constants_size - k->bytes, index));
-	put(p, sass_sign(beyond, beyond));
-	put(p, sass_without(index, index, beyond));
-	put(p, sass_sum_wide(p->regs, index, 1, p->regs));
+	emit(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
+	emit(p, sass_sum(index, k->off));
+	emit(p, sass_cut(index, index, SASS_CONSTANTS_MOST - 1));
+	emit(p, sass_difference(beyond, p->code->constants_size - k->bytes, index));
+	emit(p, sass_sign(beyond, beyond));
+	emit(p, sass_without(index, index, beyond));
+	emit(p, sass_sum_wide(p->regs, index, 1, p->regs));
 }
 
 /* The load of an LDC is under its predicate; the load of an operand is unconditional. */
-static void put_load(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	bool loaded = k->way == SASS_CONSTANT_LOADED;
 	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
 	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
 
-	put(p, sass_nop(0, SASS_SEEN));
-	put(p, sass_with(sass_with(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
-	put(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SEEN));
+	emit(p, sass_nop(0, SASS_SEEN));
+	emit(p, sass_with(sass_with(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SEEN));
 }
 
-static void put_uniform(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
-		put(p, sass_make_uniform(p->code->arch, sass_field(own, 16, 6) + i, p->regs + SASS_CONSTANT_VALUE + i));
-	put(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_TIME));
+		emit(p, sass_make_uniform(p->code->arch, sass_field(own, 16, 6) + i,
+					  p->regs + SASS_CONSTANT_VALUE + i));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
 }
 
 /* A slow instruction reads its registers after issue, so the stub waits for it. */
-static void put_own(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	struct sass_insn by = sass_constant_by(own, k->way, p->regs + SASS_CONSTANT_VALUE);
 
-	put(p, by);
+	emit(p, by);
 	if (!sass_is_slow(by))
 		return;
-	put(p, sass_nop(0, SASS_SEEN));
-	put(p, sass_nop(sass_boards_set(by), 1));
+	emit(p, sass_nop(0, SASS_SEEN));
+	emit(p, sass_nop(sass_boards_set(by), 1));
 }
 
-static void put_stub(struct putting *p, uint32_t at)
+static void emit_stub(struct stub_writer *p, uint32_t at)
 {
 	uint32_t stands = p->out->stands[at];
 	struct sass_insn own = sass_code_at(p->code, at);
-	unsigned waits = sass_waits(own) | p->left | (p->code->predicates_late ? ALL_BOARDS : 0);
+	unsigned waits = sass_waits(own) | p->pending | (p->code->predicates_late ? ALL_BOARDS : 0);
 	struct sass_constant k;
 
 	sass_constant_of(own, &k); /* it succeeds: sass_code_read() has checked it */
 	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
-	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
+	emit(p, sass_nop(waits, SASS_PREDICATE_TIME - MIN_BRANCH_CYCLES));
 	for (int high = 0; high < 2; high++)
-		put_half(p, high, k.index == SASS_RZ ? k.off : 0);
+		emit_half_address(p, high, k.index == SASS_RZ ? k.off : 0);
 	if (k.index != SASS_RZ)
-		put_index(p, &k);
-	put_load(p, &k, own);
+		emit_index(p, &k);
+	emit_load(p, &k, own);
 	if (k.way == SASS_CONSTANT_UNIFORM)
-		put_uniform(p, &k, own);
+		emit_uniform(p, &k, own);
 	else if (k.way != SASS_CONSTANT_LOADED)
-		put_own(p, &k, own);
-	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
+		emit_own(p, &k, own);
+	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 
 size_t sass_constants_room(const struct sass_code *code)
 {
-	return (size_t)code->nconstants * MOST_STUB;
+	return (size_t)code->nconstants * MAX_STUB_INSNS;
 }
 
 int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out)
 {
-	struct putting p = { code, out, left, out->base };
+	struct stub_writer p = { code, out, left, out->base };
 
 	out->addresses = calloc(2 * code->nconstants + 1, sizeof(*out->addresses));
 	if (!out->addresses)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < code->nconstants; i++)
-		put_stub(&p, code->constants[i]);
+		emit_stub(&p, code->constants[i]);
 	return 0;
 }

@@ -8,15 +8,15 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
-#define ITEM_LEAST 4  /* least bytes of an item of .nv.info */
+#define MIN_ITEM_BYTES 4 /* least bytes of an item of .nv.info */
 #define ABI_SM_HIGH 8 /* from this ABI version on e_flags have the architecture in bits 8..15, before in 0..7 */
 
-static int bad(struct gpubpf_diag *diag, const char *what)
+static int set_error(struct gpubpf_diag *diag, const char *what)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "cubin: %s", what);
 }
 
-static bool within(const struct sass_cubin *c, uint64_t off, uint64_t size)
+static bool is_within(const struct sass_cubin *c, uint64_t off, uint64_t size)
 {
 	return off <= c->size && size <= c->size - off;
 }
@@ -24,7 +24,7 @@ static bool within(const struct sass_cubin *c, uint64_t off, uint64_t size)
 /* Reads the header of section i before the section table is known. */
 static bool read_head(const struct sass_cubin *c, uint64_t i, Elf64_Shdr *head)
 {
-	if (i >= c->size / sizeof(*head) || !within(c, c->head.e_shoff + i * sizeof(*head), sizeof(*head)))
+	if (i >= c->size / sizeof(*head) || !is_within(c, c->head.e_shoff + i * sizeof(*head), sizeof(*head)))
 		return false;
 	memcpy(head, c->data + c->head.e_shoff + i * sizeof(*head), sizeof(*head));
 	return true;
@@ -48,8 +48,8 @@ static const char *string(const struct sass_section *strings, uint32_t off)
 /* -- lists by key -- */
 
 /* Builds the lists of the numbers 1 to n by `key`; a number whose key is SASS_NONE is in no list. */
-static int chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
-		 uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
+static int build_chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
+		       uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
 {
 	uint32_t *room = calloc((size_t)nkeys + n + 1, sizeof(*room));
 
@@ -92,12 +92,12 @@ static bool is_code(const struct sass_cubin *c, uint32_t section)
 	return section < c->nsections && c->sections[section].head.sh_flags & SHF_EXECINSTR;
 }
 
-static uint32_t is_general(const struct sass_cubin *c, uint32_t i)
+static uint32_t key_if_general(const struct sass_cubin *c, uint32_t i)
 {
 	return is_code(c, i) || is_code(c, c->sections[i].head.sh_info) ? SASS_NONE : 0;
 }
 
-static uint32_t is_reserved(const struct sass_cubin *c, uint32_t i)
+static uint32_t key_if_reserved(const struct sass_cubin *c, uint32_t i)
 {
 	return strncmp(c->symbols[i].name, ".nv.reservedSmem", 16) ? SASS_NONE : 0;
 }
@@ -135,11 +135,11 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 	Elf64_Shdr first;
 
 	if (c->head.e_shentsize != sizeof(first) || c->head.e_shoff > c->size || !read_head(c, 0, &first))
-		return bad(diag, "the table of sections is broken");
+		return set_error(diag, "the table of sections is broken");
 	c->nsections = c->head.e_shnum ? c->head.e_shnum : first.sh_size; /* ELF: extended numbering */
 	names = names == SHN_XINDEX ? first.sh_link : names;
 	if (names >= c->nsections || c->nsections > (c->size - c->head.e_shoff) / sizeof(first))
-		return bad(diag, "the table of sections is broken");
+		return set_error(diag, "the table of sections is broken");
 	c->sections = calloc(c->nsections, sizeof(*c->sections));
 	if (!c->sections)
 		return -ENOMEM;
@@ -147,21 +147,21 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 		struct sass_section *s = &c->sections[i];
 
 		read_head(c, i, &s->head);
-		if (has_bytes(&s->head) && !within(c, s->head.sh_offset, s->head.sh_size))
-			return bad(diag, "a section is longer than the file");
+		if (has_bytes(&s->head) && !is_within(c, s->head.sh_offset, s->head.sh_size))
+			return set_error(diag, "a section is longer than the file");
 		if (s->head.sh_link >= c->nsections)
-			return bad(diag, "a section's link is broken");
+			return set_error(diag, "a section's link is broken");
 		s->data = has_bytes(&s->head) ? c->data + s->head.sh_offset : NULL;
 		s->size = s->data ? s->head.sh_size : 0;
 	}
 	for (uint32_t i = 0; i < c->nsections; i++)
 		if (!(c->sections[i].name = string(&c->sections[names], c->sections[i].head.sh_name)))
-			return bad(diag, "a section's name is broken");
-	if (chain(&c->named, c, c->nsections - 1, c->nsections, hash_of_section))
+			return set_error(diag, "a section's name is broken");
+	if (build_chain(&c->named, c, c->nsections - 1, c->nsections, hash_of_section))
 		return -ENOMEM;
-	if (chain(&c->general, c, c->nsections - 1, 1, is_general))
+	if (build_chain(&c->general, c, c->nsections - 1, 1, key_if_general))
 		return -ENOMEM;
-	return chain(&c->of_section, c, c->nsections - 1, c->nsections, info_of_section);
+	return build_chain(&c->of_section, c, c->nsections - 1, c->nsections, info_of_section);
 }
 
 static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
@@ -191,7 +191,7 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 	c->symtab = find_type(c, SHT_SYMTAB);
 	table = &c->sections[c->symtab];
 	if (!c->symtab || !table->data || table->head.sh_link >= c->nsections)
-		return bad(diag, "it has no symbols");
+		return set_error(diag, "it has no symbols");
 	strings = &c->sections[table->head.sh_link];
 	c->nsymbols = table->size / sizeof(Elf64_Sym);
 	c->symbols = calloc(c->nsymbols + 1, sizeof(*c->symbols));
@@ -204,11 +204,11 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 		s->name = string(strings, s->head.st_name);
 		s->section = section_of(c, extended, i, s->head.st_shndx);
 		if (!s->name)
-			return bad(diag, "a symbol's name is broken");
+			return set_error(diag, "a symbol's name is broken");
 	}
-	if (c->nsymbols && chain(&c->reserved, c, c->nsymbols - 1, 1, is_reserved))
+	if (c->nsymbols && build_chain(&c->reserved, c, c->nsymbols - 1, 1, key_if_reserved))
 		return -ENOMEM;
-	return c->nsymbols ? chain(&c->symbols_of, c, c->nsymbols - 1, c->nsections, section_of_symbol) : 0;
+	return c->nsymbols ? build_chain(&c->symbols_of, c, c->nsymbols - 1, c->nsections, section_of_symbol) : 0;
 }
 
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item)
@@ -232,7 +232,7 @@ static bool is_kernel(const struct sass_cubin *c, const struct sass_symbol *s)
 	       s->section != SASS_NONE && c->sections[s->section].head.sh_flags & SHF_EXECINSTR;
 }
 
-static void take_item(struct sass_cubin *c, const struct sass_item *item, const uint32_t *of)
+static void read_kernel_item(struct sass_cubin *c, const struct sass_item *item, const uint32_t *of)
 {
 	uint32_t symbol = item->data && item->size == 8 ? sass_get32(item->data) : SASS_NONE;
 	struct sass_kernel *k = symbol < c->nsymbols && of[symbol] ? &c->kernels[of[symbol] - 1] : NULL;
@@ -257,18 +257,18 @@ static int read_info(struct sass_cubin *c, const uint32_t *of)
 	size_t at = 0;
 	uint32_t n = 0;
 
-	c->item_at = malloc((info->size / ITEM_LEAST + 1) * sizeof(*c->item_at));
+	c->item_at = malloc((info->size / MIN_ITEM_BYTES + 1) * sizeof(*c->item_at));
 	if (!c->item_at)
 		return -ENOMEM;
 	for (uint32_t from = 0; sass_item_next(info->data, info->size, &at, &item); from = at) {
-		take_item(c, &item, of);
+		read_kernel_item(c, &item, of);
 		c->item_at[++n] = from;
 	}
-	return chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
+	return build_chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
 }
 
 /* The last one, if a text section has two. */
-static uint32_t info_of(const struct sass_cubin *c, uint32_t text)
+static uint32_t find_info(const struct sass_cubin *c, uint32_t text)
 {
 	uint32_t found = 0;
 
@@ -298,20 +298,20 @@ static int read_kernels(struct sass_cubin *c)
 			of[i] = c->nkernels;
 		}
 	for (uint32_t i = 0; i < c->nkernels; i++)
-		c->kernels[i].info = info_of(c, c->kernels[i].text);
+		c->kernels[i].info = find_info(c, c->kernels[i].text);
 	err = read_info(c, of);
 	free(of);
-	return err < 0 || !c->nkernels ? err : chain(&c->called, c, c->nkernels, c->nkernels, hash_of_kernel);
+	return err < 0 || !c->nkernels ? err : build_chain(&c->called, c, c->nkernels, c->nkernels, hash_of_kernel);
 }
 
 static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
 {
 	if (c->size < sizeof(c->head))
-		return bad(diag, "it is cut off");
+		return set_error(diag, "it is cut off");
 	memcpy(&c->head, c->data, sizeof(c->head));
 	if (memcmp(c->head.e_ident, ELFMAG, SELFMAG) || c->head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    c->head.e_ident[EI_DATA] != ELFDATA2LSB || c->head.e_machine != EM_CUDA)
-		return bad(diag, "it is no machine code of NVIDIA's");
+		return set_error(diag, "it is no machine code of NVIDIA's");
 	c->sm = c->head.e_flags >> (c->head.e_ident[EI_ABIVERSION] < ABI_SM_HIGH ? 0 : 8) & 0xff;
 	return 0;
 }

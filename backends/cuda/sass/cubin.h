@@ -101,7 +101,7 @@ struct sass_cubin {
 
 /* results of callees.c about sections of code, shared by the kernels that call the same functions */
 struct sass_found_out {
-	bool pointed;                      /* find_pointed() has run */
+	bool pointed;                      /* find_address_taken() has run */
 	uint8_t section[];                 /* flags of enum sass_finding */
 };
 

@@ -35,7 +35,7 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 
 /* A value that each lane has separately is read at a per-lane address, so that the assembler does not treat it as
  * uniform. */
-static LLVMValueRef read_given(struct low *l, enum sass_given given)
+static LLVMValueRef emit_value_load(struct low *l, enum sass_given given)
 {
 	unsigned off = SASS_GIVEN_AT + given * SASS_GIVEN_STEP;
 	LLVMValueRef lane;
@@ -58,12 +58,12 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 			enum sass_given given = sass_given_of(ctx_fields[f].name, i);
 
 			if (word != UINT32_MAX && given < SASS_NGIVEN)
-				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, read_given(l, given));
+				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, emit_value_load(l, given));
 		}
 }
 
 /* registers that the twin adds: two that the hardware counts, one for lanes that reach an exit separately (graft.c) */
-#define BESIDES 4
+#define TWIN_EXTRA_REGS 4
 
 /* The assembler spills the other values of the probe to local memory. */
 static void limit_registers(struct low *l, uint32_t registers)
@@ -71,13 +71,13 @@ static void limit_registers(struct low *l, uint32_t registers)
 	LLVMValueRef entry = LLVMGetBasicBlockParent(LLVMGetInsertBlock(l->b));
 	char most[16];
 
-	snprintf(most, sizeof(most), "%u", registers - BESIDES);
+	snprintf(most, sizeof(most), "%u", registers - TWIN_EXTRA_REGS);
 	LLVMAddAttributeAtIndex(entry, LLVMAttributeFunctionIndex,
 				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
 }
 
 /* All lanes reach the start of a block. Only the lane with index 0 on all axes continues; every block has one. */
-static void leave_but_first(struct low *l)
+static void emit_exit_unless_first(struct low *l)
 {
 	static const char text[] = "{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
 				   "mov.u32 %y, %tid.z;\nor.b32 %x, %x, %y;\nsetp.ne.u32 %p, %x, 0;\n@%p exit;\n}";
@@ -93,8 +93,8 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 
 	e->site = site;
 	if (l->job->sites[site].site == GPUBPF_SITE_BLOCK_BEGIN)
-		leave_but_first(l);
-	if (l->job->registers > BESIDES)
+		emit_exit_unless_first(l);
+	if (l->job->registers > TWIN_EXTRA_REGS)
 		limit_registers(l, l->job->registers);
 	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));
 	cuda_inline_env_by(l, site, env, load_param, set_operands);
@@ -102,10 +102,10 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 
 /* -- per-lane registers -- */
 
-#define LARGE 8                    /* least basic blocks of a large function */
+#define MIN_LARGE_BLOCKS 8         /* least basic blocks of a large function */
 
 /* Zero in every lane, which the assembler does not know to be uniform. */
-static LLVMValueRef zero_of_lane(struct low *l)
+static LLVMValueRef emit_lane_zero(struct low *l)
 {
 	static const char text[] = "{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
 	LLVMTypeRef type = LLVMFunctionType(l->i32, NULL, 0, false);
@@ -116,7 +116,7 @@ static LLVMValueRef zero_of_lane(struct low *l)
 }
 
 /* Adds this zero to a uniform value. Values computed from the sum are not uniform for the assembler. */
-static void add_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
+static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 {
 	LLVMValueRef own;
 
@@ -127,7 +127,7 @@ static void add_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 }
 
 /* Does it read a word of the twin, or where the lane runs? */
-static bool reads_same(LLVMValueRef insn)
+static bool is_uniform_read(LLVMValueRef insn)
 {
 	static const char *const registers[] = { "smid", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z" };
 	static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
@@ -147,17 +147,17 @@ static bool reads_same(LLVMValueRef insn)
 	return false;
 }
 
-static void own_lanes(struct low *l, LLVMValueRef fn)
+static void make_per_lane(struct low *l, LLVMValueRef fn)
 {
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(fn);
 	LLVMValueRef zero;
 
 	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(entry));
-	zero = zero_of_lane(l);
+	zero = emit_lane_zero(l);
 	for (LLVMBasicBlockRef block = entry; block; block = LLVMGetNextBasicBlock(block))
 		for (LLVMValueRef insn = LLVMGetFirstInstruction(block); insn; insn = LLVMGetNextInstruction(insn))
-			if (reads_same(insn))
-				add_zero(l, insn, zero);
+			if (is_uniform_read(insn))
+				add_lane_zero(l, insn, zero);
 }
 
 /* The assembler uses uniform registers freely, but probe.c replaces them by registers of lanes. In the few registers
@@ -166,6 +166,6 @@ static void own_lanes(struct low *l, LLVMValueRef fn)
 void sass_own_lanes(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
-		if (LLVMCountBasicBlocks(fn) >= LARGE)
-			own_lanes(l, fn);
+		if (LLVMCountBasicBlocks(fn) >= MIN_LARGE_BLOCKS)
+			make_per_lane(l, fn);
 }

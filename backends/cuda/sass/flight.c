@@ -11,19 +11,19 @@
 
 #define IN_FLIGHT 0x80             /* bit of a state; the bits below are scoreboards, and a wait for one of them ends
                                     * the operation */
-#define MOST_STATES (1u << 25)     /* bytes; above this every operation counts as in flight everywhere */
+#define MAX_STATE_BYTES (1u << 25) /* bytes; above this every operation counts as in flight everywhere */
 #define OP_CALL_REGISTER 0x344
 #define OP_BMOV_TO 0x156            /* an operation that writes a convergence barrier */
 
-struct following {
+struct flight_analysis {
 	const struct sass_code *code;
 	struct sass_flights *f;
-	uint32_t *meetings, nmeetings; /* the instructions that are BSSY */
+	uint32_t *bssys, nbssys;       /* the instructions that are BSSY */
 	uint8_t *anywhere;             /* the state at jumps with unknown targets */
 	uint8_t *next;                 /* the state after an instruction */
 	bool jumps;                    /* the code has such a jump */
-	bool *due;                     /* per instruction: its state changed since follow() last handled it */
-	bool more;                     /* some are due */
+	bool *due;                     /* per instruction: its state changed since visit_insn() last handled it */
+	bool changed;                  /* some are due */
 };
 
 /* -- which operations -- */
@@ -95,7 +95,7 @@ static bool works_in_order(uint32_t operation)
 }
 
 /* The scoreboard that says when all earlier work of the instruction's unit is done; 0: it says nothing of that. */
-static uint8_t tells_of_unit(struct sass_insn insn)
+static uint8_t unit_board(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
 
@@ -103,24 +103,24 @@ static uint8_t tells_of_unit(struct sass_insn insn)
 		       1u << board : 0;
 }
 
-static void carry_out(const struct following *w, uint32_t i, const uint8_t *before)
+static void apply_insn(const struct flight_analysis *w, uint32_t i, const uint8_t *before)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
-	uint8_t waits = sass_waits(insn), told = tells_of_unit(insn);
+	uint8_t waits = sass_waits(insn), board = unit_board(insn);
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	for (uint32_t k = 0; k < w->f->n; k++) {
 		uint8_t state = before[k] & waits ? 0 : before[k];
 
-		if (state && told && (sass_opcode(sass_code_at(w->code, w->f->at[k])) & 0x1ff) == operation)
-			state |= told;
+		if (state && board && (sass_opcode(sass_code_at(w->code, w->f->at[k])) & 0x1ff) == operation)
+			state |= board;
 		w->next[k] = w->f->at[k] == i ? IN_FLIGHT : state;
 	}
 }
 
 /* Joins the state of one more edge. An operation is in flight if it is on any edge; a scoreboard ends it if it does on
  * every edge. True: the state changed. */
-static bool join(const struct following *w, uint8_t *to, const uint8_t *from)
+static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint8_t *from)
 {
 	bool changed = false;
 
@@ -135,30 +135,30 @@ static bool join(const struct following *w, uint8_t *to, const uint8_t *from)
 
 /* -- the edges -- */
 
-static uint8_t *state_of(const struct following *w, uint32_t i)
+static uint8_t *state_before(const struct flight_analysis *w, uint32_t i)
 {
 	return w->f->state + (size_t)i * w->f->n;
 }
 
-static void come_with(struct following *w, int64_t i, const uint8_t *state)
+static void flow_state_to(struct flight_analysis *w, int64_t i, const uint8_t *state)
 {
-	if (i >= 0 && i < w->code->n && join(w, state_of(w, i), state))
-		w->more = w->due[i] = true;
+	if (i >= 0 && i < w->code->n && merge_state(w, state_before(w, i), state))
+		w->changed = w->due[i] = true;
 }
 
-static void come(struct following *w, int64_t i)
+static void flow_to(struct flight_analysis *w, int64_t i)
 {
-	come_with(w, i, w->next);
+	flow_state_to(w, i, w->next);
 }
 
-static int64_t target(const struct following *w, uint32_t i)
+static int64_t target(const struct flight_analysis *w, uint32_t i)
 {
 	int64_t off = sass_branch(w->code->arch, sass_code_at(w->code, i));
 
 	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
 }
 
-static bool leads_anywhere(struct sass_insn insn)
+static bool has_unknown_target(struct sass_insn insn)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
@@ -166,79 +166,79 @@ static bool leads_anywhere(struct sass_insn insn)
 }
 
 /* Lanes continue where the BSSY of their barrier says. */
-static void come_together(struct following *w, struct sass_insn bsync)
+static void flow_reconvergence(struct flight_analysis *w, struct sass_insn bsync)
 {
-	for (uint32_t m = 0; m < w->nmeetings; m++) {
-		struct sass_insn bssy = sass_code_at(w->code, w->meetings[m]);
+	for (uint32_t m = 0; m < w->nbssys; m++) {
+		struct sass_insn bssy = sass_code_at(w->code, w->bssys[m]);
 
 		if (sass_field(bssy, 16, 4) == sass_field(bsync, 16, 4))
-			come(w, target(w, w->meetings[m]));
+			flow_to(w, target(w, w->bssys[m]));
 	}
 }
 
-static void follow(struct following *w, uint32_t i)
+static void visit_insn(struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 	bool ends = sass_unconditional(insn) && (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
 
-	carry_out(w, i, state_of(w, i));
-	if (leads_anywhere(insn))
-		w->more |= join(w, w->anywhere, w->next);
+	apply_insn(w, i, state_before(w, i));
+	if (has_unknown_target(insn))
+		w->changed |= merge_state(w, w->anywhere, w->next);
 	else if (class == SASS_BRANCH)
-		come(w, target(w, i));
+		flow_to(w, target(w, i));
 	if (sass_opcode(insn) == SASS_OP_BSYNC)
-		come_together(w, insn);
+		flow_reconvergence(w, insn);
 	if (!ends)
-		come(w, (int64_t)i + 1);
+		flow_to(w, (int64_t)i + 1);
 }
 
-static void follow_all(struct following *w)
+static void solve(struct flight_analysis *w)
 {
 	do {
-		w->more = false;
+		w->changed = false;
 		for (uint32_t i = 0; i < w->code->n; i++) {
 			if (w->jumps)
-				come_with(w, i, w->anywhere);
+				flow_state_to(w, i, w->anywhere);
 			if (w->due[i]) {
 				w->due[i] = false;
-				follow(w, i);
+				visit_insn(w, i);
 			}
 		}
-	} while (w->more);
+	} while (w->changed);
 }
 
 /* -- entry points -- */
 
-static void find_jumps(struct following *w)
+static void find_jumps(struct flight_analysis *w)
 {
 	for (uint32_t i = 0; i < w->code->n; i++) {
 		struct sass_insn insn = sass_code_at(w->code, i);
 
-		w->jumps |= leads_anywhere(insn);
+		w->jumps |= has_unknown_target(insn);
 		if (sass_opcode(insn) == SASS_OP_BSSY)
-			w->meetings[w->nmeetings++] = i;
+			w->bssys[w->nbssys++] = i;
 	}
 }
 
-static int follow_operations(const struct sass_code *code, struct sass_flights *f)
+static int analyze(const struct sass_code *code, struct sass_flights *f)
 {
-	struct following w = { .code = code, .f = f };
+	struct flight_analysis w = { .code = code, .f = f };
 	int err = 0;
 
 	f->state = calloc(code->n, f->n);
-	w.meetings = calloc(code->n, sizeof(*w.meetings));
+	w.bssys = calloc(code->n, sizeof(*w.bssys));
 	w.anywhere = calloc(f->n, 2);
 	w.due = malloc(code->n * sizeof(*w.due));
-	if (!f->state || !w.meetings || !w.anywhere || !w.due)
+	if (!f->state || !w.bssys || !w.anywhere || !w.due)
 		err = -ENOMEM;
 	if (!err) {
 		w.next = w.anywhere + f->n;
 		memset(w.due, true, code->n * sizeof(*w.due));
 		find_jumps(&w);
-		follow_all(&w);
+		solve(&w);
 	}
-	free(w.meetings);
+	free(w.bssys);
 	free(w.anywhere);
 	free(w.due);
 	return err;
@@ -252,8 +252,8 @@ int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_f
 	if (!f->at)
 		return -ENOMEM;
 	find_operations(code, regs, f);
-	if (f->n && (uint64_t)code->n * f->n <= MOST_STATES)
-		err = follow_operations(code, f);
+	if (f->n && (uint64_t)code->n * f->n <= MAX_STATE_BYTES)
+		err = analyze(code, f);
 	if (err < 0)
 		sass_flights_finish(f);
 	return err;

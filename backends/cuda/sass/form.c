@@ -54,7 +54,7 @@ static enum sass_width width_of(char kind)
 
 struct sass_by_opcode sass_by_opcode[OPCODES];
 
-static void find_opcode(const struct sass_form *form, struct sass_by_opcode *of)
+static void fill_opcode(const struct sass_form *form, struct sass_by_opcode *of)
 {
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		of->operand[o].width = width_of(form->operands[o]);
@@ -70,11 +70,11 @@ static void find_opcode(const struct sass_form *form, struct sass_by_opcode *of)
 	}
 }
 
-__attribute__((constructor)) static void find_opcodes(void)
+__attribute__((constructor)) static void fill_opcodes(void)
 {
 	for (uint32_t opcode = 0; opcode < OPCODES; opcode++)
 		if (forms[opcode].opcode)
-			find_opcode(&forms[opcode], &sass_by_opcode[opcode]);
+			fill_opcode(&forms[opcode], &sass_by_opcode[opcode]);
 	for (uint8_t i = sizeof(wides) / sizeof(*wides); i; i--) {
 		struct sass_by_opcode *of = &sass_by_opcode[wides[i - 1].opcode];
 
@@ -155,7 +155,7 @@ bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn
 	}
 }
 
-static unsigned predicates(struct sass_insn insn, unsigned fields)
+static unsigned predicate_set(struct sass_insn insn, unsigned fields)
 {
 	const struct sass_form *form = &forms[sass_opcode(insn)];
 	unsigned set = 0;
@@ -174,12 +174,12 @@ static unsigned predicates(struct sass_insn insn, unsigned fields)
 
 unsigned sass_predicates_read(struct sass_insn insn)
 {
-	return predicates(insn, sass_by_opcode[sass_opcode(insn)].read);
+	return predicate_set(insn, sass_by_opcode[sass_opcode(insn)].read);
 }
 
 unsigned sass_predicates_written(struct sass_insn insn)
 {
-	return predicates(insn, sass_by_opcode[sass_opcode(insn)].written);
+	return predicate_set(insn, sass_by_opcode[sass_opcode(insn)].written);
 }
 
 static bool is_idle_lds(struct sass_insn insn)

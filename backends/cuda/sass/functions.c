@@ -19,7 +19,7 @@ static uint32_t operation(const struct sass_code *code, uint32_t i)
 	return sass_opcode(sass_code_at(code, i)) & 0x1ff;
 }
 
-static bool ends(struct sass_insn insn)
+static bool ends_path(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
 
@@ -27,16 +27,16 @@ static bool ends(struct sass_insn insn)
 }
 
 /* Compilers may insert padding after an instruction that ends a path. */
-static bool is_run_into(const struct sass_code *code, uint32_t begin)
+static bool has_fall_through(const struct sass_code *code, uint32_t begin)
 {
 	while (begin && sass_opcode(sass_code_at(code, begin - 1)) == SASS_OP_NOP)
 		begin--;
-	return !begin || !ends(sass_code_at(code, begin - 1));
+	return !begin || !ends_path(sass_code_at(code, begin - 1));
 }
 
 /* Why the branch at i conflicts with the function's boundaries: it is neither a call of the function nor a branch
  * inside it. NULL: it does not. */
-static const char *leads_astray(const struct sass_code *code, const struct sass_function *f, uint32_t i)
+static const char *branch_conflict(const struct sass_code *code, const struct sass_function *f, uint32_t i)
 {
 	int64_t to = (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
 	bool from_in = i >= f->begin && i < f->end, to_in = to >= f->begin && to < f->end;
@@ -48,19 +48,19 @@ static const char *leads_astray(const struct sass_code *code, const struct sass_
 	return from_in != to_in ? "it shares code with others" : NULL;
 }
 
-static const char *hindrance(const struct sass_code *code, const struct sass_function *f)
+static const char *find_obstacle(const struct sass_code *code, const struct sass_function *f)
 {
 	const char *why = NULL;
 
 	if (f->begin < code->begin || f->end > code->n || f->begin >= f->end)
 		return "the image does not say where its code is";
-	if (is_run_into(code, f->begin))
+	if (has_fall_through(code, f->begin))
 		return "what stands before it goes on in it";
 	for (uint32_t i = 0; !why && i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
 		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH || sass_has_target(insn))
-			why = leads_astray(code, f, i);
+			why = branch_conflict(code, f, i);
 		else if ((operation(code, i) == OP_BRX || operation(code, i) == OP_BRXU) && i >= f->begin && i < f->end)
 			why = "it jumps to what a register says";
 	}
@@ -68,21 +68,21 @@ static const char *hindrance(const struct sass_code *code, const struct sass_fun
 }
 
 /* The function's name in the name of a symbol; NULL: the symbol is no function of the kernel. */
-static const char *name_of(const char *symbol, const char *kernel)
+static const char *function_name(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
 
 	return symbol[0] == '$' && !strncmp(symbol + 1, kernel, n) && symbol[1 + n] == '$' && symbol[2 + n] ? symbol + 2 + n : NULL;
 }
 
-static int each_own(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
-		    int (*fn)(void *arg, const struct sass_function *function), void *arg)
+static int each_in_section(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
+			   int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
 	int err = 0;
 
 	for (uint32_t i = sass_first(&c->symbols_of, k->text); !err && i; i = c->symbols_of.next[i]) {
 		const struct sass_symbol *s = &c->symbols[i];
-		struct sass_function f = { .name = name_of(s->name, c->symbols[k->symbol].name) };
+		struct sass_function f = { .name = function_name(s->name, c->symbols[k->symbol].name) };
 		uint64_t begin = s->head.st_value, end = begin + s->head.st_size, size = (uint64_t)code->n * SASS_INSN;
 
 		if (!f.name || ELF64_ST_TYPE(s->head.st_info) != STT_FUNC)
@@ -91,7 +91,7 @@ static int each_own(const struct sass_cubin *c, const struct sass_kernel *k, con
 			f.begin = begin / SASS_INSN;
 			f.end = end / SASS_INSN;
 		}
-		f.why = hindrance(code, &f);
+		f.why = find_obstacle(code, &f);
 		err = fn(arg, &f);
 	}
 	return err;
@@ -110,8 +110,8 @@ static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts,
 	return by_pointer;
 }
 
-static int each_other(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
-		      int (*fn)(void *arg, const struct sass_function *function), void *arg)
+static int each_in_others(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
+			  int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
 	struct sass_function f = { .why = "it is in a section of its own (linked from parts, or called by a pointer), where machine code "
 					  "has no probes" };
@@ -137,9 +137,9 @@ static int each_other(const struct sass_cubin *c, const struct sass_kernel *k, c
 int sass_functions_each(const struct sass_cubin *cubin, const struct sass_kernel *kernel, const struct sass_code *code,
 			int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
-	int err = each_own(cubin, kernel, code, fn, arg);
+	int err = each_in_section(cubin, kernel, code, fn, arg);
 
-	return err || !code->calls ? err : each_other(cubin, kernel, code, fn, arg);
+	return err || !code->calls ? err : each_in_others(cubin, kernel, code, fn, arg);
 }
 
 /* All lanes of a call reach the first instruction, whatever its predicate. */

@@ -10,15 +10,15 @@
 #include "schedule.h"
 
 #define PAD 8                      /* a section is a multiple of this many instructions */
-#define BRANCH_TIME 5              /* least cycles from a branch to its target */
-#define SETTLE 3                   /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
-#define MOST_STUB (8 + SASS_BARRIERS) /* instructions around the probes */
+#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define MAX_FIXED_STALLS 3         /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
+#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* instructions around the probes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 /* -- allocation -- */
 
-struct grafting {
+struct patch_ctx {
 	const struct sass_code *code;
 	const struct sass_probe *entry, *exit;
 	struct sass_arounds around;
@@ -26,17 +26,17 @@ struct grafting {
 	bool above;
 	uint8_t barrier[SASS_BARRIERS];     /* maps the probes' barriers */
 	uint8_t predicate[SASS_PT + 1];     /* maps the predicates of the exit's probe */
-	bool apart;                         /* the kernel writes none of these predicates */
+	bool uses_free_predicates;          /* the kernel writes none of these predicates */
 	struct gpubpf_diag *diag;
 };
 
 /* The register with the lane's bit, above the probe's registers, for lanes that reach an exit separately. */
-static unsigned own_lane(const struct grafting *p)
+static unsigned lane_bit_reg(const struct patch_ctx *p)
 {
 	return p->out->base + p->exit->regs;
 }
 
-static uint32_t most(const struct grafting *p, size_t member)
+static uint32_t max_member(const struct patch_ctx *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
 	uint32_t of_exit = p->exit ? *(const uint32_t *)((const char *)p->exit + member) : 0;
@@ -44,7 +44,7 @@ static uint32_t most(const struct grafting *p, size_t member)
 	return of_entry > of_exit ? of_entry : of_exit;
 }
 
-static int choose_registers(struct grafting *p, uint32_t regs)
+static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
 	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around, p->code);
@@ -61,7 +61,7 @@ static int choose_registers(struct grafting *p, uint32_t regs)
 	p->above = room.above;
 	p->out->base = room.base;
 	p->out->regs = room.regs;
-	p->out->frame = most(p, offsetof(struct sass_probe, frame));
+	p->out->frame = max_member(p, offsetof(struct sass_probe, frame));
 	for (uint32_t i = 0; i < p->around.n; i++)
 		if (p->around.list[i].body->frame > p->out->frame)
 			p->out->frame = p->around.list[i].body->frame;
@@ -70,7 +70,7 @@ static int choose_registers(struct grafting *p, uint32_t regs)
 
 /* From the highest on, first the barriers that the kernel does not use. Then the kernel's: at its start no lane waits
  * at one yet, and after an exit's probe none will. */
-static void choose_barriers(struct grafting *p)
+static void map_barriers(struct patch_ctx *p)
 {
 	unsigned used = p->code->barriers_used, n = 0;
 
@@ -81,7 +81,7 @@ static void choose_barriers(struct grafting *p)
 }
 
 /* Predicates that an exit's probe names; UINT32_MAX if they are not all known. */
-static unsigned predicates_of(const struct sass_probe *probe)
+static unsigned named_predicates(const struct sass_probe *probe)
 {
 	unsigned used = 0;
 
@@ -98,9 +98,9 @@ static unsigned predicates_of(const struct sass_probe *probe)
 
 /* Maps the probe to predicates that the kernel does not write, if there are enough. Then nothing of the kernel that is
  * in flight can touch them. */
-static void choose_predicates(struct grafting *p)
+static void map_predicates(struct patch_ctx *p)
 {
-	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? predicates_of(p->exit) : 0, next = 0;
+	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? named_predicates(p->exit) : 0, next = 0;
 
 	for (unsigned i = 0; i <= SASS_PT; i++)
 		p->predicate[i] = i;
@@ -113,24 +113,25 @@ static void choose_predicates(struct grafting *p)
 			next++;
 		p->predicate[i] = next++;
 	}
-	p->apart = true;
+	p->uses_free_predicates = true;
 }
 
 /* Does the exit's probe write predicates that the kernel may write too? */
-static bool writes_predicates(const struct grafting *p)
+static bool may_clobber_predicates(const struct patch_ctx *p)
 {
-	return p->exit && (p->exit->predicates || p->exit->barriers) && !p->apart;
+	return p->exit && (p->exit->predicates || p->exit->barriers) && !p->uses_free_predicates;
 }
 
 /* -- the code -- */
 
-static void put(struct grafting *p, struct sass_insn insn)
+static void emit(struct patch_ctx *p, struct sass_insn insn)
 {
 	p->out->insns[p->out->n++] = insn;
 }
 
 /* barriers: maps the probe's barriers */
-static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, const uint8_t barriers[SASS_BARRIERS])
+static struct sass_insn relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
+				      const uint8_t barriers[SASS_BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned field = sass_barrier_at(insn);
@@ -144,18 +145,18 @@ static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, c
 	return field ? sass_with(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
 }
 
-static struct sass_insn at_exit(const struct grafting *p, struct sass_insn insn)
+static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
 {
-	int fields = p->apart ? sass_predicate_fields(insn) : 0;
+	int fields = p->uses_free_predicates ? sass_predicate_fields(insn) : 0;
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1)
 			insn = sass_with(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
-	return moved(p, insn, p->barrier);
+	return relocate_insn(p, insn, p->barrier);
 }
 
 /* Cycles from the last write of a predicate to the end; 0 if lanes may branch to the end. */
-static unsigned time_behind_predicate(const struct sass_probe *probe)
+static unsigned cycles_after_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
@@ -168,7 +169,7 @@ static unsigned time_behind_predicate(const struct sass_probe *probe)
 
 /* Adds a scoreboard where the registers of an entry's probe are written again. The kernel may do so if they are among
  * its registers, and an exit's probe if it uses the same ones. */
-static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
+static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
 {
 	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
 		return insn;
@@ -176,7 +177,7 @@ static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 }
 
 /* Does `later` depend on the access: does it write a register of the access, or read its result? */
-static bool follows(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
+static bool depends_on(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(later));
 
@@ -200,7 +201,7 @@ void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++)
 		access[o] = sass_operand(sass_form_find(sass_opcode(insns[i])), insns[i], o);
-	while (j < n && !follows(insns[j], access))
+	while (j < n && !depends_on(insns[j], access))
 		j++;
 	if (j < n)
 		insns[j] = sass_with(insns[j], SASS_WAIT_AT, 6, sass_waits(insns[j]) | 1u << board);
@@ -214,7 +215,7 @@ void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_
 }
 
 /* Cycles from the first instruction to the first write of a predicate. */
-static unsigned time_to_predicate(const struct sass_probe *probe)
+static unsigned cycles_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
@@ -232,34 +233,34 @@ unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 }
 
 /* The scoreboards that guard what the entry's probe and the bodies leave in flight. */
-static unsigned left_by_others(const struct grafting *p)
+static unsigned pending_boards(const struct patch_ctx *p)
 {
 	unsigned left = 0;
 
 	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
-		left = sass_boards_left(left, guarded(p, p->entry->insns[i]));
+		left = sass_boards_left(left, with_needed_board(p, p->entry->insns[i]));
 	return left | sass_around_left(&p->around);
 }
 
 /* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
  * scoreboards for which the probe's first instruction must wait. */
-static unsigned put_waits(struct grafting *p)
+static unsigned emit_exit_waits(struct patch_ctx *p)
 {
-	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->apart ? SASS_PREDICATE_TIME : time_to_predicate(p->exit);
-	bool late = writes_predicates(p) && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
+	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->uses_free_predicates ? SASS_PREDICATE_TIME : cycles_to_predicate(p->exit);
+	bool late = may_clobber_predicates(p) && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
-	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);
-	time += falls ? 0 : BRANCH_TIME;
+	waits |= late ? SASS_ALL_BOARDS : pending_boards(p);
+	time += falls ? 0 : MIN_BRANCH_CYCLES;
 	if (falls && (late || !p->above)) /* the next instruction does not see yet a scoreboard that the instruction
 	                                   * before sets */
-		put(p, sass_nop(0, BRANCH_TIME));
+		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
 	if (!p->above) {
-		put(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
-		for (int i = 1; i < SETTLE; i++)
-			put(p, sass_nop(0, SASS_STALL_MAX));
+		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
+		for (int i = 1; i < MAX_FIXED_STALLS; i++)
+			emit(p, sass_nop(0, SASS_STALL_MAX));
 	} else if (time < SASS_PREDICATE_TIME || (waits && p->exit->barriers)) {
-		put(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
+		emit(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
 	} else {
 		return waits;
 	}
@@ -268,39 +269,39 @@ static unsigned put_waits(struct grafting *p)
 
 /* Where other lanes may run the same code, there is no barrier to meet at, because barriers belong to the warp. So each
  * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
-static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
+static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
 {
 	bool meets = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
 
 	if (sass_opcode(insn) == SASS_OP_VOTE)
-		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
+		return sass_vote_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_MATCH)
-		return sass_match_alone(moved(p, insn, p->barrier), own_lane(p));
+		return sass_match_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
 		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
-	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
+	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
 }
 
 /* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
  * that could use the warp's barriers. Instructions without a mask (SHFL) may rely on that too. Other lanes branch to
  * the code without barriers that follows. */
-static void put_together(struct grafting *p)
+static void emit_converged_path(struct patch_ctx *p)
 {
 	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
 
-	put(p, sass_vote(p->out->base));
-	put(p, sass_is(0, p->out->base, UINT32_MAX, false));
-	put(p, sass_with(apart, 12, 3, 0));
+	emit(p, sass_vote(p->out->base));
+	emit(p, sass_is(0, p->out->base, UINT32_MAX, false));
+	emit(p, sass_with(apart, 12, 3, 0));
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, moved(p, p->exit->insns[i], own));
-	put(p, sass_own_lane(own_lane(p)));
-	put(p, sass_nop(1, 1));
+		emit(p, relocate_insn(p, p->exit->insns[i], own));
+	emit(p, sass_own_lane(lane_bit_reg(p)));
+	emit(p, sass_nop(1, 1));
 }
 
 /* Do votes only write a register, with the mask of lanes whose predicate holds or whose value is equal? These are
  * VOTE.ANY R, PT, P and MATCH.ANY R. */
-static bool can_go_alone(const struct sass_probe *probe)
+static bool can_run_per_lane(const struct sass_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n; i++) {
 		struct sass_insn insn = probe->insns[i];
@@ -314,22 +315,23 @@ static bool can_go_alone(const struct sass_probe *probe)
 	return true;
 }
 
-static int put_exit(struct grafting *p)
+static int emit_exit(struct patch_ctx *p)
 {
 	uint32_t first;
 	unsigned waits;
 
-	if (p->exit->barriers && !can_go_alone(p->exit))
+	if (p->exit->barriers && !can_run_per_lane(p->exit))
 		return refuse(p->diag, "its probe at the exit has a vote that lanes cannot have by themselves");
 	if (p->code->tail != SASS_NONE)
 		p->out->n = p->code->tail;
 	p->out->exit = p->out->n;
-	waits = put_waits(p);
+	waits = emit_exit_waits(p);
 	first = p->out->n;
 	if (p->exit->barriers)
-		put_together(p);
+		emit_converged_path(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, p->exit->barriers ? alone(p, p->exit->insns[i]) : at_exit(p, p->exit->insns[i]));
+		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
+					    relocate_exit_insn(p, p->exit->insns[i]));
 	p->out->insns[first] = sass_with(p->out->insns[first], SASS_WAIT_AT, 6, sass_waits(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
@@ -345,9 +347,9 @@ static int put_exit(struct grafting *p)
 
 /* Adds a scoreboard to each operation of the kernel that lacks one, if it may be in flight at an exit and touches a
  * register of the exit's probe. */
-static int give_boards(struct grafting *p)
+static int add_boards(struct patch_ctx *p)
 {
-	uint32_t top = own_lane(p) + (p->exit->barriers > 0);
+	uint32_t top = lane_bit_reg(p) + (p->exit->barriers > 0);
 	struct sass_flights flights;
 	int err = sass_flights_find(p->code, top, &flights);
 
@@ -365,7 +367,7 @@ static int give_boards(struct grafting *p)
 
 /* Adds scoreboards to writes of predicates that have none. Stubs save the predicates, and an exit's probe may write
  * them. */
-static void tell_predicates(struct grafting *p)
+static void add_predicate_boards(struct patch_ctx *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
@@ -387,13 +389,13 @@ struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn,
 }
 
 /* Lanes that left the probe early are not waited for. */
-static void put_breaks(struct grafting *p)
+static void emit_breaks(struct patch_ctx *p)
 {
 	for (uint32_t b = 0; b < p->entry->barriers; b++)
-		put(p, sass_break(p->barrier[b]));
+		emit(p, sass_break(p->barrier[b]));
 }
 
-static int put_entry(struct grafting *p)
+static int emit_entry(struct patch_ctx *p)
 {
 	uint32_t at = p->above ? p->code->late_entry : p->code->begin;
 	unsigned time;
@@ -402,23 +404,23 @@ static int put_entry(struct grafting *p)
 		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
-		put(p, sass_leave(p->code->arch, guarded(p, moved(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
+		emit(p, sass_leave(p->code->arch, with_needed_board(p, relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
 	sass_await_given(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
-	time = time_behind_predicate(p->entry);
+	time = cycles_after_predicate(p->entry);
 	if (!p->above || time < SASS_PREDICATE_TIME)
-		put(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
-	put_breaks(p);
+		emit(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
+	emit_breaks(p);
 	if (p->entry->diverges)
-		put(p, sass_warpsync_all());
+		emit(p, sass_warpsync_all());
 	p->out->stands[at] = p->out->n;
-	put(p, p->out->insns[at]); /* it may have got a scoreboard */
-	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+	emit(p, p->out->insns[at]); /* it may have got a scoreboard */
+	emit(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
 	return 0;
 }
 
 /* No instruction of a probe waits for a scoreboard before the wait can see that it was set. */
-static void let_see(struct grafting *p)
+static void enforce_scoreboard_latency(struct patch_ctx *p)
 {
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
@@ -428,61 +430,61 @@ static void let_see(struct grafting *p)
 	}
 }
 
-static void pad(struct grafting *p)
+static void pad(struct patch_ctx *p)
 {
 	while (p->out->n % PAD)
-		put(p, sass_nop(0, 0));
+		emit(p, sass_nop(0, 0));
 }
 
-static int put_all(struct grafting *p)
+static int emit_all(struct patch_ctx *p)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < p->code->n; i++)
-		put(p, sass_code_at(p->code, i));
+		emit(p, sass_code_at(p->code, i));
 	pad(p);
-	if (p->around.n || writes_predicates(p))
-		tell_predicates(p);
+	if (p->around.n || may_clobber_predicates(p))
+		add_predicate_boards(p);
 	if (p->exit)
-		err = put_exit(p);
+		err = emit_exit(p);
 	if (!err && p->exit && !p->above)
-		err = give_boards(p);
+		err = add_boards(p);
 	if (!err && p->entry)
-		err = put_entry(p);
+		err = emit_entry(p);
 	if (!err)
-		err = sass_around_put(&p->around, p->code, left_by_others(p), p->out, p->diag);
+		err = sass_around_put(&p->around, p->code, pending_boards(p), p->out, p->diag);
 	if (!err)
-		err = sass_constants_put(p->code, left_by_others(p), p->out);
-	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
+		err = sass_constants_put(p->code, pending_boards(p), p->out);
+	emit(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
 	pad(p);
 	if (!err)
-		let_see(p);
+		enforce_scoreboard_latency(p);
 	return err;
 }
 
 int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
 	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag)
 {
-	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD +
+	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MAX_EXTRA_INSNS + 3 * PAD +
 		   sass_around_room(around) + sass_constants_room(code);
-	struct grafting p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
+	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
 	int err;
 
 	*grafted = (struct sass_grafted){ .entry = SASS_NONE, .exit = SASS_NONE };
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
-	err = choose_registers(&p, regs);
+	err = alloc_registers(&p, regs);
 	if (err < 0)
 		return err;
-	choose_barriers(&p);
-	choose_predicates(&p);
+	map_barriers(&p);
+	map_predicates(&p);
 	grafted->insns = calloc(n, sizeof(*grafted->insns));
 	grafted->stands = calloc(code->n + 1, sizeof(*grafted->stands));
 	if (!grafted->insns || !grafted->stands)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < code->n; i++)
 		grafted->stands[i] = i;
-	err = put_all(&p);
+	err = emit_all(&p);
 	if (err < 0)
 		sass_grafted_finish(grafted);
 	return err;

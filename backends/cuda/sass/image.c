@@ -28,12 +28,12 @@ static bool is_relocatable(const void *data, size_t size)
 	return !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_machine == EM_CUDA && head.e_type == ET_REL;
 }
 
-static int give(const struct walk *w, const void *data, size_t size)
+static int visit_cubin(const struct walk *w, const void *data, size_t size)
 {
 	return is_relocatable(data, size) ? 0 : w->fn(w->arg, data, size, w->diag);
 }
 
-static int entry(void *arg, const struct fatbin_entry *e)
+static int visit_entry(void *arg, const struct fatbin_entry *e)
 {
 	const struct walk *w = arg;
 	size_t size;
@@ -43,29 +43,29 @@ static int entry(void *arg, const struct fatbin_entry *e)
 	if (e->kind != FATBIN_ELF || (w->sm && e->arch != w->sm))
 		return 0;
 	if (!e->plain_size)
-		return give(w, e->data, e->size);
+		return visit_cubin(w, e->data, e->size);
 	err = fatbin_extract(e, &data, &size, w->diag);
 	if (err < 0)
 		return err;
-	err = give(w, data, size);
+	err = visit_cubin(w, data, size);
 	free(data);
 	return err;
 }
 
 /* Consecutive containers. */
-static int containers(struct walk *w, const void *data, size_t size)
+static int walk_containers(struct walk *w, const void *data, size_t size)
 {
 	int err = 0;
 
 	while (!err && data && size) {
-		err = fatbin_walk(data, size, entry, w, w->diag);
+		err = fatbin_walk(data, size, visit_entry, w, w->diag);
 		data = fatbin_next(data, size, &size);
 	}
 	return err;
 }
 
 /* The section of a host's ELF file in which nvcc stores containers. */
-static int host_file(struct walk *w, const uint8_t *data, size_t size)
+static int walk_host_file(struct walk *w, const uint8_t *data, size_t size)
 {
 	Elf64_Shdr names, head;
 	Elf64_Ehdr file;
@@ -86,7 +86,7 @@ static int host_file(struct walk *w, const uint8_t *data, size_t size)
 		    memcmp(data + names.sh_offset + head.sh_name, name, sizeof(name)) || head.sh_offset > size ||
 		    head.sh_size > size - head.sh_offset)
 			continue;
-		err = containers(w, data + head.sh_offset, head.sh_size);
+		err = walk_containers(w, data + head.sh_offset, head.sh_size);
 		if (err)
 			return err;
 	}
@@ -101,7 +101,7 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 
 	memcpy(&magic, image, size < sizeof(magic) ? size : sizeof(magic));
 	if (magic == FATBIN_MAGIC)
-		return containers(&w, image, size);
+		return walk_containers(&w, image, size);
 	if (size < sizeof(head))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it is cut off");
 	memcpy(&head, image, sizeof(head));
@@ -109,7 +109,7 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");
 		return -ENOENT;
 	}
-	return head.e_machine == EM_CUDA ? give(&w, image, size) : host_file(&w, image, size);
+	return head.e_machine == EM_CUDA ? visit_cubin(&w, image, size) : walk_host_file(&w, image, size);
 }
 
 struct newest {

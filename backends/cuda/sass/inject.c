@@ -28,7 +28,7 @@
 #include "twin.h"
 
 /* the sites of a job on the kernel that its first site names */
-struct making {
+struct injection {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
 	struct sass_probe begin, entry, exit, end; /* `begin` is for a block's first lane, at the entry; `end` is for
@@ -63,7 +63,7 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 }
 
 /* Reads the bodies of a probe: one for places without a predicate, one for places with one. */
-static int read_bodies(struct making *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
+static int read_bodies(struct injection *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
 {
 	struct sass_probe probe;
 	int err = sass_probe_read(&m->probes, name, &probe, diag);
@@ -80,7 +80,7 @@ static int read_bodies(struct making *m, uint32_t site, const char *name, struct
 	return err;
 }
 
-static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
+static int read_site(struct injection *m, uint32_t i, struct gpubpf_diag *diag)
 {
 	char name[40];
 	int err = check_site(m->job, &m->job->sites[i], diag);
@@ -107,7 +107,7 @@ static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
 }
 
 /* The entry's probe is the probe of a block's first lane, followed by the probe of all lanes. */
-static int join_entry(struct making *m)
+static int join_entry(struct injection *m)
 {
 	struct sass_probe both = m->begin;
 	int err = 0;
@@ -122,7 +122,7 @@ static int join_entry(struct making *m)
 }
 
 /* Puts the code that counts lanes before the probe; `how`: the way in which lanes continue from one to the other. */
-static int count_before(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_joined how)
+static int prepend_count(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_joined how)
 {
 	struct sass_probe both;
 	int err = sass_count_probe(arch, end, &both);
@@ -137,13 +137,13 @@ static int count_before(const struct sass_arch *arch, bool end, struct sass_prob
 }
 
 /* Lanes are counted first at the entry and last at the exits. The block's last lane continues to its probe. */
-static int join_end(struct making *m)
+static int join_end(struct injection *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
-	int err = count_before(arch, false, &m->entry, SASS_JOIN_TOGETHER);
+	int err = prepend_count(arch, false, &m->entry, SASS_JOIN_TOGETHER);
 
 	if (!err)
-		err = count_before(arch, true, &m->end, SASS_JOIN_OTHERS);
+		err = prepend_count(arch, true, &m->end, SASS_JOIN_OTHERS);
 	if (err < 0)
 		return err;
 	if (m->has_exit)
@@ -153,7 +153,7 @@ static int join_end(struct making *m)
 	return 0;
 }
 
-static int read_probes(struct making *m, struct gpubpf_diag *diag)
+static int read_probes(struct injection *m, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
@@ -184,8 +184,8 @@ static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 }
 
 /* Every twin is checked before it is returned. */
-static int finish(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
-		  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
+static int check_and_pack(struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
+			  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
 {
 	int err;
 
@@ -200,8 +200,8 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 	return 0;
 }
 
-struct taking {
-	struct making *m;
+struct place_collector {
+	struct injection *m;
 	const struct sass_code *code;
 	struct gpubpf_inserting *at;
 	const struct gpubpf_lines *lines;
@@ -209,9 +209,9 @@ struct taking {
 	char function[GPUBPF_NAME_SIZE]; /* the function whose places these are; "": the kernel */
 };
 
-static int take_place(void *arg, const struct sass_place *place)
+static int collect_place(void *arg, const struct sass_place *place)
 {
-	struct taking *t = arg;
+	struct place_collector *t = arg;
 	struct sass_arounds *around = &t->m->around;
 	uint32_t site = gpubpf_site_at(t->at, place->kind, t->function, place->id);
 	bool guarded = sass_around_is_guarded(place);
@@ -232,12 +232,12 @@ static int take_place(void *arg, const struct sass_place *place)
 	return 0;
 }
 
-static int take_function(void *arg, const struct sass_function *function)
+static int collect_function(void *arg, const struct sass_function *function)
 {
-	struct taking *t = arg;
+	struct place_collector *t = arg;
 
 	gpubpf_name_short(function->name, strlen(function->name), t->function);
-	return function->why ? 0 : sass_function_places(t->code, function, t->m->kinds, take_place, t);
+	return function->why ? 0 : sass_function_places(t->code, function, t->m->kinds, collect_place, t);
 }
 
 static int by_instruction(const void *a, const void *b)
@@ -249,18 +249,18 @@ static int by_instruction(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int take_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
-		       struct gpubpf_inserting *at)
+static int collect_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
+			  struct gpubpf_inserting *at)
 {
-	struct taking t = { m, code, at, NULL, k->text, 0, "" };
+	struct place_collector t = { m, code, at, NULL, k->text, 0, "" };
 	int err;
 
 	if (!m->kinds)
 		return 0;
 	t.lines = sass_module_lines(module, m->kinds & GPUBPF_TAKES(LINE));
-	err = sass_places_each(code, m->kinds, t.lines, k->text, take_place, &t);
+	err = sass_places_each(code, m->kinds, t.lines, k->text, collect_place, &t);
 	if (!err && m->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
-		err = sass_functions_each(&module->cubin, k, code, take_function, &t);
+		err = sass_functions_each(&module->cubin, k, code, collect_function, &t);
 	if (!err && m->around.n)
 		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
 	for (uint32_t i = m->around.n; i-- > 0;)
@@ -269,7 +269,7 @@ static int take_places(struct making *m, struct sass_module *module, const struc
 }
 
 /* Does the code have the places of all sites, and do either all exits have a probe or none? */
-static int check_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
+static int check_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
@@ -290,12 +290,12 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 	m->has_exit |= m->has_end;
 	m->has_end &= end;
 	if (!err)
-		err = take_places(m, module, k, code, &at);
+		err = collect_places(m, module, k, code, &at);
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
 /* The word of shared memory for the count would be visible to a kernel that reads the size. */
-static int check_counting(const struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
+static int check_counting(const struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct gpubpf_diag *diag)
 {
 	if (!m->has_end)
@@ -308,14 +308,15 @@ static int check_counting(const struct making *m, const struct sass_cubin *app, 
 
 /* Reuse between the probes of entry and exit requires that no other inserted code runs in between. Neither may code
  * that does not know how many registers the kernel has. */
-static int keep_between(struct making *m, const struct sass_kernel *k, const struct sass_code *code)
+static int reuse_values(struct injection *m, const struct sass_kernel *k, const struct sass_code *code)
 {
 	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
 		return 0;
 	return sass_keep(code->arch, &m->entry, &m->exit, sass_live_most(code, k->regs));
 }
 
-static int make(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct gpubpf_diag *diag)
+static int make_from_module(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
+			    struct gpubpf_diag *diag)
 {
 	const struct sass_cubin *app = &module->cubin;
 	struct sass_grafted grafted = { 0 };
@@ -336,7 +337,7 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* a kernel without exits can still have a probe
 	                                                                * at its entry */
 	if (!err)
-		err = keep_between(m, k, &code);
+		err = reuse_values(m, k, &code);
 	if (!err)
 		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
 				 &grafted, diag);
@@ -344,7 +345,7 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &grafted, &twin, diag);
 	if (!err)
-		err = finish(m, app, k, &code, &twin, diag);
+		err = check_and_pack(m, app, k, &code, &twin, diag);
 	sass_twin_finish(&twin);
 	sass_grafted_finish(&grafted);
 	sass_code_finish(&code);
@@ -354,7 +355,7 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 /* If two cubins have the kernel, it is unknown which one the driver has loaded. */
 static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
-	struct making *m = arg;
+	struct injection *m = arg;
 	const struct sass_kernel *k = sass_kernel_find(&module->cubin, m->job->sites[0].kernel);
 	int err = 0;
 
@@ -362,12 +363,12 @@ static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "the image has it twice, and which of the two runs is not clear");
 	else if (k)
-		err = make(m, module, k, diag);
+		err = make_from_module(m, module, k, diag);
 	m->found |= k != NULL;
 	return err;
 }
 
-static int make_twin(struct making *m, const struct gpubpf_image *image, struct gpubpf_diag *diag)
+static int make_twin(struct injection *m, const struct gpubpf_image *image, struct gpubpf_diag *diag)
 {
 	uint32_t sm = sass_image_arch(image->data, image->size, sass_capability(m->job->caps));
 	int err = read_probes(m, diag);
@@ -384,7 +385,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 		const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
-	struct making m = { .job = job };
+	struct injection m = { .job = job };
 	int err;
 
 	if (!job->nsites || !opts->probes_size)

@@ -74,7 +74,7 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	return 0;
 }
 
-struct adding {
+struct list_ctx {
 	struct list *l;
 	const struct sass_code *code;
 };
@@ -94,7 +94,7 @@ static int add_name(struct list *l, const char *name)
 
 static int add_insn(void *arg, const struct sass_place *place)
 {
-	const struct adding *a = arg;
+	const struct list_ctx *a = arg;
 	struct list *l = a->l;
 	char name[GPUBPF_PLACE_NAME];
 	int err = add_place(l, place->kind, place->id, place->at);
@@ -124,7 +124,7 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 	if (!err && l->kinds & GPUBPF_TAKES(BLOCK_END) && code->nexits)
 		err = add_place(l, GPUBPF_SITE_BLOCK_END, 0, code->exits[code->nexits - 1]);
 	if (!err)
-		err = sass_places_each(code, l->kinds, l->lines, text, add_insn, &(struct adding){ l, code });
+		err = sass_places_each(code, l->kinds, l->lines, text, add_insn, &(struct list_ctx){ l, code });
 	info->nplaces = l->nplaces - before;
 	return err;
 }
@@ -145,7 +145,7 @@ static struct gpubpf_kernel_info *add_info(struct list *l, const char *name)
 /* A function follows the kernel that calls it. */
 static int add_function(void *arg, const struct sass_function *function)
 {
-	const struct adding *a = arg;
+	const struct list_ctx *a = arg;
 	struct gpubpf_kernel_info *info = add_info(a->l, function->name);
 	uint32_t before = a->l->nplaces;
 	int err;
@@ -166,7 +166,7 @@ static int add_functions(struct list *l, const struct sass_cubin *c, const struc
 	int err = 0;
 
 	if (l->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
-		err = sass_functions_each(c, k, code, add_function, &(struct adding){ l, code });
+		err = sass_functions_each(c, k, code, add_function, &(struct list_ctx){ l, code });
 	l->infos[kernel].ncallees = l->n - 1 - kernel;
 	return err;
 }
@@ -222,7 +222,7 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 }
 
 /* Copies infos, places and parameters into one allocation, which the caller frees. */
-static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
+static int copy_list(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct gpubpf_kernel_info *infos = malloc(l->n * (sizeof(*infos) + sizeof(*infos->callees)) + l->nplaces * sizeof(*l->places) +
 						  l->nparams * sizeof(*l->params) + l->nnames + 1);
@@ -275,7 +275,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 		}
 	}
 	if (!err)
-		err = hand_out(l, kernels, nkernels);
+		err = copy_list(l, kernels, nkernels);
 	if (l) {
 		free(l->infos);
 		free(l->places);

@@ -147,7 +147,7 @@ struct sass_insn sass_own_lane(unsigned reg)
 }
 
 /* SEL of the register or zero; bit 3 of `predicate` negates it */
-static struct sass_insn chosen(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
+static struct sass_insn build_select(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
 {
 	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |
 			       (uint64_t)SASS_RZ << 32, predicate << 23 };
@@ -157,14 +157,14 @@ static struct sass_insn chosen(struct sass_insn of, unsigned reg, uint64_t predi
 
 struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own)
 {
-	return chosen(vote, own, sass_field(vote, 87, 4), sass_stall(vote));
+	return build_select(vote, own, sass_field(vote, 87, 4), sass_stall(vote));
 }
 
 #define SELECT_TIME 6
 
 struct sass_insn sass_match_alone(struct sass_insn match, unsigned own)
 {
-	return chosen(match, own, SASS_PT, sass_stall(match) > SELECT_TIME ? sass_stall(match) : SELECT_TIME);
+	return build_select(match, own, SASS_PT, sass_stall(match) > SELECT_TIME ? sass_stall(match) : SELECT_TIME);
 }
 
 struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal)
@@ -210,72 +210,77 @@ struct sass_insn sass_restore_predicates(unsigned reg)
 	return sass_with_control(i, 0, SASS_PREDICATE_TIME);
 }
 
-static struct sass_insn quick(uint64_t lo, uint64_t hi)
+static struct sass_insn build_alu(uint64_t lo, uint64_t hi)
 {
 	return sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_MOVE_TIME);
 }
 
 struct sass_insn sass_move(unsigned to, unsigned from)
 {
-	return quick(0x202 | (uint64_t)to << 16 | (uint64_t)from << 32, 0xf00);
+	return build_alu(0x202 | (uint64_t)to << 16 | (uint64_t)from << 32, 0xf00);
 }
 
 struct sass_insn sass_move_uniform(unsigned to, unsigned from)
 {
-	return quick(0xc02 | (uint64_t)to << 16 | (uint64_t)from << 32, 0x08000f00);
+	return build_alu(0xc02 | (uint64_t)to << 16 | (uint64_t)from << 32, 0x08000f00);
 }
 
 struct sass_insn sass_move_number(unsigned to, uint32_t number)
 {
-	return quick(0x802 | (uint64_t)to << 16 | (uint64_t)number << 32, 0xf00);
+	return build_alu(0x802 | (uint64_t)to << 16 | (uint64_t)number << 32, 0xf00);
 }
 
 /* LOP3.LUT to, from, mask, RZ, 0xc0, !PT */
 struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask)
 {
-	return quick(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078ec000 | SASS_RZ);
+	return build_alu(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
+			 0x078ec000 | SASS_RZ);
 }
 
 /* LOP3.LUT to, a, b, RZ, 0xc0 */
 struct sass_insn sass_and(unsigned to, unsigned a, unsigned b)
 {
-	return quick(0x212 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078ec000 | SASS_RZ);
+	return build_alu(0x212 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078ec000 | SASS_RZ);
 }
 
 /* IMAD.WIDE to, one, number, from */
 struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from)
 {
-	return quick(0x825 | (uint64_t)to << 16 | (uint64_t)one << 24 | (uint64_t)(uint32_t)number << 32, 0x078e0200 | from);
+	return build_alu(0x825 | (uint64_t)to << 16 | (uint64_t)one << 24 | (uint64_t)(uint32_t)number << 32,
+			 0x078e0200 | from);
 }
 
 /* IMAD to, from, scale, and */
 struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and)
 {
-	return quick(0x824 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)scale << 32, 0x078e0200 | and);
+	return build_alu(0x824 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)scale << 32, 0x078e0200 | and);
 }
 
 /* IADD3 to, to, number, RZ */
 struct sass_insn sass_sum(unsigned to, int32_t number)
 {
-	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)to << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe000 | SASS_RZ);
+	return build_alu(0x810 | (uint64_t)to << 16 | (uint64_t)to << 24 | (uint64_t)(uint32_t)number << 32,
+			 0x07ffe000 | SASS_RZ);
 }
 
 /* IADD3 to, -without, number, RZ */
 struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without)
 {
-	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe100 | SASS_RZ);
+	return build_alu(0x810 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)(uint32_t)number << 32,
+			 0x07ffe100 | SASS_RZ);
 }
 
 /* IADD3 to, -without, from, RZ */
 struct sass_insn sass_minus(unsigned to, unsigned from, unsigned without)
 {
-	return quick(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32, 0x07ffe100 | SASS_RZ);
+	return build_alu(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32,
+			 0x07ffe100 | SASS_RZ);
 }
 
 /* IMAD to, a, b, RZ */
 struct sass_insn sass_product(unsigned to, unsigned a, unsigned b)
 {
-	return quick(0x224 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078e0200 | SASS_RZ);
+	return build_alu(0x224 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078e0200 | SASS_RZ);
 }
 
 /* ISETP.NE.U32.AND predicate, PT, a, b, PT */
@@ -286,7 +291,7 @@ struct sass_insn sass_differ(unsigned predicate, unsigned a, unsigned b)
 	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
 }
 
-static struct sass_insn slow(uint64_t lo, uint64_t hi, unsigned board)
+static struct sass_insn build_slow(uint64_t lo, uint64_t hi, unsigned board)
 {
 	return sass_with(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SEEN), SASS_WRITE_AT, 3, board);
 }
@@ -294,16 +299,17 @@ static struct sass_insn slow(uint64_t lo, uint64_t hi, unsigned board)
 /* LDC to, c[0x0][off] */
 struct sass_insn sass_launch_word(unsigned to, unsigned off, unsigned board)
 {
-	return slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38, 0x800, board);
+	return build_slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38,
+			  0x800, board);
 }
 
 /* POPC to, of */
 struct sass_insn sass_how_many(unsigned to, unsigned of, unsigned board)
 {
-	return slow(0x309 | (uint64_t)to << 16 | (uint64_t)of << 32, 0, board);
+	return build_slow(0x309 | (uint64_t)to << 16 | (uint64_t)of << 32, 0, board);
 }
 
-static uint64_t at_shared(unsigned address, int32_t off)
+static uint64_t address_bits(unsigned address, int32_t off)
 {
 	return (uint64_t)address << 24 | (uint64_t)(off & 0xffffff) << 40;
 }
@@ -311,15 +317,15 @@ static uint64_t at_shared(unsigned address, int32_t off)
 /* STS [address + off], value */
 struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value)
 {
-	return slow(SASS_OP_STS | at_shared(address, off) | (uint64_t)value << 32, 0x800, SASS_NO_SCOREBOARD);
+	return build_slow(SASS_OP_STS | address_bits(address, off) | (uint64_t)value << 32, 0x800, SASS_NO_SCOREBOARD);
 }
 
 /* ATOMS.ADD to, [address + off], value. Architectures with descriptors have no RZ in the field of the third operand. */
 struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
 				 unsigned board)
 {
-	return slow(SASS_OP_ATOMS | (uint64_t)to << 16 | at_shared(address, off) | (uint64_t)value << 32,
-		    arch->descriptor ? 0 : SASS_RZ, board);
+	return build_slow(SASS_OP_ATOMS | (uint64_t)to << 16 | address_bits(address, off) | (uint64_t)value << 32,
+			  arch->descriptor ? 0 : SASS_RZ, board);
 }
 
 /* BAR.SYNC 0; from sm_80 on with .DEFER_BLOCKING */
@@ -337,32 +343,34 @@ struct sass_insn sass_end_if(unsigned predicate)
 /* SHF.R.S32.HI to, RZ, 31, of */
 struct sass_insn sass_sign(unsigned to, unsigned of)
 {
-	return quick(0x819 | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | 31ull << 32, 0x00011400 | of);
+	return build_alu(0x819 | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | 31ull << 32, 0x00011400 | of);
 }
 
 /* LOP3.LUT to, from, mask, RZ, 0x30, !PT */
 struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask)
 {
-	return quick(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078e3000 | SASS_RZ);
+	return build_alu(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
+			 0x078e3000 | SASS_RZ);
 }
 
 /* LDG.E to, [address.64] without a descriptor. From sm_80 on bit 76 states this too; on sm_75 it is part of the memory
  * order. */
 struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width)
 {
-	struct sass_insn i = quick(0x381 | (uint64_t)to << 16 | (uint64_t)address << 24, arch->descriptor ? 0x001e0100 : 0x001ee100);
+	struct sass_insn i = build_alu(0x381 | (uint64_t)to << 16 | (uint64_t)address << 24,
+				       arch->descriptor ? 0x001e0100 : 0x001ee100);
 
 	return sass_with(sass_with(i, 73, 3, width), SASS_STALL_AT, 4, SASS_SEEN);
 }
 
-#define FIRST_QUICK_UNIFORM 90     /* the first architecture where R2UR has a fixed latency */
+#define MIN_SM_FAST_R2UR 90        /* the first architecture where R2UR has a fixed latency */
 #define UNIFORM_BOARD 5
 
 /* R2UR to, from */
 struct sass_insn sass_make_uniform(const struct sass_arch *arch, unsigned to, unsigned from)
 {
-	bool known = arch->sm >= FIRST_QUICK_UNIFORM;
-	struct sass_insn i = quick((known ? 0x2ca : 0x3c2) | (uint64_t)to << 16 | (uint64_t)from << 24, 0x000e0000);
+	bool known = arch->sm >= MIN_SM_FAST_R2UR;
+	struct sass_insn i = build_alu((known ? 0x2ca : 0x3c2) | (uint64_t)to << 16 | (uint64_t)from << 24, 0x000e0000);
 
 	return known ? i : sass_with(i, SASS_WRITE_AT, 3, UNIFORM_BOARD);
 }

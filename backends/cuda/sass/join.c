@@ -8,15 +8,15 @@
 #include "graft.h"
 #include "live.h"
 
-#define BESIDES (3 + SASS_BARRIERS) /* instructions between the two */
+#define MAX_INSNS_BETWEEN (3 + SASS_BARRIERS) /* instructions between the two */
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
 /* Slow work without a scoreboard gets one. */
-static void put_first(const struct sass_arch *arch, const struct sass_probe *first, struct sass_insn *to)
+static void copy_first(const struct sass_arch *arch, const struct sass_probe *first, struct sass_insn *to)
 {
 	for (uint32_t i = 0; i < first->n; i++) {
 		struct sass_insn insn = first->insns[i];
@@ -29,7 +29,7 @@ static void put_first(const struct sass_arch *arch, const struct sass_probe *fir
 
 /* Nothing is in flight after this, and no lane waits for a lane that has continued. A whole warp may reconverge. A
  * probe with barriers has a copy for lanes that come separately, in which no lane waits (graft.c). */
-static uint32_t put_between(const struct sass_probe *first, enum sass_joined how, struct sass_insn *to)
+static uint32_t emit_between(const struct sass_probe *first, enum sass_joined how, struct sass_insn *to)
 {
 	uint32_t n = 0;
 
@@ -44,7 +44,7 @@ static uint32_t put_between(const struct sass_probe *first, enum sass_joined how
 
 int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_joined how)
 {
-	struct sass_insn *insns = calloc(first->n + BESIDES + second->n, sizeof(*insns));
+	struct sass_insn *insns = calloc(first->n + MAX_INSNS_BETWEEN + second->n, sizeof(*insns));
 	uint32_t n = first->n;
 
 	if (!insns)
@@ -52,16 +52,16 @@ int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, stru
 	if (how == SASS_JOIN_OTHERS)
 		memcpy(insns, first->insns, n * sizeof(*insns));
 	else
-		put_first(arch, first, insns);
-	n += how == SASS_JOIN_OTHERS ? 0 : put_between(first, how, insns + n);
+		copy_first(arch, first, insns);
+	n += how == SASS_JOIN_OTHERS ? 0 : emit_between(first, how, insns + n);
 	if (second->n)
 		memcpy(insns + n, second->insns, second->n * sizeof(*insns));
 	free(first->insns);
 	first->insns = insns;
 	first->n = n + second->n;
-	first->regs = larger(first->regs, second->regs);
-	first->frame = larger(first->frame, second->frame);
-	first->barriers = larger(first->barriers, second->barriers);
+	first->regs = max_u32(first->regs, second->regs);
+	first->frame = max_u32(first->frame, second->frame);
+	first->barriers = max_u32(first->barriers, second->barriers);
 	first->diverges |= second->diverges;
 	first->predicates |= second->predicates;
 	sass_probe_finish(second);

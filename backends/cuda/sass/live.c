@@ -5,9 +5,9 @@
 #include "form.h"
 #include "graft.h"
 
-#define GRANULE 8                  /* registers are allocated in multiples of this */
+#define REG_GRANULE 8              /* registers are allocated in multiples of this */
 #define FREE_REGS 32               /* of 65,536 registers for 2,048 threads: up to here no occupancy is lost */
-#define COUNT_ABOVE 3              /* EIATTR_REGCOUNT is the number of the highest register plus this */
+#define REGCOUNT_EXTRA 3           /* EIATTR_REGCOUNT is the number of the highest register plus this */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -23,26 +23,26 @@ struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const stru
 	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = begins ? 0 : kernel->regs };
 }
 
-static uint32_t most_regs(uint32_t regs)
+static uint32_t max_free_regs(uint32_t regs)
 {
-	uint32_t kept = round_up(regs, GRANULE);
+	uint32_t kept = round_up(regs, REG_GRANULE);
 
 	return kept > FREE_REGS ? kept : FREE_REGS;
 }
 
 uint32_t sass_live_most(const struct sass_code *code, uint32_t regs)
 {
-	uint32_t base = round_up(regs, 4), most = most_regs(regs);
+	uint32_t base = round_up(regs, 4), most = max_free_regs(regs);
 
 	most = most > SASS_REGS_MAX ? SASS_REGS_MAX : most;
-	return code->maxreg || base + COUNT_ABOVE - 1 > most ? 0 : most - base - (COUNT_ABOVE - 1);
+	return code->maxreg || base + REGCOUNT_EXTRA - 1 > most ? 0 : most - base - (REGCOUNT_EXTRA - 1);
 }
 
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
 {
-	uint32_t base = round_up(regs, 4), above = base + need + COUNT_ABOVE - 1, low = need + COUNT_ABOVE - 1;
+	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1, low = need + REGCOUNT_EXTRA - 1;
 
-	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, GRANULE) <= most_regs(regs);
+	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, REG_GRANULE) <= max_free_regs(regs);
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))
@@ -54,7 +54,7 @@ int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, s
 
 int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
 {
-	uint32_t base = round_up(regs, 4), above = base + need + COUNT_ABOVE - 1;
+	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1;
 
 	*room = (struct sass_room){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)

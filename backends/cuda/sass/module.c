@@ -9,8 +9,8 @@
 #include "core/target.h"
 #include "lines.h"
 
-#define KEPT_BYTES (256u << 20)    /* of modules that were decompressed or copied */
-#define KEPT_MOST 4096
+#define MAX_CACHE_BYTES (256u << 20) /* of modules that were decompressed or copied */
+#define MAX_CACHE_MODULES 4096
 
 static void finish(struct sass_module *m)
 {
@@ -32,14 +32,14 @@ const struct gpubpf_lines *sass_module_lines(struct sass_module *m, bool starts)
 
 /* -- without a cache -- */
 
-struct passing {
+struct visit_ctx {
 	int (*fn)(void *arg, struct sass_module *module, struct gpubpf_diag *diag);
 	void *arg;
 };
 
-static int pass(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
+static int visit_once(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
-	const struct passing *p = arg;
+	const struct visit_ctx *p = arg;
 	struct sass_module m = { 0 };
 	int err = sass_cubin_open(data, size, &m.cubin, diag);
 
@@ -52,69 +52,69 @@ static int pass(void *arg, const void *data, size_t size, struct gpubpf_diag *di
 /* -- the cache -- */
 
 /* the modules of the last image; an image with the same digest at the same address has the same bytes */
-static struct kept {
+static struct module_cache {
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
 	const uint8_t *data;               /* NULL: the cache is empty */
 	size_t size, copied;
 	uint32_t sm, n;
-	struct sass_module *modules[KEPT_MOST];
-} kept;
+	struct sass_module *modules[MAX_CACHE_MODULES];
+} cache;
 
-static void drop(void)
+static void clear_cache(void)
 {
-	while (kept.n) {
-		finish(kept.modules[--kept.n]);
-		free(kept.modules[kept.n]);
+	while (cache.n) {
+		finish(cache.modules[--cache.n]);
+		free(cache.modules[cache.n]);
 	}
-	kept.data = NULL;
-	kept.copied = 0;
+	cache.data = NULL;
+	cache.copied = 0;
 }
 
-static bool is_kept(const struct gpubpf_image *image, uint32_t sm)
+static bool is_cached(const struct gpubpf_image *image, uint32_t sm)
 {
-	return kept.data == image->data && kept.size == image->size && kept.sm == sm &&
-	       !memcmp(kept.digest, image->digest, sizeof(kept.digest));
+	return cache.data == image->data && cache.size == image->size && cache.sm == sm &&
+	       !memcmp(cache.digest, image->digest, sizeof(cache.digest));
 }
 
 /* Decompressed bytes are valid only during the call, so they are copied. */
-static const void *stay(struct sass_module *m, const void *data, size_t size)
+static const void *cache_bytes(struct sass_module *m, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
 
-	if (bytes >= kept.data && size <= kept.size && (size_t)(bytes - kept.data) <= kept.size - size)
+	if (bytes >= cache.data && size <= cache.size && (size_t)(bytes - cache.data) <= cache.size - size)
 		return data;
-	kept.copied += size;
-	m->bytes = kept.copied <= KEPT_BYTES ? malloc(size) : NULL;
+	cache.copied += size;
+	m->bytes = cache.copied <= MAX_CACHE_BYTES ? malloc(size) : NULL;
 	return m->bytes ? memcpy(m->bytes, data, size) : NULL;
 }
 
-static int keep(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
+static int cache_module(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
-	struct sass_module *m = kept.n < KEPT_MOST ? calloc(1, sizeof(*m)) : NULL;
-	const void *bytes = m ? stay(m, data, size) : NULL;
+	struct sass_module *m = cache.n < MAX_CACHE_MODULES ? calloc(1, sizeof(*m)) : NULL;
+	const void *bytes = m ? cache_bytes(m, data, size) : NULL;
 
 	(void)arg;
 	if (m)
-		kept.modules[kept.n++] = m;
+		cache.modules[cache.n++] = m;
 	return bytes ? sass_cubin_open(bytes, size, &m->cubin, diag) : -E2BIG;
 }
 
 /* False: some module cannot be read, or does not fit into the cache. */
-static bool keep_all(const struct gpubpf_image *image, uint32_t sm)
+static bool cache_image(const struct gpubpf_image *image, uint32_t sm)
 {
 	struct gpubpf_diag ignored;
 
-	if (is_kept(image, sm))
+	if (is_cached(image, sm))
 		return true;
-	drop();
-	memcpy(kept.digest, image->digest, sizeof(kept.digest));
-	kept.data = image->data;
-	kept.size = image->size;
-	kept.sm = sm;
+	clear_cache();
+	memcpy(cache.digest, image->digest, sizeof(cache.digest));
+	cache.data = image->data;
+	cache.size = image->size;
+	cache.sm = sm;
 	gpubpf_diag_init(&ignored);
-	if (!sass_image_each(image->data, image->size, sm, keep, NULL, &ignored))
+	if (!sass_image_each(image->data, image->size, sm, cache_module, NULL, &ignored))
 		return true;
-	drop();
+	clear_cache();
 	return false;
 }
 
@@ -122,12 +122,12 @@ int sass_module_each(const struct gpubpf_image *image, uint32_t sm,
 		     int (*fn)(void *arg, struct sass_module *module, struct gpubpf_diag *diag), void *arg,
 		     struct gpubpf_diag *diag)
 {
-	struct passing p = { fn, arg };
+	struct visit_ctx p = { fn, arg };
 	int err = 0;
 
-	if (!image->digest || !keep_all(image, sm))
-		return sass_image_each(image->data, image->size, sm, pass, &p, diag);
-	for (uint32_t i = 0; !err && i < kept.n; i++)
-		err = fn(arg, kept.modules[i], diag);
+	if (!image->digest || !cache_image(image, sm))
+		return sass_image_each(image->data, image->size, sm, visit_once, &p, diag);
+	for (uint32_t i = 0; !err && i < cache.n; i++)
+		err = fn(arg, cache.modules[i], diag);
 	return err;
 }

@@ -9,13 +9,13 @@
 
 #define TRUE_NUMBER 3
 #define UNDEFINED 1
-#define MOST_EFFECTS 128
+#define MAX_EFFECTS 128
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
 	bool lasts[256], predicate_lasts[8]; /* the lane would get the same value if it computed it later */
 	uint64_t ended;            /* which lanes continue: a sum over conditions, whose order does not matter */
-	uint64_t effects[MOST_EFFECTS];
+	uint64_t effects[MAX_EFFECTS];
 	uint32_t n, done;          /* number of effects, and of effects on memory */
 	bool failed;
 };
@@ -30,7 +30,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return x ^ x >> 31;
 }
 
-static uint64_t condition(const struct numbers *s, struct sass_insn insn, bool opposite)
+static uint64_t guard_number(const struct numbers *s, struct sass_insn insn, bool opposite)
 {
 	unsigned p = sass_field(insn, 12, 3);
 
@@ -38,7 +38,7 @@ static uint64_t condition(const struct numbers *s, struct sass_insn insn, bool o
 }
 
 /* The number of its result, which does not depend on registers. */
-static uint64_t number_of(const struct numbers *s, struct sass_insn insn, int fields)
+static uint64_t result_number(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_insn rest = sass_with(insn, SASS_STALL_AT, 21, 0);
@@ -66,26 +66,26 @@ static uint64_t number_of(const struct numbers *s, struct sass_insn insn, int fi
 
 static void add_effect(struct numbers *s, uint64_t number)
 {
-	if (s->n == MOST_EFFECTS)
+	if (s->n == MAX_EFFECTS)
 		s->failed = true;
 	else
 		s->effects[s->n++] = number;
 }
 
-static uint64_t carry_out(struct numbers *s, struct sass_insn insn, uint64_t number)
+static uint64_t number_effect(struct numbers *s, struct sass_insn insn, uint64_t number)
 {
 	if (sass_reads_clock(insn)) {
 		number = mix(number, s->n);
 		add_effect(s, number);
 	} else if (sass_is_ordered(insn)) {
-		number = mix(mix(number, s->ended + condition(s, insn, false)), s->done++);
+		number = mix(mix(number, s->ended + guard_number(s, insn, false)), s->done++);
 		add_effect(s, number);
 	}
 	return number;
 }
 
 /* Do all lanes compute it, from values that do not change while a thread runs? */
-static bool lasts(const struct numbers *s, struct sass_insn insn, int fields)
+static bool is_lasting(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
@@ -104,12 +104,12 @@ static bool lasts(const struct numbers *s, struct sass_insn insn, int fields)
 	return true;
 }
 
-static void define(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
+static void define_results(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
 	bool partly = sass_field(insn, 12, 3) != SASS_PT && !sass_is_ordered(insn);
-	uint64_t when = condition(s, insn, false);
-	bool stays = lasts(s, insn, fields);
+	uint64_t when = guard_number(s, insn, false);
+	bool stays = is_lasting(s, insn, fields);
 
 	for (unsigned k = 0; k < x.n; k++) {
 		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copied_from(insn) ? number : mix(number, k);
@@ -128,7 +128,7 @@ static void define(struct numbers *s, struct sass_insn insn, uint64_t number, in
 	}
 }
 
-static void take(struct numbers *s, struct sass_insn insn)
+static void number_insn(struct numbers *s, struct sass_insn insn)
 {
 	int fields = sass_predicate_fields(insn);
 	unsigned copied = sass_copied_from(insn);
@@ -142,14 +142,14 @@ static void take(struct numbers *s, struct sass_insn insn)
 		return;
 	if (sass_opcode(insn) == SASS_OP_EXIT) {
 		s->failed |= sass_field(insn, 87, 4) != SASS_PT;
-		s->ended += condition(s, insn, true);
+		s->ended += guard_number(s, insn, true);
 		return;
 	}
-	number = copied ? s->reg[sass_field(insn, copied, 8)] : number_of(s, insn, fields);
-	define(s, insn, carry_out(s, insn, number), fields);
+	number = copied ? s->reg[sass_field(insn, copied, 8)] : result_number(s, insn, fields);
+	define_results(s, insn, number_effect(s, insn, number), fields);
 }
 
-static void begin(struct numbers *s)
+static void init_numbers(struct numbers *s)
 {
 	*s = (struct numbers){ .predicate_lasts[SASS_PT] = true };
 	for (unsigned r = 0; r < 256; r++)
@@ -160,7 +160,7 @@ static void begin(struct numbers *s)
 }
 
 /* The values that the instruction leaves in its registers, if they last. */
-static struct sass_made made_by(const struct numbers *s, struct sass_insn insn)
+static struct sass_made insn_values(const struct numbers *s, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
 	struct sass_made made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
@@ -174,13 +174,13 @@ static struct sass_made made_by(const struct numbers *s, struct sass_insn insn)
 }
 
 /* made: may be NULL. */
-static void number_on(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_made *made)
+static void number_code(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_made *made)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		s->failed |= i + 1 < n && sass_opcode(insns[i]) == SASS_OP_EXIT && sass_unconditional(insns[i]);
-		take(s, insns[i]);
+		number_insn(s, insns[i]);
 		if (made)
-			made[i] = s->failed ? (struct sass_made){ 0 } : made_by(s, insns[i]);
+			made[i] = s->failed ? (struct sass_made){ 0 } : insn_values(s, insns[i]);
 	}
 	s->failed |= !n || sass_opcode(insns[n - 1]) != SASS_OP_EXIT || !sass_unconditional(insns[n - 1]);
 }
@@ -194,10 +194,10 @@ bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_in
 {
 	struct numbers of_a, of_b;
 
-	begin(&of_a);
-	begin(&of_b);
-	number_on(&of_a, a, na, NULL);
-	number_on(&of_b, b, nb, NULL);
+	init_numbers(&of_a);
+	init_numbers(&of_b);
+	number_code(&of_a, a, na, NULL);
+	number_code(&of_b, b, nb, NULL);
 	return same_effects(&of_a, &of_b);
 }
 
@@ -205,14 +205,14 @@ bool sass_does_same_behind(const struct sass_probe *before, const struct sass_pr
 {
 	struct numbers of_a, of_b, left;
 
-	begin(&of_a);
-	begin(&of_b);
-	begin(&left);
-	number_on(&of_a, a->insns, a->n, NULL);
-	number_on(&left, before->insns, before->n, NULL);
+	init_numbers(&of_a);
+	init_numbers(&of_b);
+	init_numbers(&left);
+	number_code(&of_a, a->insns, a->n, NULL);
+	number_code(&left, before->insns, before->n, NULL);
 	for (unsigned r = 0; r < 256; r++)
 		of_b.reg[r] = left.lasts[r] ? left.reg[r] : UNDEFINED;
-	number_on(&of_b, b->insns, b->n, NULL);
+	number_code(&of_b, b->insns, b->n, NULL);
 	return !left.failed && same_effects(&of_a, &of_b);
 }
 
@@ -220,7 +220,7 @@ bool sass_number(const struct sass_insn *insns, uint32_t n, struct sass_made *ma
 {
 	struct numbers s;
 
-	begin(&s);
-	number_on(&s, insns, n, made);
+	init_numbers(&s);
+	number_code(&s, insns, n, made);
 	return !s.failed;
 }

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operands.h"
 
-#define ALWAYS UINT32_MAX
-#define DESCRIBED 80               /* the first architecture where a uniform register can be a memory descriptor */
+#define ALL_SM UINT32_MAX
+#define MIN_SM_DESCRIPTOR 80       /* the first architecture where a uniform register can be a memory descriptor */
 
-static const struct other {
+static const struct extra_form {
 	uint16_t opcode;
 	char operands[SASS_OPERANDS + 1];
 	uint32_t until;            /* from this architecture on isa.def describes the opcode */
-} others[] = {
-#define SASS_NAMES(opcode, operands) { opcode, operands, ALWAYS },
+} extra_forms[] = {
+#define SASS_NAMES(opcode, operands) { opcode, operands, ALL_SM },
 #define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
 #include "operands.def"
 };
 
-static const struct other *find_other(const struct sass_arch *arch, struct sass_insn insn)
+static const struct extra_form *find_extra_form(const struct sass_arch *arch, struct sass_insn insn)
 {
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (others[i].opcode == sass_opcode(insn) && arch->sm < others[i].until)
-			return &others[i];
+	for (size_t i = 0; i < sizeof(extra_forms) / sizeof(*extra_forms); i++)
+		if (extra_forms[i].opcode == sass_opcode(insn) && arch->sm < extra_forms[i].until)
+			return &extra_forms[i];
 	return NULL;
 }
 
 /* Probes have only some variants of this opcode, and isa.def describes no others. Other variants have more
  * registers. */
-static bool is_known_in_part(const struct sass_arch *arch, struct sass_insn insn)
+static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn insn)
 {
 	switch (sass_opcode(insn)) {
 	case 0x984: case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: case 0x98f: /* LDS, CCTL */
 		return true;
 	case 0x981: case 0x986: case 0x98e: case 0x9a8: /* LDG, STG, RED, ATOMG: at the sum with a uniform register */
-		return arch->sm < DESCRIBED && sass_field(insn, 91, 1);
+		return arch->sm < MIN_SM_DESCRIPTOR && sass_field(insn, 91, 1);
 	case 0x7ac: /* LDCU with an index */
 		return sass_field(insn, 24, 8) != SASS_RZ;
 	default:
@@ -40,10 +40,10 @@ static bool is_known_in_part(const struct sass_arch *arch, struct sass_insn insn
 
 bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn)
 {
-	return find_other(arch, insn) || (sass_form_find(sass_opcode(insn)) && !is_known_in_part(arch, insn));
+	return find_extra_form(arch, insn) || (sass_form_find(sass_opcode(insn)) && !has_unlisted_variants(arch, insn));
 }
 
-static struct sass_operand other_operand(const struct other *other, struct sass_insn insn, unsigned i)
+static struct sass_operand extra_operand(const struct extra_form *other, struct sass_insn insn, unsigned i)
 {
 	struct sass_operand o = { .at = sass_operand_at[i], .reg = sass_field(insn, sass_operand_at[i], 8), .written = i == 0 };
 
@@ -61,7 +61,7 @@ static bool is_named(const struct sass_form *form, struct sass_insn insn, unsign
 unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS])
 {
 	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C is in the field of B */
-	const struct other *other = find_other(arch, insn);
+	const struct extra_form *other = find_extra_form(arch, insn);
 	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL : sass_form_find(sass_opcode(insn));
 	unsigned n = 0;
 
@@ -69,7 +69,7 @@ unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn
 		unsigned i = form && form->how == SASS_DEMOTE_SWAP ? swapped[k] : k;
 
 		if (other && other->operands[i] != '-')
-			named[n++] = other_operand(other, insn, i);
+			named[n++] = extra_operand(other, insn, i);
 		else if (form && is_named(form, insn, i))
 			named[n++] = sass_operand(form, insn, i);
 	}

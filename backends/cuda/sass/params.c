@@ -45,14 +45,14 @@ static int collect(const struct sass_section *info, struct gpubpf_param *params)
 
 	while (sass_item_next(info->data, info->size, &at, &item)) {
 		bool large = item.attr == SASS_ATTR_KPARAM_INFO_V2;
-		uint32_t ordinal, size, told;
+		uint32_t ordinal, size, word;
 
 		if ((item.attr != SASS_ATTR_KPARAM_INFO && !large) || !item.data || item.size < INFO_SIZE)
 			continue;
 		ordinal = sass_get16(item.data + 4);
-		told = sass_get32(item.data + 8);
-		size = large ? told & UINT16_MAX : told >> 18;
-		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size || (large && told >> 28))
+		word = sass_get32(item.data + 8);
+		size = large ? word & UINT16_MAX : word >> 18;
+		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size || (large && word >> 28))
 			return -1;
 		params[ordinal] = (struct gpubpf_param){ .kind = kind_of(size), .size = size,
 							 .bytes_off = sass_get16(item.data + 6) };

@@ -9,7 +9,7 @@
 #include "probe.h"
 
 #define OP_BAR 0x11d
-#define OP_BAR_NUMBER 0xb1d        /* the number is in bits 54..57 */
+#define OP_BAR_IMMEDIATE 0xb1d     /* the number is in bits 54..57 */
 #define OP_UCGABAR 0x1c7
 #define OP_SYNCS 0x1a7
 
@@ -58,7 +58,7 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 	p->barrier = sass_field(insn, 54, 4);
 	switch (sass_opcode(insn) & 0x1ff) {
 	case OP_BAR:
-		if (sass_opcode(insn) != OP_BAR_NUMBER)
+		if (sass_opcode(insn) != OP_BAR_IMMEDIATE)
 			p->why = "a barrier whose number is in a register";
 		return sass_field(insn, 77, 2) != BAR_ARRIVE;
 	case OP_UCGABAR:
@@ -82,17 +82,17 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_CALL_REGISTER 0x344     /* whole opcode, CALL.REL of a register */
 #define OP_BPT 0x15c
 #define OP_ENDCOLLECTIVE 0x11b
-#define BESIDES_AT 91              /* BRA: .DIV, .CONV */
+#define BRA_MODE_AT 91             /* BRA: .DIV, .CONV */
 
 bool sass_is_choice(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA_U ||
-	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BESIDES_AT, 14));
+	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
 }
 
 /* Calls, returns and jumps with a distance from themselves, taken by all active lanes, that do not count the call
  * depth. A register holds the return address. */
-static bool is_distant(struct sass_insn insn)
+static bool is_relative_transfer(struct sass_insn insn)
 {
 	static const struct {
 		uint16_t opcode, rest;
@@ -113,14 +113,14 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 	struct sass_insn insn = sass_code_at(code, p->at);
 	bool jumps = sass_opcode(insn) == SASS_OP_BRX || sass_opcode(insn) == SASS_OP_BRXU;
 
-	p->why = jumps && !(is_distant(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "a branch to what a register says, under a predicate" :
-										      NULL;
+	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "a branch to what a register says, under a predicate" :
+												NULL;
 	return jumps || sass_is_choice(insn);
 }
 
 bool sass_is_by_distance(struct sass_insn insn)
 {
-	return sass_has_target(insn) || is_distant(insn);
+	return sass_has_target(insn) || is_relative_transfer(insn);
 }
 
 bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
@@ -148,7 +148,7 @@ bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
 }
 
 /* After the last reachable instruction compilers put a branch to itself and padding. */
-static uint32_t end_of(const struct sass_code *code)
+static uint32_t code_end(const struct sass_code *code)
 {
 	uint32_t n = code->n;
 
@@ -160,7 +160,7 @@ static uint32_t end_of(const struct sass_code *code)
 }
 
 /* Is the guard a uniform predicate, which does not select lanes? */
-static bool is_of_warp(struct sass_insn insn)
+static bool has_uniform_guard(struct sass_insn insn)
 {
 	if (sass_field(insn, 12, 3) == SASS_PT)
 		return false;
@@ -176,12 +176,12 @@ static bool is_of_warp(struct sass_insn insn)
 
 static bool is_any(const struct sass_code *code, struct sass_place *p)
 {
-	p->why = is_of_warp(sass_code_at(code, p->at)) ? "one under a predicate of the warp's" :
+	p->why = has_uniform_guard(sass_code_at(code, p->at)) ? "one under a predicate of the warp's" :
 		 sass_goes_anywhere(code, p->at) ? NULL : "one that is bound to where it stands";
 	return true;
 }
 
-static bool is(const struct sass_code *code, struct sass_place *p)
+static bool matches_kind(const struct sass_code *code, struct sass_place *p)
 {
 	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never executes */
 		return false;
@@ -210,7 +210,7 @@ static void set_guards(const struct sass_code *code, struct sass_place *p)
 	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
 }
 
-static int tell(const struct sass_code *code, struct sass_place *place, int (*fn)(void *arg, const struct sass_place *place), void *arg)
+static int report_place(const struct sass_code *code, struct sass_place *place, int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
 	int err;
 
@@ -239,7 +239,7 @@ static int each_line(const struct sass_code *code, const struct gpubpf_lines *li
 		place.file = starts[i].file;
 		place.line = starts[i].line;
 		is_any(code, &place);
-		err = tell(code, &place, fn, arg);
+		err = report_place(code, &place, fn, arg);
 	}
 	free(starts);
 	return err;
@@ -259,7 +259,7 @@ void sass_place_name(const struct sass_code *code, const struct sass_place *plac
 int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct gpubpf_lines *lines, uint32_t text,
 		     int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
-	uint32_t end = end_of(code);
+	uint32_t end = code_end(code);
 	int err = 0;
 
 	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
@@ -269,10 +269,10 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 		if (kind == GPUBPF_SITE_LINE && kinds >> kind & 1 && !err)
 			err = each_line(code, lines, text, fn, arg);
 		for (place.at = code->begin; kinds >> kind & 1 && !err && place.at < end; place.at++) {
-			if (is(code, &place))
-				err = tell(code, &place, fn, arg);
+			if (matches_kind(code, &place))
+				err = report_place(code, &place, fn, arg);
 			if (!err && gpubpf_place_kind(kind)->spaces && is_access(code, &place, true))
-				err = tell(code, &place, fn, arg);
+				err = report_place(code, &place, fn, arg);
 		}
 	}
 	return err;

@@ -14,7 +14,7 @@
 #define MOV_ALL 0xf00ull           /* bits of MOV: all four bytes */
 #define MOV_64 0x10f00ull
 #define SUM_64_REST 0x078e0200ull  /* bits of IADD.64: no sign, no carries */
-#define NOT_COUNTED_AT 86          /* bit of CALL.REL */
+#define NOINC_AT 86                /* bit of CALL.REL */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
 bool sass_is_uniform(struct sass_insn insn)
@@ -41,7 +41,7 @@ static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn i
 }
 
 /* The number of instructions before the branch to itself and the padding with which compilers end a section. */
-static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
+static uint32_t code_length(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
 {
 	while (n && sass_opcode(sass_read(bytes + (n - 1) * SASS_INSN)) == SASS_OP_NOP)
 		n--;
@@ -50,11 +50,11 @@ static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint3
 
 /* A call that does not count the depth (CALL.REL.NOINC) stores no return address, so it is a branch. Only RET would
  * make it a call, and probes may not have RET. */
-static struct sass_insn as_branch(struct sass_insn insn)
+static struct sass_insn to_branch(struct sass_insn insn)
 {
-	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOT_COUNTED_AT, 1))
+	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOINC_AT, 1))
 		return insn;
-	return sass_with(sass_with(insn, 0, 12, SASS_OP_BRA), NOT_COUNTED_AT, 1, 0);
+	return sass_with(sass_with(insn, 0, 12, SASS_OP_BRA), NOINC_AT, 1, 0);
 }
 
 static int find_target(struct work *w, uint32_t i)
@@ -79,13 +79,13 @@ static int open_lines(struct work *w, const struct sass_section *text)
 {
 	int err = 0;
 
-	w->n = length(w->arch, text->data, text->size / SASS_INSN);
+	w->n = code_length(w->arch, text->data, text->size / SASS_INSN);
 	w->begin = sass_preamble(w->arch, text->data, w->n);
 	w->lines = calloc(w->n + 1, sizeof(*w->lines));
 	if (!w->lines)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
-		w->lines[i] = (struct line){ .insn = as_branch(sass_read(text->data + i * SASS_INSN)), .target = SASS_NONE,
+		w->lines[i] = (struct line){ .insn = to_branch(sass_read(text->data + i * SASS_INSN)), .target = SASS_NONE,
 					     .from = SASS_NONE, .spare = i < w->begin };
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = find_target(w, i);
@@ -117,7 +117,7 @@ static int check_line(struct work *w, uint32_t i)
 
 /* -- resources -- */
 
-static int survey(struct work *w)
+static int scan_usage(struct work *w)
 {
 	uint32_t top = 0, low = UNIFORM_REGS;
 	unsigned boards = 0;
@@ -168,7 +168,7 @@ static int survey(struct work *w)
 
 /* -- demotion of uniform operations -- */
 
-static uint8_t mapped(const struct work *w, uint64_t uniform)
+static uint8_t map_register(const struct work *w, uint64_t uniform)
 {
 	uniform &= UNIFORM_REGS - 1;
 	return uniform == SASS_URZ ? SASS_RZ : w->uniform_at + uniform - w->first_uniform;
@@ -178,7 +178,7 @@ static struct sass_insn map_fields(const struct work *w, const struct sass_form 
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
 		if (sass_is_uniform_kind(form->operands[i]))
-			insn = sass_with(insn, sass_operand_at[i], 8, mapped(w, sass_field(insn, sass_operand_at[i], 6)));
+			insn = sass_with(insn, sass_operand_at[i], 8, map_register(w, sass_field(insn, sass_operand_at[i], 6)));
 	return insn;
 }
 
@@ -227,7 +227,7 @@ static int swap_operands(struct work *w, struct line *line)
 	return 0;
 }
 
-static int demote_as(struct work *w, struct line *line, const struct sass_form *form)
+static int demote_form(struct work *w, struct line *line, const struct sass_form *form)
 {
 	struct sass_insn *i = &line->insn;
 	unsigned at;
@@ -300,7 +300,7 @@ static int demote(struct work *w, struct line *line)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
-	err = demote_as(w, line, form);
+	err = demote_form(w, line, form);
 	line->insn = sass_with(line->insn, 0, 12, form->becomes);
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = sass_with(sass_with(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
@@ -324,7 +324,7 @@ static void drop_stack_pointer(struct work *w, uint32_t frame)
 	sass_work_drop(w, w->begin);
 }
 
-static void note_use(struct sass_probe *p, struct sass_insn insn)
+static void update_usage(struct sass_probe *p, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	uint32_t opcode = sass_opcode(insn);
@@ -347,10 +347,10 @@ void sass_probe_note(struct sass_probe *p)
 {
 	*p = (struct sass_probe){ .insns = p->insns, .n = p->n, .frame = p->frame };
 	for (uint32_t i = 0; i < p->n; i++)
-		note_use(p, p->insns[i]);
+		update_usage(p, p->insns[i]);
 }
 
-static int hand_out(struct work *w, struct sass_probe *p)
+static int emit_probe(struct work *w, struct sass_probe *p)
 {
 	uint32_t *index = calloc(w->n + 1, sizeof(*index));
 
@@ -377,12 +377,12 @@ static int hand_out(struct work *w, struct sass_probe *p)
 	return 0;
 }
 
-static int work_through(struct work *w, const struct sass_cubin *c, const struct sass_kernel *k, struct sass_probe *p)
+static int legalize_probe(struct work *w, const struct sass_cubin *c, const struct sass_kernel *k, struct sass_probe *p)
 {
 	int err = open_lines(w, &c->sections[k->text]);
 
 	if (!err)
-		err = survey(w);
+		err = scan_usage(w);
 	if (!err && w->divergences + w->jumps + w->sums)
 		err = sass_work_open_lines(w);
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
@@ -396,7 +396,7 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)
 			sass_work_time(w, i);
-	err = hand_out(w, p);
+	err = emit_probe(w, p);
 	if (err < 0)
 		return err;
 	sass_probe_note(p);
@@ -422,7 +422,7 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 	if (sass_relocations_of(probes, k->text))
 		return sass_work_refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
 	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* section 0 has no data */
-	err = work_through(&w, probes, k, probe);
+	err = legalize_probe(&w, probes, k, probe);
 	free(w.lines);
 	free(w.live);
 	if (err < 0)

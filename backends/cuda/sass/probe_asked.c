@@ -20,14 +20,14 @@
 #define R2UR_REST 0xe0000ull
 #define PLOP3_FALSE 0x03f0e170ull
 
-struct walk {
+struct use_walk {
 	const struct work *w;
 	uint32_t *next, nnext;     /* worklist of lines */
 	bool *seen;
 	uint32_t reg, predicate;   /* the uniform register or predicate to follow; UINT32_MAX: none */
 };
 
-static bool reads_register(const struct walk *k, struct sass_insn insn, const struct sass_form *form)
+static bool reads_register(const struct use_walk *k, struct sass_insn insn, const struct sass_form *form)
 {
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -38,7 +38,7 @@ static bool reads_register(const struct walk *k, struct sass_insn insn, const st
 	return false;
 }
 
-static bool reads(const struct walk *k, struct sass_insn insn)
+static bool reads(const struct use_walk *k, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
@@ -47,14 +47,14 @@ static bool reads(const struct walk *k, struct sass_insn insn)
 	return form && reads_register(k, insn, form);
 }
 
-static bool asks(const struct walk *k, struct sass_insn insn)
+static bool is_divergence_test(const struct use_walk *k, struct sass_insn insn)
 {
 	if (!sass_is_divergence(insn))
 		return false;
 	return k->predicate == UINT32_MAX || sass_field(insn, 12, 4) == (k->predicate | 8);
 }
 
-static bool writes(const struct walk *k, struct sass_insn insn)
+static bool writes(const struct use_walk *k, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_operand x = { 0 };
@@ -67,7 +67,7 @@ static bool writes(const struct walk *k, struct sass_insn insn)
 	return x.n && x.uniform && x.reg <= k->reg && k->reg < (uint32_t)x.reg + x.n;
 }
 
-static void go_on(struct walk *k, uint32_t to)
+static void push(struct use_walk *k, uint32_t to)
 {
 	if (to >= k->w->n || k->seen[to])
 		return;
@@ -75,36 +75,36 @@ static void go_on(struct walk *k, uint32_t to)
 	k->next[k->nnext++] = to;
 }
 
-static void go_behind(struct walk *k, uint32_t i)
+static void push_successors(struct use_walk *k, uint32_t i)
 {
 	const struct line *line = &k->w->lines[i];
 	uint32_t opcode = sass_opcode(line->insn);
 
 	if (sass_work_way(k->w, i) != SASS_NONE)
-		go_on(k, sass_work_way(k->w, i));
+		push(k, sass_work_way(k->w, i));
 	for (uint32_t e = 0; e < sass_work_entries(k->w, i); e++)
-		go_on(k, sass_work_entry(k->w, i, e));
+		push(k, sass_work_entry(k->w, i, e));
 	if (!sass_unconditional(line->insn) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT) || sass_is_divergence(line->insn))
-		go_on(k, i + 1);
+		push(k, i + 1);
 }
 
 /* Does only BRA.DIV read the value, on every path from the line until the next write? */
-static bool only_asked(struct walk *k, uint32_t i)
+static bool is_only_tested(struct use_walk *k, uint32_t i)
 {
-	for (go_behind(k, i); k->nnext;) {
+	for (push_successors(k, i); k->nnext;) {
 		uint32_t at = k->next[--k->nnext];
 		struct sass_insn insn = k->w->lines[at].insn;
 
-		if (reads(k, insn) && !asks(k, insn))
+		if (reads(k, insn) && !is_divergence_test(k, insn))
 			return false;
 		if (!writes(k, insn))
-			go_behind(k, at);
+			push_successors(k, at);
 	}
 	return true;
 }
 
 /* REDUX.OR becomes R2UR; R2UR with a predicate becomes a PLOP3 that writes false. */
-static struct sass_insn asked_alone(struct sass_insn insn)
+static struct sass_insn to_lane_mask(struct sass_insn insn)
 {
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX;
 	struct sass_insn alone = { (mask ? insn.lo & ~0xfffull : 0) | (mask ? SASS_OP_R2UR : SASS_OP_PLOP3) | (insn.lo & 0xf000),
@@ -118,15 +118,15 @@ int sass_work_find_asked(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX && (insn.hi & REST) == REDUX_OR;
 	bool differ = sass_opcode(insn) == SASS_OP_R2UR && sass_field(insn, 81, 3) != SASS_PT && sass_field(insn, 16, 6) == SASS_URZ;
-	struct walk k = { .w = w, .reg = mask ? sass_field(insn, 16, 6) : UINT32_MAX,
+	struct use_walk k = { .w = w, .reg = mask ? sass_field(insn, 16, 6) : UINT32_MAX,
 			  .predicate = differ ? sass_field(insn, 81, 3) : UINT32_MAX };
 
 	if (!mask && !differ)
 		return 0;
 	k.seen = calloc(w->n + 1, sizeof(*k.seen));
 	k.next = calloc(w->n + 1, sizeof(*k.next));
-	if (k.seen && k.next && only_asked(&k, i)) {
-		w->lines[i].insn = asked_alone(insn);
+	if (k.seen && k.next && is_only_tested(&k, i)) {
+		w->lines[i].insn = to_lane_mask(insn);
 		w->lines[i].demoted = true;
 	}
 	free(k.next);

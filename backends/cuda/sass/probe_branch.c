@@ -14,19 +14,19 @@
 
 #include "code.h"
 
-#define DIVERGENCE 3               /* instructions that replace a BRA.DIV */
-#define KEPT_DIVERGENCE 9          /* the same if no predicate is free */
-#define KEPT_PREDICATE 0           /* the predicate that is used then */
+#define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
+#define SAVED_DIVERGENCE_INSNS 9   /* the same if no predicate is free */
+#define SAVED_PREDICATE 0          /* the predicate that is used then */
 #define ALL_BOARDS 0x3f
 #define TABLES 2                   /* the constant bank */
-#define MOST_ENTRIES 64
-#define NEAR 4                     /* most instructions between the read and the branch */
+#define MAX_ENTRIES 64
+#define MAX_TABLE_INSNS 4          /* most instructions between the read and the branch */
 
 /* -- BRA.DIV -- */
 
 /* BRA.DIV tests whether the active lanes equal a mask in a uniform register. It becomes VOTE, ISETP with its predicate,
  * BRA. */
-static void put_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
+static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
 				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
@@ -47,13 +47,13 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 /* If no predicate is free, the code saves the predicates. NOP waits until all are written, P2R saves them, and the test
  * branches. Where it does not branch, R2P restores them and a branch skips the rest. Where it branches, R2P restores
  * them and BRA goes to the target. */
-static void put_kept_divergence(const struct work *w, const struct line *from, struct line *to)
+static void emit_saved_divergence(const struct work *w, const struct line *from, struct line *to)
 {
 	static const uint32_t over = 2;
 
-	for (uint32_t k = 0; k < KEPT_DIVERGENCE; k++)
+	for (uint32_t k = 0; k < SAVED_DIVERGENCE_INSNS; k++)
 		to[k].target = to[k].from = SASS_NONE;
-	put_divergence(w, from, to + 2, KEPT_PREDICATE);
+	emit_divergence(w, from, to + 2, SAVED_PREDICATE);
 	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_TIME);
 	to[1].insn = sass_keep_predicates(w->kept_at);
 	to[4].target = SASS_NONE;
@@ -102,7 +102,7 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 {
 	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
 
-	for (uint32_t j = i; j-- && i - j <= NEAR && !w->lines[j + 1].entered;) {
+	for (uint32_t j = i; j-- && i - j <= MAX_TABLE_INSNS && !w->lines[j + 1].entered;) {
 		struct sass_insn insn = w->lines[j].insn;
 
 		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != to)
@@ -116,11 +116,11 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 }
 
 /* The number of consecutive unconditional branches from line i on. */
-static uint32_t branches_from(const struct work *w, uint32_t i)
+static uint32_t count_branches(const struct work *w, uint32_t i)
 {
 	uint32_t n = 0;
 
-	while (i + n < w->n && n <= MOST_ENTRIES && sass_opcode(w->lines[i + n].insn) == SASS_OP_BRA &&
+	while (i + n < w->n && n <= MAX_ENTRIES && sass_opcode(w->lines[i + n].insn) == SASS_OP_BRA &&
 	       sass_is_plain(w->arch, w->lines[i + n].insn) && sass_unconditional(w->lines[i + n].insn))
 		n++;
 	return n;
@@ -136,9 +136,9 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 		if (line->from != SASS_NONE)
 			w->lines[line->from].spare = true;
 	} else if (!off) {
-		line->run = branches_from(w, i + 1);
+		line->run = count_branches(w, i + 1);
 	}
-	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MOST_ENTRIES)
+	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MAX_ENTRIES)
 		return sass_work_refuse(w, "jumps to where a register says");
 	for (uint32_t k = 0; k < sass_work_entries(w, i); k++) {
 		if (sass_work_entry(w, i, k) == SASS_NONE)
@@ -150,7 +150,7 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 }
 
 /* ISETP and BRA for each entry; the last needs no comparison. */
-static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
+static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
 	const struct line *from = &w->lines[i];
 	struct sass_insn read = from->run ? from->insn : w->lines[from->from].insn;
@@ -175,7 +175,7 @@ static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t 
 /* -- accesses at the sum of a register and a uniform one, or at a uniform pair -- */
 
 #define OP_STL 0x987               /* at a uniform address in 64 */
-#define OP_STL_ALONE 0x387
+#define OP_STL_REGISTER 0x387
 #define OP_LDL 0x983               /* at a uniform address in 32, if bit 91 is set */
 #define OP_LDG 0x981               /* this and the next three: at a uniform address, if memory has no descriptor */
 #define OP_STG 0x986
@@ -204,7 +204,7 @@ uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
 
 /* The access at the address in sum_at. A scoreboard says when it has read sum_at, and the lines before it have its
  * waits. */
-static struct sass_insn at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
+static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
 {
 	access = sass_with(sass_with(access, 24, 8, w->sum_at), uniform, 8, 0);
 	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
@@ -214,20 +214,20 @@ static struct sass_insn at_sum(const struct work *w, struct sass_insn access, un
 }
 
 /* IADD3 of the register and the uniform one. */
-static void put_sum(const struct work *w, const struct line *from, struct line *to)
+static void emit_sum(const struct work *w, const struct line *from, struct line *to)
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
 	unsigned at = store ? 64 : 32;
 	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | sass_field(from->insn, 24, 8) << 24 |
 				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
-	struct sass_insn access = at_sum(w, from->insn, at);
+	struct sass_insn access = access_at_sum(w, from->insn, at);
 
 	to[0].insn = sass_with_control(sum, sass_waits(from->insn) | w->sum_boards, SUM_TIME);
-	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_ALONE) : access;
+	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_REGISTER) : access;
 }
 
 /* Copies the uniform pair. IMAD.WIDE.U32 with 1 adds the register, and IADD3 adds the register after it. */
-static void put_address(const struct work *w, const struct line *from, struct line *to)
+static void emit_address(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_adds(w, from->insn);
 	unsigned at = opcode == OP_LDG ? 32 : 64;
@@ -236,7 +236,7 @@ static void put_address(const struct work *w, const struct line *from, struct li
 				  0x078e0000 | w->sum_at };
 	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_at + 1) << 16 | (uint64_t)(w->sum_at + 1) << 24 |
 				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
-	struct sass_insn access = at_sum(w, from->insn, at);
+	struct sass_insn access = access_at_sum(w, from->insn, at);
 
 	to[0].insn = sass_with(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_waits(from->insn) | w->sum_boards);
 	to[1].insn = sass_with_control(sass_move_uniform(w->sum_at + 1, uniform + 1), 0, SUM_TIME);
@@ -249,7 +249,7 @@ static void put_address(const struct work *w, const struct line *from, struct li
 }
 
 /* Every line inherits the members of the original. Branches enter the first one. */
-static void put_sums(const struct work *w, const struct line *from, struct line *to)
+static void emit_sums(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t n = sass_work_adds(w, from->insn);
 
@@ -258,41 +258,41 @@ static void put_sums(const struct work *w, const struct line *from, struct line 
 		to[k].entered = from->entered && !k;
 	}
 	if (n > 2)
-		put_address(w, from, to);
+		emit_address(w, from, to);
 	else
-		put_sum(w, from, to);
+		emit_sum(w, from, to);
 }
 
 /* -- entry points -- */
 
 /* The number of lines that replace line i. */
-static uint32_t lines_of(const struct work *w, uint32_t i)
+static uint32_t count_lines(const struct work *w, uint32_t i)
 {
 	if (sass_is_divergence(w->lines[i].insn))
-		return sass_work_free_predicate(w, i) < 0 ? KEPT_DIVERGENCE : DIVERGENCE;
+		return sass_work_free_predicate(w, i) < 0 ? SAVED_DIVERGENCE_INSNS : DIVERGENCE_INSNS;
 	if (sass_work_adds(w, w->lines[i].insn))
 		return sass_work_adds(w, w->lines[i].insn);
 	return sass_work_entries(w, i) ? 2 * sass_work_entries(w, i) - 1 : 1;
 }
 
-static int put_lines(struct work *w, uint32_t i, struct line *to)
+static int emit_lines(struct work *w, uint32_t i, struct line *to)
 {
 	const struct line *from = &w->lines[i];
 	int chosen = sass_work_free_predicate(w, i);
 
 	*to = *from;
 	if (sass_work_adds(w, from->insn))
-		put_sums(w, from, to);
-	if (sass_work_adds(w, from->insn) || (lines_of(w, i) == 1 && !sass_work_entries(w, i)))
+		emit_sums(w, from, to);
+	if (sass_work_adds(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_entries(w, i)))
 		return 0;
 	if (chosen < 0 && !sass_is_divergence(from->insn))
 		return sass_work_refuse(w, "has no predicate left");
 	if (chosen < 0)
-		put_kept_divergence(w, from, to);
+		emit_saved_divergence(w, from, to);
 	else if (sass_is_divergence(from->insn))
-		put_divergence(w, from, to, chosen);
+		emit_divergence(w, from, to, chosen);
 	else
-		put_jump(w, i, to, chosen);
+		emit_jump(w, i, to, chosen);
 	return 0;
 }
 
@@ -303,13 +303,13 @@ int sass_work_open_lines(struct work *w)
 	int err;
 
 	for (uint32_t i = 0; i < w->n; i++)
-		n += lines_of(w, i);
+		n += count_lines(w, i);
 	lines = calloc(n + 1, sizeof(*lines));
 	err = index && lines ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < w->n; i++) {
 		index[i] = at;
-		err = put_lines(w, i, &lines[at]);
-		at += lines_of(w, i);
+		err = emit_lines(w, i, &lines[at]);
+		at += count_lines(w, i);
 	}
 	for (uint32_t i = 0; !err && i < at; i++) {
 		if (lines[i].target != SASS_NONE)

@@ -27,7 +27,7 @@ uint32_t sass_work_way(const struct work *w, uint32_t i)
 }
 
 /* The live set after line i. Where nothing falls through it may be too large, which is harmless. */
-static unsigned live_behind(const struct work *w, uint32_t i)
+static unsigned live_after(const struct work *w, uint32_t i)
 {
 	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
 
@@ -43,12 +43,12 @@ static unsigned live_before(const struct work *w, uint32_t i)
 	const struct line *line = &w->lines[i];
 	unsigned written = sass_field(line->insn, 12, 4) == SASS_PT ? sass_predicates_written(line->insn) : 0;
 
-	return (live_behind(w, i) & ~written) | sass_predicates_read(line->insn);
+	return (live_after(w, i) & ~written) | sass_predicates_read(line->insn);
 }
 
 /* Propagates the set of predicates that may have been written from line i to its successors. Returns true if a
  * successor's set grew. */
-static bool go_behind(const struct work *w, uint32_t i, uint16_t *written)
+static bool propagate_written(const struct work *w, uint32_t i, uint16_t *written)
 {
 	unsigned behind = written[i] | sass_predicates_written(w->lines[i].insn);
 	uint32_t to[] = { i + 1, sass_work_way(w, i) };
@@ -79,7 +79,7 @@ static int drop_unwritten(struct work *w)
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < w->n; i++)
-			changed |= go_behind(w, i, written);
+			changed |= propagate_written(w, i, written);
 	}
 	for (uint32_t i = 0; i < w->n; i++)
 		w->live[i] &= written[i];
@@ -103,12 +103,12 @@ static void find_live(struct work *w)
 }
 
 /* Predicates that interfere with uniform predicate u: they are live, or written, where u is. */
-static unsigned met_by(const struct work *w, unsigned u)
+static unsigned find_interfering(const struct work *w, unsigned u)
 {
 	unsigned met = 0;
 
 	for (uint32_t i = 0; i < w->n; i++) {
-		unsigned behind = live_behind(w, i) | sass_predicates_written(w->lines[i].insn);
+		unsigned behind = live_after(w, i) | sass_predicates_written(w->lines[i].insn);
 
 		if (w->live[i] >> (UNIFORM + u) & 1)
 			met |= w->live[i];
@@ -128,9 +128,9 @@ static int highest_free(unsigned used)
 }
 
 /* Lane predicates that u cannot become: they interfere with u, or replace a uniform predicate that does. */
-static unsigned taken_for(const struct work *w, unsigned u)
+static unsigned find_excluded(const struct work *w, unsigned u)
 {
-	unsigned met = met_by(w, u), taken = met;
+	unsigned met = find_interfering(w, u), taken = met;
 
 	for (unsigned v = 0; v < u; v++)
 		if (met >> (UNIFORM + v) & 1)
@@ -153,7 +153,7 @@ int sass_work_map_predicates(struct work *w)
 	for (uint32_t i = 0; i < w->n; i++)
 		named |= sass_predicates_read(w->lines[i].insn) | sass_predicates_written(w->lines[i].insn);
 	for (unsigned u = 0; u < PREDICATES; u++) {
-		int p = named >> (UNIFORM + u) & 1 ? highest_free(taken_for(w, u)) : SASS_PT;
+		int p = named >> (UNIFORM + u) & 1 ? highest_free(find_excluded(w, u)) : SASS_PT;
 
 		if (p < 0)
 			return sass_work_refuse(w, "has no predicate left");

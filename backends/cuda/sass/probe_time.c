@@ -23,7 +23,7 @@ bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
 }
 
 /* Does straight-line code end here, so that the next instruction is unknown? */
-static bool leaves(const struct line *line)
+static bool ends_straight_code(const struct line *line)
 {
 	enum sass_class class = sass_op_find(sass_opcode(line->insn))->class;
 
@@ -38,7 +38,7 @@ uint32_t sass_work_next(const struct work *w, uint32_t i)
 	return i;
 }
 
-static void wait_in(struct line *line, unsigned board)
+static void add_wait_bit(struct line *line, unsigned board)
 {
 	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
 }
@@ -69,10 +69,10 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 		board = w->board;
 	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, board);
 	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
-	       !leaves(&w->lines[j]) && !w->lines[j].entered)
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered)
 		j = sass_work_next(w, j);
 	if (j < w->n)
-		wait_in(&w->lines[j], board);
+		add_wait_bit(&w->lines[j], board);
 }
 
 void sass_work_stall(struct line *line, unsigned stall)
@@ -89,8 +89,8 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
 	unsigned passed = sass_passes(w->lines[i].insn), before;
 	uint32_t last = i, j = sass_work_next(w, i);
 
-	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) &&
-	       !w->lines[j].entered) {
+	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) &&
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered) {
 		passed += sass_passes(w->lines[j].insn);
 		last = j;
 		j = sass_work_next(w, j);
@@ -101,13 +101,13 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
 }
 
 /* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
-static bool carries(const struct work *w, uint32_t i)
+static bool is_carry(const struct work *w, uint32_t i)
 {
 	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = sass_work_next(w, i);
 
 	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
 		return false;
-	while (j < w->n && !leaves(&w->lines[j]) && !w->lines[j].entered &&
+	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].entered &&
 	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
 		j = sass_work_next(w, j);
 	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
@@ -115,7 +115,7 @@ static bool carries(const struct work *w, uint32_t i)
 }
 
 /* The last line before i that is not dropped. */
-static uint32_t last_line(const struct work *w, uint32_t i)
+static uint32_t prev_line(const struct work *w, uint32_t i)
 {
 	while (i && w->lines[i - 1].dropped)
 		i--;
@@ -127,7 +127,7 @@ void sass_work_time(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_operand result = sass_operand(form, insn, 0);
-	uint32_t operation = sass_opcode(insn) & 0x1ff, before = last_line(w, i);
+	uint32_t operation = sass_opcode(insn) & 0x1ff, before = prev_line(w, i);
 
 	if (w->lines[i].moved && before != SASS_NONE)
 		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
@@ -139,7 +139,7 @@ void sass_work_time(struct work *w, uint32_t i)
 	if (result.n)
 		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_TIME : LATENCY);
 	if (sass_predicates_written(insn))
-		sass_work_stall(&w->lines[i], carries(w, i) ? LATENCY : sass_predicate_time(insn));
+		sass_work_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_time(insn));
 }
 
 /* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
@@ -147,7 +147,7 @@ void sass_work_time(struct work *w, uint32_t i)
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
-	uint32_t next = sass_work_next(w, i), before = last_line(w, i);
+	uint32_t next = sass_work_next(w, i), before = prev_line(w, i);
 
 	w->lines[i].dropped = true;
 	if (next < w->n)

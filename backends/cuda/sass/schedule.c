@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MOST_VALUES 320
+#define MAX_VALUES 320
 #define NONE UINT16_MAX
 #define PREDICATES 7
-#define SOON 2                     /* cycles until an instruction can wait for a scoreboard that was just set */
-#define SLOWEST 15                 /* cycles: more than any fixed latency */
+#define SCOREBOARD_CYCLES 2        /* cycles until an instruction can wait for a scoreboard that was just set */
+#define MAX_FIXED_CYCLES 15        /* cycles: more than any fixed latency */
 
 /* -- values -- */
 
@@ -18,8 +18,8 @@ struct node {
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
 	uint32_t index;            /* in the original probe */
-	bool gone, ordered, slow;
-	bool stays, there;         /* stays and known of struct sass_lasting */
+	bool removed, ordered, slow;
+	bool stays, known;         /* stays and known of struct sass_lasting */
 	uint32_t height;           /* estimated cycles from it to the end */
 	uint32_t waited;           /* position of the first wait for its scoreboard; 0: there is none yet */
 	uint8_t board;
@@ -28,9 +28,9 @@ struct node {
 /* A value is the result of one instruction in one register or predicate. Values that must occupy consecutive registers
  * form a group. */
 struct values {
-	uint16_t group[MOST_VALUES], same[MOST_VALUES]; /* same: the value that it copies */
-	int8_t at[MOST_VALUES];
-	uint8_t writers[MOST_VALUES];
+	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value that it copies */
+	int8_t at[MAX_VALUES];
+	uint8_t writers[MAX_VALUES];
 	uint16_t n;
 };
 
@@ -40,12 +40,12 @@ struct schedule {
 	uint16_t order[SASS_STRAIGHT];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t apart[SASS_STRAIGHT][SASS_STRAIGHT];    /* estimated cycles from one instruction to a later one; 0:
+	uint16_t latency[SASS_STRAIGHT][SASS_STRAIGHT];  /* estimated cycles from one instruction to a later one; 0:
 	                                                  * they are independent */
-	uint8_t wide[MOST_VALUES];     /* alignment, size and first register of a group */
-	uint8_t size[MOST_VALUES], reg[MOST_VALUES];
-	uint32_t over[MOST_VALUES];    /* position after which a group's registers are free; UINT32_MAX: never */
-	uint32_t last[MOST_VALUES];    /* position of a value's last use */
+	uint8_t wide[MAX_VALUES];      /* alignment, size and first register of a group */
+	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
+	uint32_t free_at[MAX_VALUES];  /* position after which a group's registers are free; UINT32_MAX: never */
+	uint32_t last[MAX_VALUES];     /* position of a value's last use */
 	uint32_t regs;
 	bool failed;
 };
@@ -54,7 +54,7 @@ static uint16_t new_value(struct schedule *s)
 {
 	uint16_t v = s->v.n;
 
-	if (v == MOST_VALUES) {
+	if (v == MAX_VALUES) {
 		s->failed = true;
 		return 0;
 	}
@@ -66,7 +66,7 @@ static uint16_t new_value(struct schedule *s)
 }
 
 /* Places value b `off` registers after a in one group. */
-static void join(struct schedule *s, uint16_t a, uint16_t b, int off)
+static void join_groups(struct schedule *s, uint16_t a, uint16_t b, int off)
 {
 	uint16_t from = s->v.group[b], to = s->v.group[a];
 	int move = s->v.at[a] + off - s->v.at[b];
@@ -85,7 +85,7 @@ static void join(struct schedule *s, uint16_t a, uint16_t b, int off)
 }
 
 /* Do two different values have one register? */
-static bool meet(const struct values *v)
+static bool has_collision(const struct values *v)
 {
 	for (uint16_t a = 0; a < v->n; a++)
 		for (uint16_t b = 0; b < a; b++)
@@ -108,7 +108,7 @@ static void read_operand(struct schedule *s, struct node *node, unsigned o, uint
 		s->v.writers[*at] += writes;
 		node->value[o][k] = *at;
 		if (k)
-			join(s, node->value[o][0], *at, k);
+			join_groups(s, node->value[o][0], *at, k);
 	}
 }
 
@@ -147,7 +147,7 @@ static bool is_straight(const struct sass_probe *p)
 	return p->n && p->n <= SASS_STRAIGHT;
 }
 
-static void read_all(struct schedule *s, const struct sass_probe *p)
+static void build_nodes(struct schedule *s, const struct sass_probe *p)
 {
 	uint16_t cur[256], curp[PREDICATES];
 
@@ -168,7 +168,7 @@ static void read_all(struct schedule *s, const struct sass_probe *p)
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)
 		s->failed |= s->v.writers[v] > 1;
-	s->failed |= meet(&s->v);
+	s->failed |= has_collision(&s->v);
 }
 
 /* -- known results, and results that stay -- */
@@ -185,25 +185,25 @@ static bool predicates_are_read(const struct schedule *s, const struct node *nod
 
 /* Known results are not computed, unless an instruction reads a predicate that the same instruction writes: predicates
  * are in no register. */
-static void take_known(struct schedule *s, const struct sass_lasting *lasting)
+static void apply_known(struct schedule *s, const struct sass_lasting *lasting)
 {
 	bool again = true;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		s->nodes[i].gone = s->nodes[i].there = lasting->known[s->nodes[i].index] && s->nodes[i].n[0];
+		s->nodes[i].removed = s->nodes[i].known = lasting->known[s->nodes[i].index] && s->nodes[i].n[0];
 	while (again) {
 		again = false;
 		for (uint32_t i = 0; i < s->n; i++)
-			if (s->nodes[i].there && predicates_are_read(s, &s->nodes[i])) {
-				s->nodes[i].gone = s->nodes[i].there = false;
+			if (s->nodes[i].known && predicates_are_read(s, &s->nodes[i])) {
+				s->nodes[i].removed = s->nodes[i].known = false;
 				again = true;
 			}
 	}
 }
 
-static bool is_wanted(const struct schedule *s, const struct node *node)
+static bool is_known_and_read(const struct schedule *s, const struct node *node)
 {
-	for (unsigned k = 0; node->there && k < node->n[0]; k++)
+	for (unsigned k = 0; node->known && k < node->n[0]; k++)
 		if (is_read(s, node->value[0][k]))
 			return true;
 	return false;
@@ -220,16 +220,16 @@ static void join_copies(struct schedule *s)
 		struct values before = s->v;
 		uint16_t a, b;
 
-		if (!from || node->gone || node->predicate[SASS_P_GUARD] != NONE)
+		if (!from || node->removed || node->predicate[SASS_P_GUARD] != NONE)
 			continue;
 		a = node->value[from == 32 ? 2 : 3][0];
 		b = node->value[0][0];
-		join(s, a, b, 0);
+		join_groups(s, a, b, 0);
 		for (uint16_t v = 0; v < s->v.n; v++)
 			if (s->v.same[v] == before.same[b])
 				s->v.same[v] = before.same[a];
-		node->gone = !s->failed && !meet(&s->v);
-		if (!node->gone)
+		node->removed = !s->failed && !has_collision(&s->v);
+		if (!node->removed)
 			s->v = before;
 		s->failed = false;
 	}
@@ -250,7 +250,7 @@ static bool reads(const struct schedule *s, const struct node *node, uint16_t v)
 static bool is_read(const struct schedule *s, uint16_t v)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (!s->nodes[i].gone && reads(s, &s->nodes[i], s->v.same[v]))
+		if (!s->nodes[i].removed && reads(s, &s->nodes[i], s->v.same[v]))
 			return true;
 	return false;
 }
@@ -260,7 +260,7 @@ static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
 		struct node *node = &s->nodes[i];
-		bool used = node->ordered || node->gone || node->stays;
+		bool used = node->ordered || node->removed || node->stays;
 
 		for (unsigned k = 0; k < node->n[0]; k++)
 			used |= is_read(s, node->value[0][k]);
@@ -270,12 +270,12 @@ static void drop_dead(struct schedule *s)
 			used |= read;
 			node->predicate[f] = read ? node->predicate[f] : NONE;
 		}
-		node->gone |= !used;
+		node->removed |= !used;
 	}
 }
 
 /* Lanes that would exit before the last stores of others skip these stores instead. Then no lane waits for another. */
-static void end_together(struct schedule *s)
+static void predicate_early_exit(struct schedule *s)
 {
 	struct node *end = NULL;
 
@@ -283,7 +283,7 @@ static void end_together(struct schedule *s)
 		struct node *node = &s->nodes[i];
 		enum sass_class class = sass_op_find(sass_opcode(node->insn))->class;
 
-		if (node->gone)
+		if (node->removed)
 			continue;
 		if (class == SASS_EXIT && end)
 			return;
@@ -301,7 +301,7 @@ static void end_together(struct schedule *s)
 		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
 		node->insn = sass_with(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
 	}
-	end->gone = true;
+	end->removed = true;
 }
 
 /* -- the order -- */
@@ -311,7 +311,7 @@ static unsigned result_time(const struct schedule *s, const struct node *writer,
 {
 	switch (sass_opcode(writer->insn) & 0x1ff) {
 	case 0x005: /* CS2R */
-		return s->arch->sm < 90 ? SLOWEST : 10;
+		return s->arch->sm < 90 ? MAX_FIXED_CYCLES : 10;
 	case 0x031: case 0x035: /* HFMA2 */
 		return 10;
 	default:
@@ -350,7 +350,7 @@ static unsigned distance(const struct schedule *s, const struct node *a, const s
 	unsigned most = last || (a->ordered && b->ordered && !(clock && end)) ? 1 : 0;
 
 	for (unsigned k = 0; k < a->n[0]; k++) {
-		unsigned time = a->slow ? (real ? SOON : slow_time(a)) : result_time(s, a, b);
+		unsigned time = a->slow ? (real ? SCOREBOARD_CYCLES : slow_time(a)) : result_time(s, a, b);
 
 		if (reads(s, b, s->v.same[a->value[0][k]]) && time > most)
 			most = time;
@@ -367,9 +367,9 @@ static void find_heights(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;)
 		for (uint32_t j = i + 1; j < s->n; j++) {
-			unsigned d = s->nodes[i].gone || s->nodes[j].gone ? 0 : distance(s, &s->nodes[i], &s->nodes[j], false);
+			unsigned d = s->nodes[i].removed || s->nodes[j].removed ? 0 : distance(s, &s->nodes[i], &s->nodes[j], false);
 
-			s->apart[i][j] = d;
+			s->latency[i][j] = d;
 			if (d && s->nodes[j].height + d > s->nodes[i].height)
 				s->nodes[i].height = s->nodes[j].height + d;
 		}
@@ -381,7 +381,7 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < j; i++) {
-		unsigned d = s->apart[i][j];
+		unsigned d = s->latency[i][j];
 
 		if (d && began[i] == UINT32_MAX)
 			return UINT32_MAX;
@@ -401,12 +401,12 @@ static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 }
 
 /* The node that can begin now and has the longest path to the end; else the node that can begin soonest. */
-static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
+static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
 	uint32_t best = SASS_STRAIGHT, best_at = UINT32_MAX;
 
 	for (uint32_t j = 0; j < s->n; j++) {
-		uint32_t at = s->nodes[j].gone || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
+		uint32_t at = s->nodes[j].removed || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
 
 		if (at == UINT32_MAX)
 			continue;
@@ -426,7 +426,7 @@ static void find_order(struct schedule *s)
 
 	memset(began, 0xff, sizeof(began));
 	find_heights(s);
-	while ((j = choose(s, began, now, &now)) < SASS_STRAIGHT) {
+	while ((j = choose_node(s, began, now, &now)) < SASS_STRAIGHT) {
 		began[j] = now++;
 		s->order[s->norder++] = j;
 	}
@@ -441,7 +441,7 @@ static struct node *at(struct schedule *s, uint32_t index)
 
 static void find_groups(struct schedule *s)
 {
-	int8_t low[MOST_VALUES];
+	int8_t low[MAX_VALUES];
 
 	memset(low, 0x7f, sizeof(low));
 	for (uint16_t v = 0; v < s->v.n; v++)
@@ -481,7 +481,7 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 
 /* The position after which no instruction reads or writes the group, even after issue. Slow instructions have been
  * waited for, and computed values have been read. UINT32_MAX: there is none. */
-static uint32_t over_at(struct schedule *s, uint16_t group)
+static uint32_t free_position(struct schedule *s, uint16_t group)
 {
 	uint32_t over = 0;
 
@@ -510,58 +510,58 @@ static void measure_groups(struct schedule *s)
 
 		if (s->v.at[v] + 1 > s->size[g])
 			s->size[g] = s->v.at[v] + 1;
-		s->over[v] = g == v ? over_at(s, g) : 0;
+		s->free_at[v] = g == v ? free_position(s, g) : 0;
 	}
 }
 
-static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uint32_t index, const bool *settled)
+static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, uint32_t index, const bool *placed)
 {
 	for (uint16_t g = 0; g < s->v.n; g++)
-		if (settled[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->over[g] >= index)
+		if (placed[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->free_at[g] >= index)
 			return false;
 	return true;
 }
 
 /* Known results have fixed registers. */
-static void settle_there(struct schedule *s, const struct sass_lasting *lasting, bool *settled)
+static void place_known(struct schedule *s, const struct sass_lasting *lasting, bool *placed)
 {
 	for (uint32_t i = 0; lasting && i < s->n; i++) {
 		struct node *node = &s->nodes[i];
 		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
-		int reg = node->there && is_wanted(s, node) ? lasting->at[node->index] - s->v.at[node->value[0][0]] : -1;
+		int reg = node->known && is_known_and_read(s, node) ? lasting->at[node->index] - s->v.at[node->value[0][0]] : -1;
 
-		if (!node->there || !is_wanted(s, node))
+		if (!node->known || !is_known_and_read(s, node))
 			continue;
-		s->failed |= reg < 0 || reg % s->wide[g] || (settled[g] ? s->reg[g] != reg : !lies_free(s, reg, s->size[g], 0, settled));
+		s->failed |= reg < 0 || reg % s->wide[g] || (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
 		s->reg[g] = reg < 0 ? 0 : reg;
-		settled[g] = true;
+		placed[g] = true;
 		s->regs = reg + s->size[g] > (int)s->regs ? (uint32_t)reg + s->size[g] : s->regs;
 	}
 }
 
-static void give_registers(struct schedule *s, const struct sass_lasting *lasting)
+static void alloc_registers(struct schedule *s, const struct sass_lasting *lasting)
 {
-	bool settled[MOST_VALUES] = { false };
+	bool placed[MAX_VALUES] = { false };
 
-	settle_there(s, lasting, settled);
+	place_known(s, lasting, placed);
 	for (uint32_t i = 0; i < s->norder; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			uint16_t g = s->v.group[at(s, i)->value[o][0]];
 			unsigned size = s->size[g], reg = 0;
 
-			if (!at(s, i)->n[o] || settled[g])
+			if (!at(s, i)->n[o] || placed[g])
 				continue;
-			while (reg + size < SASS_RZ && !lies_free(s, reg, size, i, settled))
+			while (reg + size < SASS_RZ && !is_free_at(s, reg, size, i, placed))
 				reg += s->wide[g];
 			s->reg[g] = reg;
-			settled[g] = true;
+			placed[g] = true;
 			if (reg + size > s->regs)
 				s->regs = reg + size;
 		}
 }
 
 /* Allocates predicates round robin, so that a write completes long before the next write of the same predicate. */
-static void give_predicates(struct schedule *s)
+static void alloc_predicates(struct schedule *s)
 {
 	uint16_t held[PREDICATES];
 	unsigned next = 0;
@@ -594,7 +594,7 @@ static void find_last(struct schedule *s)
 
 /* -- control -- */
 
-static bool needs(const struct schedule *s, const struct node *reader, const struct node *writer)
+static bool depends_on(const struct schedule *s, const struct node *reader, const struct node *writer)
 {
 	for (unsigned k = 0; k < writer->n[0]; k++)
 		if (reads(s, reader, s->v.same[writer->value[0][k]]))
@@ -603,7 +603,7 @@ static bool needs(const struct schedule *s, const struct node *reader, const str
 }
 
 /* Results that the same instruction reads first share a scoreboard. */
-static void give_boards(struct schedule *s)
+static void assign_boards(struct schedule *s)
 {
 	unsigned boards = 0;
 
@@ -615,7 +615,7 @@ static void give_boards(struct schedule *s)
 		for (uint32_t i = 0; i < j; i++) {
 			struct node *writer = at(s, i);
 
-			if (!writer->slow || writer->waited || !needs(s, at(s, j), writer))
+			if (!writer->slow || writer->waited || !depends_on(s, at(s, j), writer))
 				continue;
 			writer->waited = j;
 			writer->board = boards % SASS_SCOREBOARDS;
@@ -636,7 +636,7 @@ static unsigned waits_of(struct schedule *s, uint32_t index)
 }
 
 /* The earliest cycle in which it begins, if the instructions before it begin as early as they can. */
-static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t index)
+static uint32_t start_cycle(struct schedule *s, const uint32_t *began, uint32_t index)
 {
 	uint32_t time = index ? began[index - 1] + 1 : 0;
 
@@ -650,7 +650,7 @@ static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t index
 	return time;
 }
 
-static struct sass_insn written(const struct schedule *s, const struct node *node)
+static struct sass_insn encode_node(const struct schedule *s, const struct node *node)
 {
 	struct sass_insn insn = sass_with(node->insn, SASS_REUSE_AT, 4, 0);
 	int fields = sass_predicate_fields(insn);
@@ -666,17 +666,17 @@ static struct sass_insn written(const struct schedule *s, const struct node *nod
 	return insn;
 }
 
-static void write_all(struct schedule *s, struct sass_insn *to)
+static void encode_all(struct schedule *s, struct sass_insn *to)
 {
 	uint32_t began[SASS_STRAIGHT + 1];
 
 	for (uint32_t i = 0; i < s->norder; i++)
-		began[i] = begins(s, began, i);
+		began[i] = start_cycle(s, began, i);
 	for (uint32_t i = 0; i < s->norder; i++) {
 		unsigned stall = i + 1 < s->norder ? began[i + 1] - began[i] : 5;
 
 		s->failed |= stall > SASS_STALL_MAX;
-		to[i] = sass_with_control(written(s, at(s, i)), waits_of(s, i), stall);
+		to[i] = sass_with_control(encode_node(s, at(s, i)), waits_of(s, i), stall);
 		to[i] = sass_with(to[i], SASS_YIELD_AT, 1, stall < 4);
 		to[i] = sass_with(to[i], SASS_WRITE_AT, 3, at(s, i)->board);
 	}
@@ -684,21 +684,21 @@ static void write_all(struct schedule *s, struct sass_insn *to)
 
 /* -- entry points -- */
 
-static void put_in_order(struct schedule *s, struct sass_insn *to, const struct sass_lasting *lasting)
+static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_lasting *lasting)
 {
 	join_copies(s);
-	end_together(s);
+	predicate_early_exit(s);
 	drop_dead(s);
 	find_order(s);
-	give_boards(s);
+	assign_boards(s);
 	find_groups(s);
 	find_last(s);
 	if (s->failed)
 		return;
 	measure_groups(s);
-	give_registers(s, lasting);
-	give_predicates(s);
-	write_all(s, to);
+	alloc_registers(s, lasting);
+	alloc_predicates(s);
+	encode_all(s, to);
 }
 
 /* NULL: no memory. */
@@ -711,11 +711,11 @@ static struct schedule *open_schedule(const struct sass_arch *arch, const struct
 	s->arch = arch;
 	s->failed = !is_straight(probe);
 	if (!s->failed)
-		read_all(s, probe);
+		build_nodes(s, probe);
 	return s;
 }
 
-static void hand_out(struct schedule *s, struct sass_probe *probe, const struct sass_insn *to)
+static void store_result(struct schedule *s, struct sass_probe *probe, const struct sass_insn *to)
 {
 	memcpy(probe->insns, to, s->norder * sizeof(*to));
 	probe->n = s->norder;
@@ -728,9 +728,9 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 	int err = s && to ? 0 : -ENOMEM;
 
 	if (!err && !s->failed)
-		put_in_order(s, to, NULL);
+		run_passes(s, to, NULL);
 	if (!err && !s->failed && s->regs <= probe->regs && sass_does_same(probe->insns, probe->n, to, s->norder))
-		hand_out(s, probe, to);
+		store_result(s, probe, to);
 	free(to);
 	free(s);
 	return err;
@@ -745,15 +745,15 @@ int sass_schedule_wants(const struct sass_arch *arch, const struct sass_probe *p
 		return -ENOMEM;
 	memset(wanted, 0, SASS_STRAIGHT * sizeof(*wanted));
 	if (!s->failed)
-		take_known(s, lasting);
+		apply_known(s, lasting);
 	for (uint32_t i = 0; !s->failed && i < s->n; i++)
-		wanted[s->nodes[i].index] = is_wanted(s, &s->nodes[i]);
+		wanted[s->nodes[i].index] = is_known_and_read(s, &s->nodes[i]);
 	free(s);
 	return 0;
 }
 
 /* Reports the registers of the results that stay. */
-static void tell_where(const struct schedule *s, struct sass_lasting *lasting)
+static void report_registers(const struct schedule *s, struct sass_lasting *lasting)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct node *node = &s->nodes[i];
@@ -772,14 +772,14 @@ int sass_schedule_lasting(const struct sass_arch *arch, struct sass_probe *probe
 	if (!err && !s->failed) {
 		for (uint32_t i = 0; i < s->n; i++)
 			s->nodes[i].stays = lasting->stays[s->nodes[i].index];
-		take_known(s, lasting);
-		put_in_order(s, to, lasting);
-		tell_where(s, lasting);
+		apply_known(s, lasting);
+		run_passes(s, to, lasting);
+		report_registers(s, lasting);
 	}
 	if (!err)
 		err = s->failed ? -EINVAL : 0;
 	if (!err)
-		hand_out(s, probe, to);
+		store_result(s, probe, to);
 	free(to);
 	free(s);
 	return err;

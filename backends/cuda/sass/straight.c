@@ -36,7 +36,7 @@ int sass_predicate_fields(struct sass_insn insn)
 	return fields;
 }
 
-static unsigned special(struct sass_insn insn)
+static unsigned special_register(struct sass_insn insn)
 {
 	return sass_field(insn, 72, 8);
 }
@@ -46,7 +46,7 @@ static unsigned special(struct sass_insn insn)
 
 bool sass_reads_clock(struct sass_insn insn)
 {
-	return (sass_opcode(insn) & 0x1ff) == 0x005 && special(insn) != SR_ZERO;
+	return (sass_opcode(insn) & 0x1ff) == 0x005 && special_register(insn) != SR_ZERO;
 }
 
 /* special registers that do not change while a thread runs: lane, thread, block, multiprocessor, lane masks */
@@ -56,14 +56,14 @@ static bool is_constant(struct sass_insn insn)
 		SR_MULTIPROCESSOR };
 
 	for (size_t i = 0; i < sizeof(constant); i++)
-		if (constant[i] == special(insn))
+		if (constant[i] == special_register(insn))
 			return true;
 	return false;
 }
 
 bool sass_reads_place(struct sass_insn insn)
 {
-	return (sass_opcode(insn) & 0x1ff) == 0x119 && special(insn) == SR_MULTIPROCESSOR;
+	return (sass_opcode(insn) & 0x1ff) == 0x119 && special_register(insn) == SR_MULTIPROCESSOR;
 }
 
 bool sass_is_ordered(struct sass_insn insn)

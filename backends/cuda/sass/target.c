@@ -14,11 +14,11 @@
 #include "live.h"
 
 #define DEFAULT_CPU "sm_90"
-#define MEETS 90                   /* from this architecture on lanes converge by instructions; before, by functions of
+#define MIN_SM_CONVERGENCE 90      /* from this architecture on lanes converge by instructions; before, by functions of
                                     * the assembler */
 
 /* Is a program attached in the middle of a kernel, where no lane may wait for another? */
-static bool in_the_middle(const struct gpubpf_lower_job *job)
+static bool has_middle_site(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
 		if (gpubpf_place_kind(job->sites[i].site)->where != GPUBPF_WHERE_KERNEL)
@@ -39,7 +39,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
 	e.target.name = "sass";
-	alone = e.arch->sm < MEETS || in_the_middle(job);
+	alone = e.arch->sm < MIN_SM_CONVERGENCE || has_middle_site(job);
 	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;
 	e.target.library_end = alone ? gpubpf_bitcode_nvptx_alone_end : gpubpf_bitcode_nvptx_code_end;
 	e.target.inline_env = sass_inline_env;

@@ -8,15 +8,15 @@
 #include "count.h"
 
 #define CODE_ALIGN 128
-#define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
+#define REGS_SHIFT 24              /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
-#define OWN_SECTIONS 12            /* most sections of the twin that are neither copied nor code */
+#define MAX_NEW_SECTIONS 12        /* most sections of the twin that are neither copied nor code */
 
 /* -- names -- */
 
 /* A copy of `prefix` followed by the twin's name, which lives as long as the writer. */
-static const char *renamed(struct writer *w, const char *name, size_t prefix)
+static const char *twin_rename(struct writer *w, const char *name, size_t prefix)
 {
 	size_t size = prefix + strlen(w->twin_name) + 1;
 	char *copy = w->nrenamed < OWN_NAMES ? malloc(size) : NULL;
@@ -35,7 +35,7 @@ static const char *section_name(struct writer *w, const char *name)
 	const char *kernel = w->app->symbols[w->kernel->symbol].name;
 	size_t n = strlen(name), own = strlen(kernel);
 
-	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? renamed(w, name, n - own) : name;
+	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? twin_rename(w, name, n - own) : name;
 }
 
 static const char *symbol_name(struct writer *w, const struct sass_symbol *s)
@@ -57,7 +57,7 @@ static uint32_t add(struct writer *w, const char *name, const Elf64_Shdr *head, 
 	return w->nsections++;
 }
 
-static uint32_t add_as(struct writer *w, uint32_t from)
+static uint32_t add_copy(struct writer *w, uint32_t from)
 {
 	const struct sass_section *s = &w->app->sections[from];
 
@@ -72,7 +72,7 @@ static bool is_of_other_code(const struct writer *w, const struct sass_section *
 }
 
 /* Is the section copied? It is if it describes the whole module or belongs to the kernel's section. */
-static bool is_kept(const struct writer *w, uint32_t i)
+static bool is_copied(const struct writer *w, uint32_t i)
 {
 	const struct sass_section *s = &w->app->sections[i];
 	static const char *const whole[] = { ".note.nv.", ".nv.compat", ".nv.rel.action", ".nv.shared.reserved." };
@@ -120,24 +120,24 @@ static uint32_t length(const struct sass_chains *chains, uint32_t key)
 	return n;
 }
 
-static void keep_of(struct writer *w, const struct sass_chains *chains, uint32_t key)
+static void collect_copied(struct writer *w, const struct sass_chains *chains, uint32_t key)
 {
 	for (uint32_t i = sass_first(chains, key); i; i = chains->next[i])
-		if (is_kept(w, i))
+		if (is_copied(w, i))
 			w->kept[w->nkept++] = i;
 }
 
-static int find_kept(struct writer *w)
+static int find_copied(struct writer *w)
 {
 	const struct sass_cubin *app = w->app;
 
 	w->kept = malloc((length(&app->general, 0) + length(&app->of_section, w->kernel->text) + 1) * sizeof(*w->kept));
 	if (!w->kept)
 		return -ENOMEM;
-	keep_of(w, &app->general, 0);
-	keep_of(w, &app->of_section, w->kernel->text);
+	collect_copied(w, &app->general, 0);
+	collect_copied(w, &app->of_section, w->kernel->text);
 	qsort(w->kept, w->nkept, sizeof(*w->kept), sass_by_number);
-	w->sections = calloc(w->nkept + 2 * w->texts.n + OWN_SECTIONS, sizeof(*w->sections));
+	w->sections = calloc(w->nkept + 2 * w->texts.n + MAX_NEW_SECTIONS, sizeof(*w->sections));
 	return w->sections ? 0 : -ENOMEM;
 }
 
@@ -145,7 +145,7 @@ static void add_rank(struct writer *w, int wanted)
 {
 	for (uint32_t i = 0; i < w->nkept; i++)
 		if (rank(&w->app->sections[w->kept[i]]) == wanted)
-			add_as(w, w->kept[i]);
+			add_copy(w, w->kept[i]);
 }
 
 /* -- symbols -- */
@@ -158,7 +158,7 @@ void sass_twin_want(struct writer *w, uint32_t symbol)
 }
 
 /* Functions of the driver that the kernel or its callees may call. */
-static void want_externs(struct writer *w)
+static void select_externs(struct writer *w)
 {
 	const struct sass_section *s = &w->app->sections[w->kernel->info];
 	struct sass_item item;
@@ -178,11 +178,11 @@ static bool is_data(const struct writer *w, const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && begins(w->app->sections[s->section].name, ".nv.global");
 }
 
-static void want_symbols(struct writer *w)
+static void select_symbols(struct writer *w)
 {
 	const struct sass_chains *of = &w->app->symbols_of;
 
-	want_externs(w);
+	select_externs(w);
 	for (uint32_t k = 1; k < w->nsections; k++)
 		for (uint32_t i = w->sections[k].from ? sass_first(of, w->sections[k].from) : 0; i; i = of->next[i])
 			if (!is_data(w, &w->app->symbols[i]))
@@ -201,7 +201,7 @@ static size_t add_string(char *to, size_t *size, const char *text)
 	return at;
 }
 
-static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t section, uint64_t size)
+static void append_symbol(struct writer *w, const struct sass_symbol *s, uint32_t section, uint64_t size)
 {
 	Elf64_Sym *out = &w->symbols[w->nsymbols++];
 
@@ -211,26 +211,26 @@ static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t s
 	out->st_size = size;
 }
 
-static void put_symbols(struct writer *w)
+static void append_symbols(struct writer *w)
 {
 	for (uint32_t k = 0; k < w->nwanted; k++) {
 		uint32_t i = w->wanted[k];
 		const struct sass_symbol *s = &w->app->symbols[i];
 
 		w->symbol[i] = w->nsymbols;
-		put_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
-			   i == w->kernel->symbol ? w->grafted->n * SASS_INSN : s->head.st_size);
+		append_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
+			      i == w->kernel->symbol ? w->grafted->n * SASS_INSN : s->head.st_size);
 	}
 }
 
 /* The words of the probes, where the agent finds them. */
-static void put_words(struct writer *w, uint32_t bank)
+static void append_words(struct writer *w, uint32_t bank)
 {
 	for (uint32_t i = 1; w->constants && i < w->probes->nsymbols; i++) {
 		const struct sass_symbol *s = &w->probes->symbols[i];
 
 		if (s->section == bank)
-			put_symbol(w, s, w->constants, s->head.st_size);
+			append_symbol(w, s, w->constants, s->head.st_size);
 	}
 }
 
@@ -247,7 +247,7 @@ static int make_symbols(struct writer *w, uint32_t bank)
 {
 	size_t strings = 1 + OWN_NAMES * sizeof(w->twin_name);
 
-	want_symbols(w);
+	select_symbols(w);
 	for (uint32_t i = 0; i < w->nwanted; i++)
 		strings += strlen(w->app->symbols[w->wanted[i]].name) + 1;
 	for (uint32_t i = 0; i < w->probes->nsymbols; i++)
@@ -258,8 +258,8 @@ static int make_symbols(struct writer *w, uint32_t bank)
 		return -ENOMEM;
 	w->nsymbols = 1;
 	w->strings_size = 1;
-	put_symbols(w);
-	put_words(w, bank);
+	append_symbols(w);
+	append_words(w, bank);
 	if (w->failed)
 		return -ENOMEM;
 	map_relocations(w, w->relocations, w->nrelocations);
@@ -269,7 +269,7 @@ static int make_symbols(struct writer *w, uint32_t bank)
 
 /* -- the file -- */
 
-enum { SECTION_NAMES = 1, SECTION_STRINGS, SECTION_SYMBOLS, FIRST_KEPT };
+enum { SECTION_NAMES = 1, SECTION_STRINGS, SECTION_SYMBOLS, FIRST_COPIED };
 
 static void add_own(struct writer *w)
 {
@@ -295,7 +295,7 @@ static void add_relocations(struct writer *w, const char *name, const Elf64_Rela
 		add(w, name, &head, relocations, 0);
 }
 
-static int add_of_code(struct writer *w)
+static int add_code_relocations(struct writer *w)
 {
 	int err = 0;
 
@@ -310,26 +310,27 @@ static int add_of_code(struct writer *w)
 }
 
 /* Where memory begins that a launch adds. A word in the gap before would belong to that memory. */
-static uint64_t aligned(const Elf64_Shdr *head)
+static uint64_t aligned_size(const Elf64_Shdr *head)
 {
 	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
 
 	return head->sh_size + (over ? head->sh_addralign - over : 0);
 }
 
-#define MOST_SHARED (1u << 20)     /* bytes of size and of alignment: more than any block has */
+#define MAX_SHARED_BYTES (1u << 20) /* bytes of size and of alignment: more than any block has */
 
 /* The word that counts lanes is after all shared memory of the block. A kernel without shared memory gets a section. */
-static int add_counted(struct writer *w)
+static int add_count_word(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
 	Elf64_Shdr head = { .sh_type = SHT_NOBITS, .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK, .sh_info = w->kernel->text,
 			    .sh_size = w->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0, .sh_addralign = SASS_COUNT_BYTES };
-	uint32_t at = own ? w->section[own] : add(w, renamed(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
+	uint32_t at = own ? w->section[own] :
+			    add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
-	if (w->sections[at].data || w->sections[at].head.sh_size > MOST_SHARED || w->sections[at].head.sh_addralign > MOST_SHARED)
+	if (w->sections[at].data || w->sections[at].head.sh_size > MAX_SHARED_BYTES || w->sections[at].head.sh_addralign > MAX_SHARED_BYTES)
 		return refuse(w, "its shared memory is none that a block can have");
-	w->sections[at].head.sh_size = aligned(&w->sections[at].head) + SASS_COUNT_BYTES;
+	w->sections[at].head.sh_size = aligned_size(&w->sections[at].head) + SASS_COUNT_BYTES;
 	return 0;
 }
 
@@ -347,7 +348,7 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	if (err)
 		add(w, w->app->sections[addresses].name, &w->app->sections[addresses].head, w->addresses, addresses);
 	add_relocations(w, ".rela.nv.constant4", w->relocations, w->nrelocations, addresses);
-	err = add_of_code(w);
+	err = add_code_relocations(w);
 	if (!err)
 		err = sass_twin_addresses_in_stubs(w);
 	if (err < 0)
@@ -357,12 +358,12 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	add_rank(w, 1);
 	add(w, section_name(w, text->name), &text->head, w->grafted->insns, w->kernel->text);
 	for (uint32_t i = 1; i < w->texts.n; i++)
-		add_as(w, w->texts.section[i]);
+		add_copy(w, w->texts.section[i]);
 	if (w->nrelocations && data)
-		add_as(w, data);
+		add_copy(w, data);
 	add_rank(w, 3);
 	if (w->grafted->counts)
-		err = add_counted(w);
+		err = add_count_word(w);
 	add_rank(w, 4);
 	return err;
 }
@@ -374,7 +375,7 @@ static void set_data(struct writer *w, uint32_t section, const void *data, size_
 }
 
 /* Compilers mix local symbols with others. The result is the number of symbols up to the last local one. */
-static uint32_t locals(const struct writer *w)
+static uint32_t count_local_symbols(const struct writer *w)
 {
 	uint32_t n = w->nsymbols;
 
@@ -384,9 +385,9 @@ static uint32_t locals(const struct writer *w)
 }
 
 /* The sh_info of a function's section: its symbol and, with ABI version 7, its registers. */
-static uint32_t of_function(const struct writer *w, uint32_t info)
+static uint32_t function_info(const struct writer *w, uint32_t info)
 {
-	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << TOP_BYTE) - 1 : UINT32_MAX;
+	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << REGS_SHIFT) - 1 : UINT32_MAX;
 
 	return (info & ~mask) | ((info & mask) < w->app->nsymbols ? w->symbol[info & mask] : 0);
 }
@@ -394,7 +395,7 @@ static uint32_t of_function(const struct writer *w, uint32_t info)
 /* Replaces the application's indices of sections and symbols in the headers by the twin's. */
 static void fix_heads(struct writer *w)
 {
-	for (uint32_t i = FIRST_KEPT; i < w->nsections; i++) {
+	for (uint32_t i = FIRST_COPIED; i < w->nsections; i++) {
 		struct out_section *s = &w->sections[i];
 		bool text = s->from == w->kernel->text, constants = i == w->constants;
 		bool other = s->from && !text && s->head.sh_flags & SHF_EXECINSTR;
@@ -406,13 +407,13 @@ static void fix_heads(struct writer *w)
 		if (text)
 			s->head.sh_info = w->symbol[w->kernel->symbol];
 		else if (other)
-			s->head.sh_info = of_function(w, s->head.sh_info);
+			s->head.sh_info = function_info(w, s->head.sh_info);
 		else if (s->head.sh_info && !constants)
 			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
 		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)
-			s->head.sh_info |= w->grafted->regs << TOP_BYTE;
+			s->head.sh_info |= w->grafted->regs << REGS_SHIFT;
 	}
-	w->sections[SECTION_SYMBOLS].head.sh_info = locals(w);
+	w->sections[SECTION_SYMBOLS].head.sh_info = count_local_symbols(w);
 }
 
 static int make_contents(struct writer *w, uint32_t bank)
@@ -455,7 +456,7 @@ static size_t align(size_t n, size_t to)
 }
 
 /* Bytes in the file. */
-static size_t bytes_of(const struct out_section *s)
+static size_t file_bytes(const struct out_section *s)
 {
 	return s->data ? s->head.sh_size : 0;
 }
@@ -470,8 +471,8 @@ static size_t lay_out(struct writer *w)
 		at = align(at, w->sections[i].from == w->kernel->text ? CODE_ALIGN : h->sh_addralign > 4096 ? 1 : h->sh_addralign);
 		h->sh_offset = at;
 		if (h->sh_type != SHT_NOBITS)
-			h->sh_size = bytes_of(&w->sections[i]);
-		at += bytes_of(&w->sections[i]);
+			h->sh_size = file_bytes(&w->sections[i]);
+		at += file_bytes(&w->sections[i]);
 	}
 	return align(at, 8);
 }
@@ -486,7 +487,7 @@ static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
 
 	for (uint32_t i = 1; i < w->nsections; i++) {
 		const struct out_section *s = &w->sections[i];
-		uint64_t flags = s->head.sh_flags & SEGMENT_FLAGS, bytes = bytes_of(s);
+		uint64_t flags = s->head.sh_flags & SEGMENT_FLAGS, bytes = file_bytes(s);
 
 		if (!(flags & SHF_ALLOC))
 			continue;
@@ -528,8 +529,8 @@ static int write_out(struct writer *w)
 		for (uint32_t i = 1; i < w->nsections; i++) {
 			const struct out_section *s = &w->sections[i];
 
-			if (bytes_of(s))
-				memcpy(out + s->head.sh_offset, s->data, bytes_of(s));
+			if (file_bytes(s))
+				memcpy(out + s->head.sh_offset, s->data, file_bytes(s));
 			memcpy(out + heads + i * sizeof(s->head), &s->head, sizeof(s->head));
 		}
 		memcpy(out + table, segments, size - table);
@@ -540,7 +541,7 @@ static int write_out(struct writer *w)
 }
 
 /* The layout is known, so the offsets in the file are too. */
-static void put_bindings(struct writer *w)
+static void finish_bindings(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->twin->nbindings; i++) {
 		struct sass_binding *b = &w->twin->bindings[i];
@@ -572,7 +573,7 @@ static int make(struct writer *w)
 	if (!err)
 		err = sass_texts_find(w->app, w->kernel, &w->texts, w->diag);
 	if (!err)
-		err = find_kept(w);
+		err = find_copied(w);
 	if (!err)
 		err = choose_sections(w, bank);
 	if (!err)
@@ -580,7 +581,7 @@ static int make(struct writer *w)
 	if (!err)
 		err = write_out(w);
 	if (!err)
-		put_bindings(w);
+		finish_bindings(w);
 	return err;
 }
 

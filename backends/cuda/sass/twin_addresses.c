@@ -40,12 +40,12 @@ static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
 	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
 }
 
-static int is_within(void *arg, const struct sass_relocation *r)
+static int covers_offset(void *arg, const struct sass_relocation *r)
 {
 	return r->off / 8 == *(const uint64_t *)arg / 8;
 }
 
-static int take_address(struct writer *w, uint64_t off)
+static int read_address(struct writer *w, uint64_t off)
 {
 	uint32_t section = sass_section_find(w->app, ".nv.constant4");
 	const struct sass_section *bank = &w->app->sections[section];
@@ -61,7 +61,7 @@ static int take_address(struct writer *w, uint64_t off)
 		if (w->twin->bindings[i].off == off)
 			return 0;
 	if (!sass_address_at(w->app, off, &a)) /* data is copied unchanged */
-		return sass_relocations_each(w->app, section, is_within, &off) ?
+		return sass_relocations_each(w->app, section, covers_offset, &off) ?
 			       refuse(w, "it reads an address that is filled in in a way that is not known") : 0;
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
@@ -73,13 +73,13 @@ static int take_address(struct writer *w, uint64_t off)
 	return 0;
 }
 
-static int take_each(void *arg, const struct sass_relocation *address)
+static int read_each_address(void *arg, const struct sass_relocation *address)
 {
-	return take_address(arg, address->off);
+	return read_address(arg, address->off);
 }
 
 /* Takes the addresses that the kernel reads there; all addresses, if the offset of a read is unknown. */
-static int take_addresses(struct writer *w, uint32_t bank)
+static int read_addresses(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *s = &w->app->sections[bank];
 	int err = 0;
@@ -93,10 +93,10 @@ static int take_addresses(struct writer *w, uint32_t bank)
 		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
 			return refuse(w, "it reads addresses by an index");
 		if (!sass_reads_address(w->code, i, &off))
-			return sass_relocations_each(w->app, bank, take_each, w);
+			return sass_relocations_each(w->app, bank, read_each_address, w);
 		if ((off & ~7ull) + 8 > s->size)
 			return refuse(w, "it reads an address that the image does not have");
-		err = take_address(w, off & ~7ull);
+		err = read_address(w, off & ~7ull);
 	}
 	return err;
 }
@@ -114,7 +114,7 @@ int sass_twin_addresses(struct writer *w)
 	w->addresses = malloc(s->size + 1);
 	if (!w->relocations || !w->of_code || !w->twin->bindings || !w->addresses)
 		return -ENOMEM;
-	err = take_addresses(w, bank);
+	err = read_addresses(w, bank);
 	if (err < 0 || !(w->nrelocations || w->twin->nbindings))
 		return err;
 	memcpy(w->addresses, s->data, s->size);
@@ -125,7 +125,7 @@ int sass_twin_addresses(struct writer *w)
 
 /* -- addresses in code: of code, and of variables -- */
 
-static int take_of_code(void *arg, const struct sass_relocation *r)
+static int read_code_address(void *arg, const struct sass_relocation *r)
 {
 	struct writer *w = arg;
 	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* sass_texts_find() has checked the index */
@@ -142,13 +142,13 @@ static int take_of_code(void *arg, const struct sass_relocation *r)
 int sass_twin_addresses_of_code(struct writer *w, uint32_t section)
 {
 	w->text = section;
-	return sass_relocations_each(w->app, section, take_of_code, w);
+	return sass_relocations_each(w->app, section, read_code_address, w);
 }
 
 /* -- addresses of __constant__ variables, in stubs -- */
 
 /* The variable at this offset of the bank, or else another one as a base; 0: there is none. */
-static uint32_t constant_at(const struct writer *w, uint32_t bank, uint32_t off)
+static uint32_t find_constant_symbol(const struct writer *w, uint32_t bank, uint32_t off)
 {
 	uint32_t found = 0;
 
@@ -171,7 +171,7 @@ int sass_twin_addresses_in_stubs(struct writer *w)
 	w->text = w->kernel->text;
 	for (uint32_t i = 0; i < w->grafted->naddresses; i++) {
 		const struct sass_constant_address *a = &w->grafted->addresses[i];
-		uint32_t symbol = constant_at(w, bank, a->off);
+		uint32_t symbol = find_constant_symbol(w, bank, a->off);
 
 		if (!symbol)
 			return refuse(w, "it reads __constant__ variables that have no name");

@@ -15,13 +15,13 @@ static const uint8_t attrs[256] = {
 #include "isa.def"
 };
 
-static bool is_known_of_all(uint8_t attr)
+static bool is_known_symbol_attr(uint8_t attr)
 {
 	return attr == SASS_ATTR_REGCOUNT || attr == SASS_ATTR_FRAME_SIZE || attr == SASS_ATTR_MIN_STACK_SIZE ||
 	       attr == SASS_ATTR_MAX_STACK_SIZE;
 }
 
-static int is_not_known(uint8_t attr, struct gpubpf_diag *diag)
+static int refuse_attr(uint8_t attr, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_refuse(diag, INJECT, "the image says something of it that is not known (0x%02x)", attr);
 }
@@ -34,18 +34,18 @@ int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *ke
 	size_t at = 0;
 
 	for (unsigned attr = 0; attr < sizeof(attrs); attr++)
-		if (app->said[attr / 64] >> attr % 64 & 1 && !is_known_of_all(attr))
-			return is_not_known(attr, diag);
+		if (app->said[attr / 64] >> attr % 64 & 1 && !is_known_symbol_attr(attr))
+			return refuse_attr(attr, diag);
 	while (sass_item_next(s->data, s->size, &at, &item)) {
 		if (attrs[item.attr] == ATTR_UNKNOWN)
-			return is_not_known(item.attr, diag);
+			return refuse_attr(item.attr, diag);
 		ends += attrs[item.attr] == ATTR_EXITS;
 	}
 	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image says more than once where its ends are") : 0;
 }
 
 /* The second number of an item: the symbol's value, or more if the probes need more. */
-static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
+static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
 {
 	bool own = symbol == w->kernel->symbol;
 
@@ -101,7 +101,7 @@ int sass_twin_general(struct writer *w, size_t *size)
 			uint32_t symbol = sass_get32(item.data);
 
 			put32(w->general + *size + 4, w->symbol[symbol]);
-			put32(w->general + *size + 8, value_of(w, item.attr, symbol, sass_get32(item.data + 4)));
+			put32(w->general + *size + 8, item_value(w, item.attr, symbol, sass_get32(item.data + 4)));
 		}
 		*size += at - from;
 	}
@@ -120,7 +120,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 }
 
 /* Where the EXITs are: the probes have them. */
-static size_t put_exits(const struct writer *w, uint8_t *to)
+static size_t write_exits(const struct writer *w, uint8_t *to)
 {
 	uint16_t n = 0;
 
@@ -137,7 +137,7 @@ static size_t put_exits(const struct writer *w, uint8_t *to)
 #define FORMAT_BYTE 2              /* the value is the byte after the attribute */
 
 /* The barrier at which a block's lanes wait for each other when they are counted. */
-static size_t put_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
+static size_t write_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
 {
 	static const uint8_t one[4] = { FORMAT_BYTE, SASS_ATTR_NUM_BARRIERS, 1, 0 };
 	struct sass_item item;
@@ -150,7 +150,7 @@ static size_t put_barrier(const struct writer *w, const struct sass_section *inf
 	return w->grafted->counts ? sizeof(one) : 0;
 }
 
-static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
+static int write_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
 {
 	int err = 0;
 
@@ -179,14 +179,14 @@ int sass_twin_info(struct writer *w, size_t *size)
 		return -ENOMEM;
 	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {
 		if (attrs[item.attr] == ATTR_EXITS) {
-			*size += put_exits(w, w->info + *size);
+			*size += write_exits(w, w->info + *size);
 			continue;
 		}
 		memcpy(w->info + *size, s->data + from, at - from);
-		err = put_item(w, &item, w->info + *size, at - from);
+		err = write_item(w, &item, w->info + *size, at - from);
 		*size += at - from;
 	}
-	*size += put_barrier(w, s, w->info + *size);
+	*size += write_barrier(w, s, w->info + *size);
 	return err;
 }
 
