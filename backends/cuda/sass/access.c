@@ -77,7 +77,7 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 	a->bytes = 4u << (size & 3);
 	a->old = SASS_RZ;
 	if (!is_known_copy(arch, insn) || size > 2 || (!a->near && a->address != SASS_RZ && a->address % 2))
-		return "a copy of a kind that is not known";
+		return "a copy in an unknown form";
 	return NULL;
 }
 
@@ -168,16 +168,16 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 	a->uniform = SASS_URZ;
 	a->offset = access_offset(arch, insn);
 	if (!sass_field(insn, 72, 1) || (a->address != SASS_RZ && a->address % 2))
-		return "an access at an address of 32 bits";
+		return "an access with a 32-bit address";
 	if (load && sass_field(insn, 64, 4))
 		return "a load under a second predicate";
 	if (!uniform)
 		return NULL;
 	if (arch->sm >= MIN_SM_DESCRIPTOR)
-		return has_descriptor(arch, row->width, insn) ? NULL : "an access at a sum with a uniform register";
+		return has_descriptor(arch, row->width, insn) ? NULL : "an access whose address adds a uniform register";
 	a->uniform = sass_field(insn, load ? 32 : 64, 6);
 	if (a->uniform != SASS_URZ && (a->address != SASS_RZ || a->uniform % 2))
-		return "an access at a sum with a uniform register";
+		return "an access whose address adds a uniform register";
 	return NULL;
 }
 
@@ -194,9 +194,9 @@ static const char *read_near_address(const struct row *row, struct sass_insn ins
 	a->scale = scales[sass_field(insn, 78, 2)];
 	a->offset = (int32_t)(sass_field(insn, 40, 24) << 8) >> 8;
 	if (row->width == COMPARED && sass_field(insn, 87, 4))
-		return "an atomic that is tried until it is done";
+		return "an atomic that the kernel repeats until it succeeds";
 	if (a->scale > 1 && !(a->spaces & GPUBPF_IN(SHARED)))
-		return "an access of a kind that is not known";
+		return "an access in an unknown form";
 	return NULL;
 }
 
@@ -210,8 +210,8 @@ static bool is_generic_atomic(uint32_t operation)
 static const char *read_generic(const struct row *row, struct sass_insn insn)
 {
 	if (sass_field(insn, 81, 3) != SASS_PT)
-		return "a generic atomic that may be left to other instructions";
-	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that is tried until it is done" : NULL;
+		return "a generic atomic that other instructions may have to complete";
+	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that the kernel repeats until it succeeds" : NULL;
 }
 
 /* ATOMG, ATOMS and ATOM return the old value. RED has no field for it. */
@@ -235,7 +235,7 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 	a->operand = row->width == COMPARED ? sass_field(insn, 32, 8) : a->value;
 	a->old = returns_old_value(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
 	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
-		return "an atomic of a kind that is not known";
+		return "an atomic in an unknown form";
 	if (is_generic_atomic(row->operation) && (why = read_generic(row, insn)))
 		return why;
 	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near_address(row, insn, a);

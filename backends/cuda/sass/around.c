@@ -445,27 +445,32 @@ static int check_place(const struct stub_writer *p, const struct sass_around *at
 	bool old = at->body->given >> SASS_GIVEN_OLD & 1 && at->place.access.old != SASS_RZ;
 
 	if (at->place.why)
-		return refuse(diag, "its instruction at 0x%x (%s) is %s, which machine code cannot give a probe",
+		return refuse(diag, "its instruction at 0x%x (%s) is %s, which a probe in machine code cannot observe",
 			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
 	if (at->body->given >> SASS_GIVEN_ADDRESS & 1 && at->place.access.near)
-		return refuse(diag, "its access at 0x%x is of a space that is near, whose generic address machine code does not have; "
-			      "mem.offset is where in it", at->place.at * SASS_INSN);
+		return refuse(diag, "its access at 0x%x has no generic address in machine code; read mem.offset, the "
+				    "offset in its space, and not mem.addr", at->place.at * SASS_INSN);
 	if (at->body->given >> SASS_GIVEN_OFFSET & 1 && gpubpf_place_kind(at->place.kind)->spaces &&
 	    access_space(&at->place.access) == GPUBPF_GENERIC)
-		return refuse(diag, "its access at 0x%x may be of several spaces, and has no offset in one; mem.addr is where",
+		return refuse(diag, "its access at 0x%x may be in one of several spaces, so it has no offset; read "
+				    "mem.addr, and not mem.offset",
 			      at->place.at * SASS_INSN);
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
-		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
+		return refuse(diag, "its instruction at 0x%x has no scoreboard, so no probe can wait for its "
+				    "result", at->place.at * SASS_INSN);
 	if (at->body->given & OPERAND_VALUES && !sass_operands_known(code->arch, own))
-		return refuse(diag, "its instruction at 0x%x (%s) has operands that are not known one by one", at->place.at * SASS_INSN,
+		return refuse(diag, "its instruction at 0x%x (%s) has operands whose registers are not "
+				    "known", at->place.at * SASS_INSN,
 			      sass_op_find(sass_opcode(own))->name);
 	if (!sass_goes_anywhere(code, at->place.at))
-		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", at->place.at * SASS_INSN);
+		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a probe "
+				    "requires", at->place.at * SASS_INSN);
 	if (at->body->wanders && p->barrier == SASS_BARRIERS)
-		return refuse(diag, "it uses all convergence barriers, and lanes of its probe at 0x%x could not meet again",
+		return refuse(diag, "it uses all convergence barriers, so lanes of its probe at 0x%x could not "
+				    "reconverge",
 			      at->place.at * SASS_INSN);
 	if (code->calls)
-		return refuse(diag, "it calls functions of other sections, whose instructions a probe would miss");
+		return refuse(diag, "it calls functions in other sections, whose instructions would have no probes");
 	return 0;
 }
 

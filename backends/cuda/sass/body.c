@@ -12,7 +12,7 @@
 #define BODY_BOARD 5
 #define MAX_EXPANSION_INSNS 3      /* most instructions that one becomes */
 
-#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at single instructions " __VA_ARGS__)
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at an instruction " __VA_ARGS__)
 
 struct body_maker {
 	const struct sass_arch *arch;
@@ -67,10 +67,10 @@ static int check_probe(struct body_maker *m)
 		m->body->ends |= ends && !last;
 		m->body->wanders |= sass_wanders(insn) || (ends && !last && sass_unconditional(insn));
 		if (!ends && !sass_wanders(insn) && !sass_stands_alone(insn))
-			return refuse(m->diag, "has %s, which it may not have there: no lanes that meet (counters, sums, arrays and hashes "
-				      "have none)", sass_op_find(sass_opcode(insn))->name);
+			return refuse(m->diag, "contains %s, which exchanges data between lanes; counters, sums, "
+					       "arrays and hashes do not", sass_op_find(sass_opcode(insn))->name);
 		if (last && !(ends && sass_unconditional(insn)))
-			return refuse(m->diag, "does not end where its code does");
+			return refuse(m->diag, "does not end at its last instruction");
 	}
 	return m->probe->n ? 0 : refuse(m->diag, "is empty");
 }
@@ -152,7 +152,7 @@ static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sas
 
 	m->body->given |= 1u << given;
 	if (width != 4 && !(width == 5 && !half))
-		return refuse(m->diag, "reads a part of what the place gives");
+		return refuse(m->diag, "reads only a part of a value of its place");
 	insn = sass_with(sass_with(insn, 73, 3, 4), 24, 8, SASS_RZ);
 	emit(m, insn);
 	if (width == 5)
@@ -206,7 +206,7 @@ static int emit_all(struct body_maker *m)
 		if (sass_opcode(was) != SASS_OP_EXIT && !sass_has_target(was))
 			continue;
 		if (to < 0 || to >= n)
-			err = refuse(m->diag, "branches out of it");
+			err = refuse(m->diag, "branches out of its code");
 		else
 			*is = sass_with_branch(m->arch, *is, ((int64_t)at[to] - at[i] - 1) * SASS_INSN);
 	}

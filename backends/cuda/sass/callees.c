@@ -36,17 +36,18 @@ static int follow_relocation(void *arg, const struct sass_relocation *r)
 
 	f->texts->relocations++;
 	if (!s || r->off % SASS_INSN)
-		return refuse(f->diag, "the relocations of its code are broken");
+		return refuse(f->diag, "the relocations of its code are invalid");
 	if (r->type == SASS_RELOCATION_LOW || r->type == SASS_RELOCATION_HIGH)
 		return 0;
 	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY && ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
-		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which a twin in another module cannot", s->name);
+		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which its twin cannot do from "
+				       "another module", s->name);
 	if (r->type != SASS_RELOCATION_CALL)
-		return refuse(f->diag, "its code has addresses in it that are filled in in a way that is not known (%u)", r->type);
+		return refuse(f->diag, "its code has a relocation of unknown type %u", r->type);
 	if (sass_is_system_call(s))
 		return 0;
 	if (!s->section || s->section == SASS_NONE || !(f->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR))
-		return refuse(f->diag, "it calls %.100s, which the image does not have", s->name);
+		return refuse(f->diag, "it calls %.100s, which is not in the image", s->name);
 	add_text(f, s->section);
 	return 0;
 }
@@ -87,11 +88,11 @@ static const char *find_obstacle(struct sass_insn insn)
 		return "reads constants of its module";
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_UNKNOWN:
-		return "has an instruction that is not known";
+		return "has an unknown instruction";
 	case SASS_EXIT:
 		return "ends threads";
 	case SASS_MAXREG:
-		return "changes how many registers its warp has";
+		return "changes the number of registers of its warp";
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC:
 	case SASS_INDIRECT: case SASS_BRANCH: case SASS_CALL_ABSOLUTE:
 		break;
@@ -105,12 +106,12 @@ static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
 			   (strncmp(text->name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? 0 : strlen(TEXT_PREFIX));
 
 	if (!text->data || text->size % SASS_INSN)
-		return refuse(diag, "it calls functions, and the code of %.100s is cut off", name);
+		return refuse(diag, "it may call %.100s, whose code is truncated", name);
 	for (size_t at = 0; at < text->size; at += SASS_INSN) {
 		const char *what = find_obstacle(sass_read(text->data + at));
 
 		if (what)
-			return refuse(diag, "it calls functions, of which %.100s %s", name, what);
+			return refuse(diag, "it may call %.100s, which %s", name, what);
 	}
 	return 0;
 }
@@ -138,7 +139,8 @@ static int check_resources(const struct sass_cubin *c, const struct sass_kernel 
 			continue;
 		if ((item.attr == SASS_ATTR_REGCOUNT && sass_get32(item.data + 4) > k->regs) ||
 		    (stack && sass_get32(item.data + 4) > k->stack))
-			return refuse(diag, "it calls functions, of which %.100s needs more than it has itself", s->name);
+			return refuse(diag, "it may call %.100s, which needs more registers or stack than the kernel "
+					    "has", s->name);
 	}
 	return 0;
 }
@@ -276,7 +278,7 @@ int sass_callees_ask_shared(const struct sass_cubin *c, const struct sass_kernel
 
 	for (uint32_t i = 1; !err && i < c->nsections; i++)
 		if ((called[i] || i == k->text) && reads_shared_size(&c->sections[i]))
-			err = refuse(diag, "it asks how much shared memory it has, and gpu/block_end/ needs some more");
+			err = refuse(diag, "it reads the size of its shared memory, which gpu/block_end/ enlarges");
 	free(called);
 	return err;
 }

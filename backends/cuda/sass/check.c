@@ -75,15 +75,15 @@ static int check_kernel_insns(struct checked *c)
 
 		if (i == c->at && c->entry != SASS_NONE) {
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
-				return sass_check_wrong(c, i, "the entry does not lead to its probe");
+				return sass_check_wrong(c, i, "the entry does not branch to its probe");
 		} else if (c->placed[i]) {
 			if (!is_bare_branch(c, i))
-				return sass_check_wrong(c, i, "an instruction does not lead to its probe");
+				return sass_check_wrong(c, i, "an instruction does not branch to its stub");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, to_branch(c, i, c->exit)))
-				return sass_check_wrong(c, i, "an exit does not lead to its probe");
+				return sass_check_wrong(c, i, "an exit does not branch to its probe");
 		} else if (!is_unchanged(c, was, is)) {
-			return sass_check_wrong(c, i, "an instruction of the kernel's is another");
+			return sass_check_wrong(c, i, "an instruction of the kernel was changed");
 		}
 	}
 	return 0;
@@ -104,9 +104,9 @@ static int check_uniform(struct checked *c)
 		if (sass_check_is_moved(c, i))
 			continue;
 		if (!sass_is_plain(c->code->arch, insn) && !sass_is_counting(insn))
-			return sass_check_wrong(c, i, "an instruction of a probe's is not known");
+			return sass_check_wrong(c, i, "a probe has an unknown instruction");
 		if (sass_is_uniform(insn))
-			return sass_check_wrong(c, i, "a probe uses what is the whole warp's");
+			return sass_check_wrong(c, i, "a probe uses the uniform datapath");
 	}
 	return 0;
 }
@@ -147,15 +147,15 @@ static int check_barriers(struct checked *c)
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
 		if (is_lane_code(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
-			return sass_check_wrong(c, i, "lanes that are apart at an exit ask for each other");
+			return sass_check_wrong(c, i, "code for single lanes at an exit votes or reconverges");
 		if (!field)
 			continue;
 		if (is_warp_code(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
-			return sass_check_wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
+			return sass_check_wrong(c, i, "lanes that reach an exit separately use a convergence barrier");
 		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
-			return sass_check_wrong(c, i, "a probe uses a convergence barrier of the kernel's");
+			return sass_check_wrong(c, i, "a probe uses a convergence barrier of the kernel");
 	}
 	return 0;
 }
@@ -174,9 +174,9 @@ static int check_branches(struct checked *c)
 	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
 
 	if (both && (c->entry <= c->exit || falls_through_to(c, c->entry)))
-		return sass_check_wrong(c, c->entry, "the exit's probe leads to the entry's");
+		return sass_check_wrong(c, c->entry, "the exit's probe falls through to the entry's");
 	if (c->apart != SASS_NONE && falls_through_to(c, c->apart))
-		return sass_check_wrong(c, c->apart, "a whole warp comes to where lanes are apart");
+		return sass_check_wrong(c, c->apart, "code for the whole warp falls through to code for single lanes");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
@@ -187,11 +187,12 @@ static int check_branches(struct checked *c)
 		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->at + 1)
 			back = sass_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
-			return sass_check_wrong(c, i, "a probe leads out of its code");
+			return sass_check_wrong(c, i, "a probe branches out of its code");
 		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->asks)
-			return sass_check_wrong(c, i, "lanes that are apart and a whole warp come together");
+			return sass_check_wrong(c, i, "a branch mixes code for the whole warp and code for single "
+						      "lanes");
 	}
-	return back ? 0 : sass_check_wrong(c, c->entry, "the entry's probe does not lead back");
+	return back ? 0 : sass_check_wrong(c, c->entry, "the entry's probe does not branch back to the kernel");
 }
 
 /* -- pass: registers -- */
@@ -221,11 +222,11 @@ static int check_registers(struct checked *c)
 
 	find_reg_span(c, c->stubs, c->n, &low, &top);
 	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
-		return sass_check_wrong(c, c->stubs, "probes have more registers than the twin says");
+		return sass_check_wrong(c, c->stubs, "probes use more registers than the twin declares");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
-		return sass_check_wrong(c, 0, "the twin says a number of registers that cannot be");
+		return sass_check_wrong(c, 0, "the twin declares an impossible number of registers");
 	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
-		return sass_check_wrong(c, c->stubs, "probes have more registers than a warp keeps");
+		return sass_check_wrong(c, c->stubs, "probes use more registers than USETMAXREG leaves");
 	return 0;
 }
 
@@ -257,9 +258,9 @@ static int check_entry_pending(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)
 		if (sass_lacks_board(insn_at(c, i)))
-			return sass_check_wrong(c, i, "nobody can wait for what an entry's probe leaves");
+			return sass_check_wrong(c, i, "the entry's probe leaves work in flight without a scoreboard");
 	if (c->exit != SASS_NONE && sass_check_left_by_entry(c) & ~sass_check_exit_waits(c))
-		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
+		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for the work of the entry's probe");
 	return 0;
 }
 
@@ -271,13 +272,14 @@ static int check_entry(struct checked *c)
 		return 0;
 	if (c->placed[c->at] ? !is_bare_branch(c, c->moved) :
 			       !is_unchanged(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
-		return sass_check_wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
+		return sass_check_wrong(c, c->moved, "the instruction at the entry does not execute after the probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
-			return sass_check_wrong(c, i, "the kernel has begun before its entry's probe");
+			return sass_check_wrong(c, i, "the kernel does more than read before its entry's probe");
 	find_reg_span(c, c->entry, c->n, &low, &top);
 	if (c->at > c->code->begin && low < c->regs)
-		return sass_check_wrong(c, c->entry, "an entry's probe writes what the kernel has read");
+		return sass_check_wrong(c, c->entry, "the entry's probe overwrites registers that the kernel has "
+						     "loaded");
 	return c->exit == SASS_NONE && !c->around->n ? 0 : check_entry_pending(c);
 }
 
@@ -325,7 +327,7 @@ int sass_check_told(struct checked *c)
 {
 	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++)
 		if (!c->placed[i] && sass_predicate_is_untold(c->code->arch, insn_at(c, i)))
-			return sass_check_wrong(c, i, "nobody can wait for a predicate of the kernel's");
+			return sass_check_wrong(c, i, "the kernel writes a predicate without a scoreboard");
 	return 0;
 }
 
@@ -338,10 +340,11 @@ static int check_in_flight(struct checked *c)
 		return 0;
 	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) &
 						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, wait_index(c)))))
-		return sass_check_wrong(c, c->exit, "the last exit does not wait for what it did");
+		return sass_check_wrong(c, c->exit, "the last exit does not wait as it did in the kernel");
 	find_reg_span(c, c->exit, end, &low, &top);
 	if (low < c->regs && (!waits_for_all(c) || !stalls_for_results(c)))
-		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
+		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for the kernel's operations in "
+						    "flight");
 	writes = find_predicate_write(c, c->exit, end);
 	if (writes == end)
 		return 0;
@@ -349,9 +352,9 @@ static int check_in_flight(struct checked *c)
 	if (err < 0)
 		return err;
 	if (low >= c->regs && c->code->predicates_late && !waits_for_all(c))
-		return sass_check_wrong(c, c->exit, "a predicate may be written late");
+		return sass_check_wrong(c, c->exit, "the kernel may write a predicate after an exit's probe began");
 	if (cycles_until(c, writes) < SASS_PREDICATE_TIME)
-		return sass_check_wrong(c, writes, "a predicate of the kernel's may be on its way");
+		return sass_check_wrong(c, writes, "an exit's probe writes a predicate too soon after the kernel");
 	return 0;
 }
 
@@ -366,7 +369,7 @@ static int check_seen(struct checked *c)
 
 		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
 			if (sass_waits(insn) >> b & 1 && now < set[b])
-				return sass_check_wrong(c, i, "a probe waits for a scoreboard before it sees that it was set");
+				return sass_check_wrong(c, i, "a probe waits for a scoreboard too soon after it was set");
 			if (sass_boards_set(insn) >> b & 1)
 				set[b] = now + SASS_SEEN;
 		}
@@ -407,10 +410,10 @@ static int check_times(struct checked *c)
 
 			for (unsigned k = 0; k < x.n; k++)
 				if (now + wide_half_cycles(insn) < reg[(x.reg + k) & 255])
-					return sass_check_wrong(c, i, "a probe reads a register of its own too soon");
+					return sass_check_wrong(c, i, "a probe reads a register before its result is ready");
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
-			return sass_check_wrong(c, i, "a probe reads a predicate of its own too soon");
+			return sass_check_wrong(c, i, "a probe reads a predicate before it is ready");
 		result = sass_operand(form, insn, 0);
 		for (unsigned k = 0; k < result.n; k++)
 			reg[(result.reg + k) & 255] = fixed ? now + MIN_RESULT_CYCLES - wide_half_cycles(insn) : 0;
@@ -506,15 +509,15 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 		return err;
 	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
 	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
-		return sass_check_wrong(c, 0, "it is not the one kernel");
+		return sass_check_wrong(c, 0, "it does not consist of exactly this kernel");
 	c->bytes = c->twin.sections[k->text].data;
 	c->all = c->n = c->twin.sections[k->text].size / SASS_INSN;
 	c->stubs = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
 	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
-		return sass_check_wrong(c, 0, "its size is not that of its code");
+		return sass_check_wrong(c, 0, "its symbol's size is not the size of its code");
 	if (k->stack < kernel->stack || k->frame < kernel->frame)
-		return sass_check_wrong(c, 0, "it says that it needs less stack than the kernel");
+		return sass_check_wrong(c, 0, "it declares less stack than the kernel");
 	c->met = calloc(c->all, 1);
 	c->placed = calloc(c->code->n, sizeof(*c->placed));
 	c->stands = calloc(c->code->n, sizeof(*c->stands));
@@ -590,7 +593,7 @@ static int check_relocation(void *arg, const struct sass_relocation *r)
 	f->found = false;
 	f->expected++;
 	sass_relocations_each(&f->c->twin, f->text, match_relocation, f);
-	return f->found ? 0 : sass_check_wrong(f->c, r->off / SASS_INSN, "an address of code is not the twin's");
+	return f->found ? 0 : sass_check_wrong(f->c, r->off / SASS_INSN, "a relocation does not refer to the twin's code");
 }
 
 static int check_text(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel, uint32_t section)
@@ -602,10 +605,10 @@ static int check_text(struct checked *c, const struct sass_cubin *app, const str
 	int err;
 
 	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
-		return sass_check_wrong(c, 0, "a function that it calls is another");
+		return sass_check_wrong(c, 0, "a function that it calls was changed");
 	err = sass_relocations_each(app, section, check_relocation, &f);
 	sass_relocations_each(&c->twin, text, count_relocation, &f);
-	return !err && f.n != f.expected ? sass_check_wrong(c, 0, "it has addresses that the kernel has not") : err;
+	return !err && f.n != f.expected ? sass_check_wrong(c, 0, "it has relocations that the kernel does not have") : err;
 }
 
 static int check_texts(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel)

@@ -111,13 +111,15 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 		if (!x.n || x.uniform)
 			continue;
 		if (s->result_board && !x.written && uses_own_result(s, &x))
-			return sass_check_wrong(s->c, i, "a probe does not wait for what the kernel's instruction gives");
+			return sass_check_wrong(s->c, i, "a probe does not wait for the result of the kernel's "
+							 "instruction");
 		if ((x.written || !fixed) && x.reg < s->c->regs)
-			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel's, or reads one late");
+			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel, or reads one after "
+							 "issue");
 		if ((uint32_t)x.reg + x.n + REGCOUNT_EXTRA - 1 > s->c->new_regs)
-			return sass_check_wrong(s->c, i, "a probe has more registers than the twin says");
+			return sass_check_wrong(s->c, i, "a probe uses more registers than the twin declares");
 		if (x.written && x.reg <= s->saved_reg && s->saved_reg < (uint32_t)x.reg + x.n)
-			return sass_check_wrong(s->c, i, "a probe writes where predicates are kept");
+			return sass_check_wrong(s->c, i, "a probe overwrites the saved predicates");
 	}
 	return 0;
 }
@@ -140,7 +142,7 @@ static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
 	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
 	    !same_except_control(insn_at(s->c, behind - 1), sass_bsync(barrier)))
-		return sass_check_wrong(s->c, i, "lanes of a probe part who do not meet again");
+		return sass_check_wrong(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
 	s->bsync = behind - 1;
 	return 0;
 }
@@ -150,15 +152,16 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 	int64_t to = sass_check_target(s->c, i);
 
 	if (!sass_is_plain(s->c->code->arch, insn) || s->bsync == SASS_NONE)
-		return sass_check_wrong(s->c, i, "lanes of a probe part by what is not known");
+		return sass_check_wrong(s->c, i, "lanes of a probe diverge by an unknown branch, or outside of BSSY "
+						 "and BSYNC");
 	if (s->saved_reg == NO_REGISTER) {
 		if (to != s->bsync)
-			return sass_check_wrong(s->c, i, "lanes go around a probe on several ways");
+			return sass_check_wrong(s->c, i, "a branch around a probe does not go to its BSYNC");
 		s->around = s->around == SASS_NONE && branches_over_body(s, insn) ? to : s->around;
 		return 0;
 	}
 	if (to <= s->saved_at || to >= s->bsync)
-		return sass_check_wrong(s->c, i, "a probe leads out of its code");
+		return sass_check_wrong(s->c, i, "a probe branches out of its code");
 	s->last_target = to > s->last_target ? to : s->last_target;
 	return 0;
 }
@@ -166,7 +169,7 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 static int check_bsync(struct stub *s, uint32_t i)
 {
 	if (s->saved_reg != NO_REGISTER || s->written)
-		return sass_check_wrong(s->c, i, "lanes of a probe do not meet where they should");
+		return sass_check_wrong(s->c, i, "lanes of a probe reconverge before the predicates are restored");
 	s->bsync = s->around = SASS_NONE;
 	return 0;
 }
@@ -176,9 +179,10 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 	unsigned written = sass_predicates_written(insn), narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
 
 	if (written && s->saved_reg == NO_REGISTER)
-		return sass_check_wrong(s->c, i, "a probe writes a predicate of the kernel's");
+		return sass_check_wrong(s->c, i, "a probe writes a predicate that is not saved");
 	if (sass_has_effect(insn) && !is_counted_literal(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
-		return sass_check_wrong(s->c, i, "a probe does something for lanes that are not at the place");
+		return sass_check_wrong(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
+						 "instruction");
 	s->written |= written;
 	s->meant = (s->meant & ~written) | (narrowed & written);
 	return 0;
@@ -187,7 +191,7 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 {
 	if (s->written || s->predicate_boards || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
-		return sass_check_wrong(s->c, i, "predicates are not kept as they are");
+		return sass_check_wrong(s->c, i, "predicates are saved when they are not the kernel's");
 	s->saved_reg = reg;
 	s->saved_at = i;
 	s->last_target = 0;
@@ -197,7 +201,7 @@ static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
 {
 	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_target > i)
-		return sass_check_wrong(s->c, i, "predicates are not given back");
+		return sass_check_wrong(s->c, i, "predicates are not restored");
 	s->saved_reg = NO_REGISTER;
 	s->written = s->meant = 0;
 	return 0;
@@ -222,9 +226,9 @@ static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 	    !same_except_control(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
 							   sass_field(insn, 68, 4))) &&
 	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
-		return sass_check_wrong(s->c, i, "an instruction of a probe's is not known, or is the whole warp's");
+		return sass_check_wrong(s->c, i, "a probe has an instruction that is unknown or uniform");
 	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
-		return sass_check_wrong(s->c, i, "lanes of a probe wait for others, or go elsewhere");
+		return sass_check_wrong(s->c, i, "a probe has an instruction that depends on other lanes");
 	err = check_registers(s, i, insn);
 	s->pending = sass_boards_left(s->pending, s->bsync == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
@@ -269,7 +273,7 @@ static int check_start(struct stub *s, uint32_t i, unsigned left)
 	unsigned waits = sass_waits(s->own) | left | (s->c->code->predicates_late ? ALL_BOARDS : 0);
 
 	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_waits(first))
-		return sass_check_wrong(s->c, i, "a probe does not wait for what is in flight");
+		return sass_check_wrong(s->c, i, "a stub does not wait for operations in flight");
 	return 0;
 }
 
@@ -281,20 +285,21 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		struct sass_insn insn = insn_at(s->c, i);
 
 		if (s->c->met[i - s->c->n])
-			return sass_check_wrong(s->c, i, "two instructions have the same probe");
+			return sass_check_wrong(s->c, i, "two instructions branch to the same stub");
 		s->c->met[i - s->c->n] = SASS_MET;
 		s->result_board &= s->bsync == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
 		s->predicate_boards &= ~sass_waits(insn);
 		if (is_branch_back(s, i, insn))
 			return s->executed && !s->written && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
-			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
+			       sass_check_wrong(s->c, i, "a stub branches back before the instruction executed or the "
+							 "predicates are restored");
 		if (is_own_insn(s, i, insn))
 			record_own(s, i);
 		else
 			err = check_body_insn(s, i, insn);
 		s->time += sass_passes(insn);
 	}
-	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
+	return err ? err : sass_check_wrong(s->c, from, "a stub does not branch back to the kernel");
 }
 
 /* A stub waits between its bodies too. */
@@ -303,7 +308,7 @@ static int check_between(struct checked *c, uint32_t from, unsigned left)
 	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)
 		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
 			return 0;
-	return left ? sass_check_wrong(c, from, "a probe does not wait for the one before it") : 0;
+	return left ? sass_check_wrong(c, from, "a body does not wait for the body before it") : 0;
 }
 
 int sass_check_rest(struct checked *c)
@@ -312,7 +317,7 @@ int sass_check_rest(struct checked *c)
 		struct sass_insn insn = insn_at(c, i);
 
 		if (!c->met[i - c->n] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
-			return sass_check_wrong(c, i, "an instruction is of no probe");
+			return sass_check_wrong(c, i, "an instruction belongs to no stub");
 	}
 	return 0;
 }
@@ -334,15 +339,16 @@ int sass_check_around(struct checked *c)
 			continue;
 		before = at;
 		if (to < c->n || to >= c->all)
-			return sass_check_wrong(c, at, "an instruction does not lead to its probe");
+			return sass_check_wrong(c, at, "an instruction does not branch to its stub");
 		err = check_stub(&s, to, left);
 		if (!err)
 			err = check_between(c, to, left);
 		found |= s.pending;
 	}
 	if (!err && found & ~left)
-		err = sass_check_wrong(c, c->n, "a probe leaves more in flight than the others wait for");
+		err = sass_check_wrong(c, c->n, "a body leaves work in flight that other probes do not wait for");
 	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
-		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for what others left");
+		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for work that other probes left in "
+						   "flight");
 	return err;
 }

@@ -132,7 +132,7 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	if (!same_except_control(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
 		return 0;
 	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
-		return wrong(w, i, "a constant is read from elsewhere, or nobody can wait for it");
+		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
 	w->loaded = true;
 	w->load_board = 1u << board;
 	w->passed_on += loaded;
@@ -150,9 +150,9 @@ static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn ins
 	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
 		return 0;
 	if (!w->loaded || w->load_board || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
-		return wrong(w, i, "a constant is handed on before it is there, or twice");
+		return wrong(w, i, "a constant is used before its load is complete, or twice");
 	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
-		return wrong(w, i, "an instruction tells of another scoreboard");
+		return wrong(w, i, "an instruction sets another scoreboard than in the kernel");
 	w->passed_on++;
 	w->cycles_since = 0;
 	w->use_boards |= sass_boards_set(insn);
@@ -167,7 +167,7 @@ static int check_back(struct stub_walk *w, uint32_t i)
 	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
 
 	if (w->passed_on != parts || w->load_board || w->use_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
-		return wrong(w, i, "the kernel goes on without its constant");
+		return wrong(w, i, "a stub branches back before its constant is in place");
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
 	    (err = check_passed_on(w, i, insn)))
 		return err < 0 ? err : 0;
-	return wrong(w, i, "it has nothing to do with a constant that is read");
+	return wrong(w, i, "a stub has an instruction that does not belong to a constant read");
 }
 
 static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
@@ -195,18 +195,18 @@ static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 
 	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||
 	    sass_stall(insn_at(c, from)) < SASS_CHECK_SETTLED)
-		return wrong(w, from, "a constant is read while others are in flight");
+		return wrong(w, from, "a stub does not wait for operations in flight");
 	for (uint32_t i = from; !err && i < c->all && i < from + MAX_STUB_INSNS; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (c->met[i - c->n])
-			return wrong(w, i, "two instructions read their constants in one place");
+			return wrong(w, i, "two instructions branch to the same stub");
 		c->met[i - c->n] = SASS_MET;
 		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
 		err = check_insn(w, i, insn);
 	}
-	return err ? err : wrong(w, from, "what reads a constant does not lead back");
+	return err ? err : wrong(w, from, "a stub does not branch back to the kernel");
 }
 
 int sass_check_constant(struct checked *c)
@@ -228,5 +228,5 @@ int sass_check_constant(struct checked *c)
 			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);
 	}
-	return !err && found != c->code->nconstants ? sass_check_wrong(c, 0, "it reads more constants than were looked at") : err;
+	return !err && found != c->code->nconstants ? sass_check_wrong(c, 0, "it has reads of constants without a stub") : err;
 }

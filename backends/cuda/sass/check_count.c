@@ -48,10 +48,10 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 {
 	for (uint32_t i = from; i < to; i++) {
 		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
-			return sass_check_wrong(c, i, "lanes leave that are not counted");
+			return sass_check_wrong(c, i, "lanes leave before they are counted");
 		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
 		    is_bypass(c, i, begin, end))
-			return sass_check_wrong(c, i, "lanes go past where they are counted");
+			return sass_check_wrong(c, i, "a branch skips the code that counts lanes");
 	}
 	return 0;
 }
@@ -69,7 +69,7 @@ static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 		return sass_check_wrong(c, from, "lanes that leave are not counted");
 	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
 	if (!matches_at(c, adds - at, insns, n))
-		return sass_check_wrong(c, adds, "lanes that leave are counted in another way");
+		return sass_check_wrong(c, adds, "the code that counts leaving lanes is wrong");
 	return check_paths(c, from, to, adds - at, adds - at + n);
 }
 
@@ -94,7 +94,7 @@ static int check_begin(struct checked *c)
 
 	sass_count_begin(c->code->arch, base, insns);
 	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
-		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted where they begin");
+		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted at the entry");
 	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
 }
 
@@ -148,11 +148,11 @@ static int check_shared_size(struct checked *c)
 	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_RANKED ? was->sh_size : SASS_COUNT_SYSTEM;
 
 	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
-		return sass_check_wrong(c, 0, "it says of more or less shared memory than it has");
+		return sass_check_wrong(c, 0, "it declares a wrong size of shared memory");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
 		if (sass_asks_shared(sass_code_at(c->code, i)))
-			return sass_check_wrong(c, i, "it asks how much shared memory there is");
-	return !c->counts || states_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not say that its lanes wait for each other");
+			return sass_check_wrong(c, i, "it reads the size of its shared memory");
+	return !c->counts || states_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not declare the barrier at which its lanes wait");
 }
 
 int sass_check_counting(struct checked *c)
@@ -173,5 +173,5 @@ int sass_check_asked(struct checked *c, const struct sass_kernel *kernel)
 
 	gpubpf_diag_init(&why);
 	err = c->counts ? sass_callees_ask_shared(c->app, kernel, c->code->by_pointer, &why) : 0;
-	return !err || err == -ENOMEM ? err : sass_check_wrong(c, 0, "what it calls asks how much shared memory there is");
+	return !err || err == -ENOMEM ? err : sass_check_wrong(c, 0, "a function that it calls reads the size of shared memory");
 }

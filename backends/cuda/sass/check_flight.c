@@ -152,7 +152,8 @@ static int check_all(struct flight_walk *w)
 		bool own = i >= w->from && i < w->end;
 
 		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
-			return sass_check_wrong(w->c, i, "no scoreboard tells when it ends, and it meets a register of the exit's probe");
+			return sass_check_wrong(w->c, i, "it has no scoreboard and touches a register of the exit's "
+							 "probe while in flight");
 	}
 	return 0;
 }

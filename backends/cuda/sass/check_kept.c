@@ -144,12 +144,13 @@ int sass_check_kept(struct checked *c)
 	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
 		return 0;
 	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
-		return sass_check_wrong(c, c->exit, "an exit's probe reads what nobody has left to it");
+		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that no probe has written");
 	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
-		return sass_check_wrong(c, c->exit, "an exit's probe reads what others may have written");
+		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that other code may write");
 	find_left(c, &left);
 	for (unsigned r = 0; r < 256; r++)
 		if (inputs[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < MIN_CYCLES))
-			return sass_check_wrong(c, c->exit, "an exit's probe reads what is not there, or not the same any more");
+			return sass_check_wrong(c, c->exit, "an exit's probe reads a value of the entry's probe that "
+							    "is not ready or does not last");
 	return 0;
 }

@@ -162,7 +162,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 		operands[o] = sass_operand(form, insn, o);
 		for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++)
 			if (p->written.boards[r] || (x->written && is_still_read(c, &p->read, r, i)))
-				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
+				return sass_check_wrong(c, i, "a probe does not wait for its own operation on a register");
 	}
 	if (sass_boards_set(insn))
 		for (unsigned o = 0; o < SASS_OPERANDS; o++)

@@ -17,8 +17,8 @@ static int check_exits(struct checked *c, const struct sass_item *item)
 
 	for (uint32_t k = 0; item->data && k + 4 <= item->size; k += 4, i++)
 		if (!next_exit(c, &i) || sass_get32(item->data + k) != i * SASS_INSN)
-			return sass_check_wrong(c, i, "it says of an end where none is, or of none where one is");
-	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_wrong(c, i, "it does not say of all its ends");
+			return sass_check_wrong(c, i, "its list of exits does not match its EXIT instructions");
+	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_wrong(c, i, "its list of exits is incomplete");
 }
 
 /* The item with the list; false: there is no list. */
@@ -39,6 +39,6 @@ int sass_check_said(struct checked *c)
 	if (!find_exits(&c->app->sections[c->info], &was))
 		return 0;
 	if (!find_exits(&c->twin.sections[c->twin.kernels[0].info], &is))
-		return sass_check_wrong(c, 0, "it does not say where its ends are");
+		return sass_check_wrong(c, 0, "it has no list of exits");
 	return check_exits(c, &is);
 }

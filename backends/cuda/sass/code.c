@@ -154,9 +154,10 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 
 	if (!sass_reads_address(code, i, &off))
 		return sass_addresses_each(c, is_module_function, (void *)c) ?
-			       refuse(diag, "it calls functions by pointers, which mean nothing in another module") : 0;
+			       refuse(diag, "it calls functions through pointers that are not valid in another "
+					    "module") : 0;
 	if (!sass_address_at(c, off, &address))
-		return refuse(diag, "it calls a function at an address that the image does not have");
+		return refuse(diag, "it calls a function whose address is not in the image");
 	if (!sass_is_system_call(&c->symbols[address.symbol]))
 		return refuse(diag, "it calls %.80s", c->symbols[address.symbol].name);
 	return 0;
@@ -172,7 +173,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	if (named && code->entered[at] & SASS_FILLED)
 		return 0;
 	if (named)
-		return refuse(diag, "it calls an address that stands in its code");
+		return refuse(diag, "it calls an absolute address without a relocation");
 	for (uint32_t i = at; i-- && at - i < MAX_LOOK_BACK_INSNS;) {
 		struct sass_insn insn = sass_code_at(code, i);
 
@@ -193,7 +194,7 @@ static bool is_known_exit(struct sass_insn i)
 static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	if (!is_known_exit(sass_code_at(code, i)))
-		return refuse(diag, "it has an EXIT of a kind that is not known");
+		return refuse(diag, "it has an EXIT in an unknown form");
 	code->exits[code->nexits++] = i;
 	return 0;
 }
@@ -206,14 +207,16 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 	bool may_be_less;
 
 	if (!sass_constant_of(insn, &k))
-		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a way that a twin cannot", i * SASS_INSN,
+		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
+				    "do not support", i * SASS_INSN,
 			      sass_op_find(sass_opcode(insn))->name);
 	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
 	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
 	    code->constants_size > SASS_CONSTANTS_MOST)
-		return refuse(diag, "it reads a __constant__ variable that the image does not have");
+		return refuse(diag, "it reads a __constant__ variable that is not in the image");
 	if (code->entered[i] & SASS_FILLED)
-		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", i * SASS_INSN);
+		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a twin "
+				    "requires", i * SASS_INSN);
 	code->constants[code->nconstants++] = i;
 	code->entry_moves &= i != code->begin;
 	return 0;
@@ -268,7 +271,7 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 		return -EINVAL;
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_UNKNOWN:
-		return refuse(diag, "its instruction at 0x%x is not known (0x%03x)", i * SASS_INSN, sass_opcode(insn));
+		return refuse(diag, "its instruction at 0x%x is unknown (opcode 0x%03x)", i * SASS_INSN, sass_opcode(insn));
 	case SASS_EXIT:
 		return add_exit(code, i, diag);
 	case SASS_CALL_ABSOLUTE:
@@ -366,7 +369,7 @@ static int read_relocation(void *arg, const struct sass_relocation *r)
 	uint64_t i = r->off / SASS_INSN, to = r->addend / SASS_INSN;
 
 	if (!s || i >= code->n || r->off % SASS_INSN)
-		return refuse(f->diag, "the relocations of its code are broken");
+		return refuse(f->diag, "the relocations of its code are invalid");
 	code->entered[i] |= SASS_FILLED;
 	code->entry_moves &= i != code->begin;
 	if (s->section == f->text && to < code->n)
@@ -388,7 +391,8 @@ static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gp
 
 	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
 	    sass_get32(mark + 4) != NOTE_ARRIVE || sass_get32(mark + 8) != NO_REGISTER)
-		return refuse(diag, "the image says something of its instruction at 0x%x that is not known (0x%02x)", off,
+		return refuse(diag, "the image has an unknown note about its instruction at 0x%x (attribute "
+				    "0x%02x)", off,
 			      SASS_ATTR_INSTR_REG_MAP);
 	code->entered[i] |= SASS_FILLED;
 	code->entry_moves &= i != code->begin;
@@ -405,7 +409,7 @@ static int read_insn_notes(const struct sass_section *info, struct sass_code *co
 		if (item.attr != SASS_ATTR_INSTR_REG_MAP)
 			continue;
 		if (!item.data || item.size % NOTE_SIZE)
-			return refuse(diag, "the image's description of it is broken");
+			return refuse(diag, "the image's .nv.info of it is invalid");
 		for (uint32_t k = 0; !err && k < item.size; k += NOTE_SIZE)
 			err = read_insn_note(code, item.data + k, diag);
 	}
@@ -421,15 +425,15 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 
 	code->arch = sass_arch_find(c->sm);
 	if (!code->arch)
-		return refuse(diag, "machine code for sm_%u is not known", c->sm);
+		return refuse(diag, "machine code for sm_%u is not supported", c->sm);
 	if (!text->data || text->size % SASS_INSN || text->size > INT32_MAX)
-		return refuse(diag, "its code is cut off");
+		return refuse(diag, "its code is truncated");
 	if (c->symbols[k->symbol].head.st_value)
-		return refuse(diag, "its code does not begin its section");
+		return refuse(diag, "its code does not start at the beginning of its section");
 	if (!k->info || !k->regs)
-		return refuse(diag, "the image does not say how many registers it has");
+		return refuse(diag, "the image does not state how many registers it has");
 	if (k->regs > SASS_REGS_MAX)
-		return refuse(diag, "the image says that it has %u registers, more than a thread can have", k->regs);
+		return refuse(diag, "the image states that it has %u registers, more than a thread can have", k->regs);
 	code->bytes = text->data;
 	code->n = text->size / SASS_INSN;
 	code->begin = sass_preamble(code->arch, code->bytes, code->n);

@@ -135,11 +135,11 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 	Elf64_Shdr first;
 
 	if (c->head.e_shentsize != sizeof(first) || c->head.e_shoff > c->size || !read_head(c, 0, &first))
-		return set_error(diag, "the table of sections is broken");
+		return set_error(diag, "the section table is invalid");
 	c->nsections = c->head.e_shnum ? c->head.e_shnum : first.sh_size; /* ELF: extended numbering */
 	names = names == SHN_XINDEX ? first.sh_link : names;
 	if (names >= c->nsections || c->nsections > (c->size - c->head.e_shoff) / sizeof(first))
-		return set_error(diag, "the table of sections is broken");
+		return set_error(diag, "the section table is invalid");
 	c->sections = calloc(c->nsections, sizeof(*c->sections));
 	if (!c->sections)
 		return -ENOMEM;
@@ -148,15 +148,15 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 
 		read_head(c, i, &s->head);
 		if (has_bytes(&s->head) && !is_within(c, s->head.sh_offset, s->head.sh_size))
-			return set_error(diag, "a section is longer than the file");
+			return set_error(diag, "a section extends beyond the end of the file");
 		if (s->head.sh_link >= c->nsections)
-			return set_error(diag, "a section's link is broken");
+			return set_error(diag, "a section's sh_link is invalid");
 		s->data = has_bytes(&s->head) ? c->data + s->head.sh_offset : NULL;
 		s->size = s->data ? s->head.sh_size : 0;
 	}
 	for (uint32_t i = 0; i < c->nsections; i++)
 		if (!(c->sections[i].name = string(&c->sections[names], c->sections[i].head.sh_name)))
-			return set_error(diag, "a section's name is broken");
+			return set_error(diag, "a section's name is invalid");
 	if (build_chain(&c->named, c, c->nsections - 1, c->nsections, hash_of_section))
 		return -ENOMEM;
 	if (build_chain(&c->general, c, c->nsections - 1, 1, key_if_general))
@@ -191,7 +191,7 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 	c->symtab = find_type(c, SHT_SYMTAB);
 	table = &c->sections[c->symtab];
 	if (!c->symtab || !table->data || table->head.sh_link >= c->nsections)
-		return set_error(diag, "it has no symbols");
+		return set_error(diag, "it has no symbol table");
 	strings = &c->sections[table->head.sh_link];
 	c->nsymbols = table->size / sizeof(Elf64_Sym);
 	c->symbols = calloc(c->nsymbols + 1, sizeof(*c->symbols));
@@ -204,7 +204,7 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 		s->name = string(strings, s->head.st_name);
 		s->section = section_of(c, extended, i, s->head.st_shndx);
 		if (!s->name)
-			return set_error(diag, "a symbol's name is broken");
+			return set_error(diag, "a symbol's name is invalid");
 	}
 	if (c->nsymbols && build_chain(&c->reserved, c, c->nsymbols - 1, 1, key_if_reserved))
 		return -ENOMEM;
@@ -307,11 +307,11 @@ static int read_kernels(struct sass_cubin *c)
 static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
 {
 	if (c->size < sizeof(c->head))
-		return set_error(diag, "it is cut off");
+		return set_error(diag, "it is truncated");
 	memcpy(&c->head, c->data, sizeof(c->head));
 	if (memcmp(c->head.e_ident, ELFMAG, SELFMAG) || c->head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    c->head.e_ident[EI_DATA] != ELFDATA2LSB || c->head.e_machine != EM_CUDA)
-		return set_error(diag, "it is no machine code of NVIDIA's");
+		return set_error(diag, "it is not NVIDIA machine code");
 	c->sm = c->head.e_flags >> (c->head.e_ident[EI_ABIVERSION] < ABI_SM_HIGH ? 0 : 8) & 0xff;
 	return 0;
 }

@@ -42,10 +42,10 @@ static const char *branch_conflict(const struct sass_code *code, const struct sa
 	bool from_in = i >= f->begin && i < f->end, to_in = to >= f->begin && to < f->end;
 
 	if (operation(code, i) == OP_CALL)
-		return to_in && to != f->begin ? "something calls what is in the middle of it" : NULL;
+		return to_in && to != f->begin ? "a call enters it in the middle" : NULL;
 	if (to == f->begin)
-		return "lanes come to its first instruction again";
-	return from_in != to_in ? "it shares code with others" : NULL;
+		return "a branch returns to its first instruction";
+	return from_in != to_in ? "it shares code with other functions" : NULL;
 }
 
 static const char *find_obstacle(const struct sass_code *code, const struct sass_function *f)
@@ -53,16 +53,16 @@ static const char *find_obstacle(const struct sass_code *code, const struct sass
 	const char *why = NULL;
 
 	if (f->begin < code->begin || f->end > code->n || f->begin >= f->end)
-		return "the image does not say where its code is";
+		return "the image does not state where its code is";
 	if (has_fall_through(code, f->begin))
-		return "what stands before it goes on in it";
+		return "the code before it falls through into it";
 	for (uint32_t i = 0; !why && i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
 		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH || sass_has_target(insn))
 			why = branch_conflict(code, f, i);
 		else if ((operation(code, i) == OP_BRX || operation(code, i) == OP_BRXU) && i >= f->begin && i < f->end)
-			why = "it jumps to what a register says";
+			why = "it has an indirect branch";
 	}
 	return why;
 }
@@ -113,8 +113,8 @@ static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts,
 static int each_in_others(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
 			  int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
-	struct sass_function f = { .why = "it is in a section of its own (linked from parts, or called by a pointer), where machine code "
-					  "has no probes" };
+	struct sass_function f = { .why = "it is in a separate section (linked from several objects, or called through "
+					  "a pointer), where probes in machine code are not supported" };
 	struct sass_texts texts;
 	struct gpubpf_diag diag;
 	int err;

@@ -321,7 +321,7 @@ static int emit_exit(struct patch_ctx *p)
 	unsigned waits;
 
 	if (p->exit->barriers && !can_run_per_lane(p->exit))
-		return refuse(p->diag, "its probe at the exit has a vote that lanes cannot have by themselves");
+		return refuse(p->diag, "its probe at the exit has a vote that single lanes cannot perform");
 	if (p->code->tail != SASS_NONE)
 		p->out->n = p->code->tail;
 	p->out->exit = p->out->n;
@@ -401,7 +401,8 @@ static int emit_entry(struct patch_ctx *p)
 	unsigned time;
 
 	if (!p->code->entry_moves)
-		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
+		return refuse(p->diag, "its first instruction cannot execute at another address, as a probe at the "
+				       "entry requires");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		emit(p, sass_leave(p->code->arch, with_needed_board(p, relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));

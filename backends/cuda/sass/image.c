@@ -103,7 +103,7 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 	if (magic == FATBIN_MAGIC)
 		return walk_containers(&w, image, size);
 	if (size < sizeof(head))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it is cut off");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it is truncated");
 	memcpy(&head, image, sizeof(head));
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG)) {
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");

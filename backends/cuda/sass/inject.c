@@ -53,10 +53,12 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 
 		if (function && (!prog->facts || prog->facts->ctx_args))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-					       "program %s reads arguments of a function, of which machine code does not tell", prog->name);
+					       "program %s reads arguments of a function, whose registers are not "
+					       "known in machine code", prog->name);
 		if (!prog->facts || prog->facts->ends_thread)
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-					       "program %s ends threads (helper 507), which machine code can at its exits alone",
+					       "program %s ends threads (helper 507), which machine code supports only "
+					       "at exits of the kernel",
 					       prog->name);
 	}
 	return 0;
@@ -76,7 +78,8 @@ static int read_bodies(struct injection *m, uint32_t site, const char *name, str
 	m->kinds |= 1u << m->job->sites[site].site;
 	if (!err && m->bodies[site][0].given >> SASS_GIVEN_RESULT & 1)
 		err = gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				      "a program reads what a function returns, of which machine code does not tell");
+				      "a program reads the result of a function, whose register is not known in "
+				      "machine code");
 	return err;
 }
 
@@ -283,7 +286,8 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
 	if (begin != m->has_begin || entry != m->has_entry || (end != m->has_end && code->nexits) || exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
+				       "%u of its %u exits are to have a probe, but all of them or none must have "
+				       "one", exits,
 				       code->nexits);
 	err = end ? join_end(m) : 0; /* a kernel without exits has an entry, but counts no lanes */
 	m->has_entry |= m->has_begin | end;
@@ -302,7 +306,8 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
 		return 0;
 	if (!sass_has_bar(code) && app->head.e_ident[EI_ABIVERSION] < SASS_ABI_13)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "its lanes never wait for each other, and how CUDA 12's code says that they do is not known (gpu/block_end/)");
+				       "it has no barrier, and gpu/block_end/ cannot declare one in machine code of "
+				       "CUDA 12; build it with CUDA 13");
 	return sass_callees_ask_shared(app, k, code->by_pointer, diag);
 }
 
@@ -326,7 +331,7 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 
 	if (app->sm != m->probes.sm)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "its machine code is for sm_%u, and the probes were made for sm_%u", app->sm,
+				       "its machine code is for sm_%u, but the probes are for sm_%u", app->sm,
 				       m->probes.sm);
 	err = sass_code_read(app, k, &code, diag);
 	if (err < 0)
@@ -361,7 +366,7 @@ static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 
 	if (k && m->found)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "the image has it twice, and which of the two runs is not clear");
+				      "the image contains it twice, and it is not known which one runs");
 	else if (k)
 		err = make_from_module(m, module, k, diag);
 	m->found |= k != NULL;
@@ -389,7 +394,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	int err;
 
 	if (!job->nsites || !opts->probes_size)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "no kernel is named, or no probes are given");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the request names no kernel or has no probes");
 	err = sass_cubin_open(opts->probes, opts->probes_size, &m.probes, diag);
 	if (err < 0)
 		return err;

@@ -46,7 +46,8 @@ int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, s
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))
-		return refuse(diag, "its probes need %u registers, and warps of it have %u only", need, code->maxreg);
+		return refuse(diag, "its probes need %u registers, but USETMAXREG leaves its warps only "
+				    "%u", need, code->maxreg);
 	if (room->regs > SASS_REGS_MAX)
 		return refuse(diag, "its probes need %u registers, more than a thread can have", need);
 	return 0;
@@ -58,9 +59,11 @@ int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, 
 
 	*room = (struct sass_room){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)
-		return refuse(diag, "its warps give registers back, and what stands at single instructions needs %u above them", need);
+		return refuse(diag, "its warps release registers (USETMAXREG), and probes at instructions need %u "
+				    "above them", need);
 	if (above > SASS_REGS_MAX)
-		return refuse(diag, "it has %u registers, and what stands at single instructions needs %u above them", regs, need);
+		return refuse(diag, "it has %u registers, and probes at instructions need %u above them, more than a "
+				    "thread can have", regs, need);
 	return 0;
 }
 

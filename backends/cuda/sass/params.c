@@ -78,7 +78,7 @@ int sass_params(const struct sass_cubin *cubin, const struct sass_kernel *kernel
 	}
 	if (n < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the image's description of its parameters is broken");
+				       "the image's description of its parameters is invalid");
 	return n;
 }
 

@@ -22,7 +22,7 @@ static bool is_access(const struct sass_code *code, struct sass_place *p, bool s
 		return false;
 	p->why = p->access.why;
 	if (!p->why && p->access.spaces & ~k->spaces)
-		p->why = "an access that may be of a space that is not asked for (gpu/mem.all/ takes it)";
+		p->why = "an access that may be in another space than the program's; use gpu/mem.all/";
 	return k->spaces & p->access.spaces && k->accesses >> p->access.access & 1;
 }
 
@@ -42,7 +42,7 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 					  .address = constant.uniform_index ? SASS_RZ : constant.index, .scale = 1,
 					  .uniform = constant.uniform_index ? constant.index : SASS_URZ, .offset = constant.off,
 					  .old = SASS_RZ, .second = SASS_PT };
-	p->why = known ? NULL : "a read of a constant of a kind that is not known";
+	p->why = known ? NULL : "a read of a constant in an unknown form";
 	return true;
 }
 
@@ -62,10 +62,10 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 			p->why = "a barrier whose number is in a register";
 		return sass_field(insn, 77, 2) != BAR_ARRIVE;
 	case OP_UCGABAR:
-		p->why = "of a cluster's barrier";
+		p->why = "a wait at a cluster's barrier";
 		return true;
 	case OP_SYNCS:
-		p->why = "of a barrier in memory";
+		p->why = "a wait at a barrier in memory";
 		return true;
 	default:
 		return false;
@@ -113,7 +113,7 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 	struct sass_insn insn = sass_code_at(code, p->at);
 	bool jumps = sass_opcode(insn) == SASS_OP_BRX || sass_opcode(insn) == SASS_OP_BRXU;
 
-	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "a branch to what a register says, under a predicate" :
+	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "an indirect branch under a predicate" :
 												NULL;
 	return jumps || sass_is_choice(insn);
 }
@@ -176,8 +176,8 @@ static bool has_uniform_guard(struct sass_insn insn)
 
 static bool is_any(const struct sass_code *code, struct sass_place *p)
 {
-	p->why = has_uniform_guard(sass_code_at(code, p->at)) ? "one under a predicate of the warp's" :
-		 sass_goes_anywhere(code, p->at) ? NULL : "one that is bound to where it stands";
+	p->why = has_uniform_guard(sass_code_at(code, p->at)) ? "an instruction under a uniform predicate" :
+		 sass_goes_anywhere(code, p->at) ? NULL : "an instruction that works only at its address";
 	return true;
 }
 

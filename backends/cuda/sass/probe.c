@@ -69,7 +69,7 @@ static int find_target(struct work *w, uint32_t i)
 		line->insn = sass_with(line->insn, SASS_UNIFORM_AT, 1, 0);
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
-		return sass_work_refuse(w, "branches out of it");
+		return sass_work_refuse(w, "branches out of its code");
 	line->target = at / SASS_INSN;
 	w->lines[line->target].entered = true;
 	return 0;
@@ -107,7 +107,7 @@ static int check_line(struct work *w, uint32_t i)
 	if (sass_is_divergence(insn) || sass_work_entries(w, i) || w->lines[i].spare)
 		return 0;
 	if (!sass_is_plain(w->arch, insn))
-		return sass_work_refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
+		return sass_work_refuse(w, "has an instruction that probes do not support: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
 			      sass_opcode(insn));
 	if (bank > 0 && bank != 3)
@@ -210,7 +210,7 @@ static int drop_descriptor(struct work *w, struct line *line)
 	unsigned at = opcode == 0x981 ? 32 : 64;
 
 	if (!w->arch->descriptor)
-		return sass_work_refuse(w, "has an address of a form that is not known");
+		return sass_work_refuse(w, "has an address in an unknown form");
 	i = opcode == 0x9a8 ? sass_with(i, 91, 1, 0) : sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
 	line->insn = sass_with(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
 	return 0;
@@ -222,7 +222,7 @@ static int swap_operands(struct work *w, struct line *line)
 	uint64_t b = sass_field(line->insn, 64, 8), c = sass_field(line->insn, 32, 8);
 
 	if (sass_field(line->insn, 40, 24) || sass_field(line->insn, 72, 1) || sass_field(line->insn, 75, 1))
-		return sass_work_refuse(w, "has a sign in an operand that it may not have");
+		return sass_work_refuse(w, "has a sign on an operand, which is not supported");
 	line->insn = sass_with(sass_with(line->insn, 32, 8, b), 64, 8, c);
 	return 0;
 }
@@ -240,7 +240,7 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 		break;
 	case SASS_DEMOTE_FROM_A:
 		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3: do lanes differ? */
-			return sass_work_refuse(w, "writes a predicate as it makes a value the warp's own");
+			return sass_work_refuse(w, "writes a predicate in R2UR, which is not supported");
 		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
 		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
 		break;
@@ -248,16 +248,16 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 		return swap_operands(w, line);
 	case SASS_DEMOTE_CONSTANT:
 		if (sass_opcode(*i) == 0x7ac && sass_field(*i, 24, 8) != SASS_RZ)
-			return sass_work_refuse(w, "reads a constant by an index");
+			return sass_work_refuse(w, "reads a constant by an index, which is not supported");
 		if (sass_constant_offset(*i) > UINT16_MAX)
-			return sass_work_refuse(w, "reads a constant far off");
+			return sass_work_refuse(w, "reads a constant beyond the first 64 KiB");
 		*i = sass_with(sass_with(*i, 37, 17, sass_constant_offset(*i) << 1), 24, 8, SASS_RZ);
 		break;
 	case SASS_DEMOTE_MEMORY:
 		return drop_descriptor(w, line);
 	case SASS_DEMOTE_LOCAL:
 		if (sass_field(*i, 24, 8) != SASS_RZ)
-			return sass_work_refuse(w, "has an address that is the sum of a register and a uniform register");
+			return sass_work_refuse(w, "has an address that adds a uniform register");
 		at = form->operands[2] == 'y' ? 32 : 64;
 		*i = sass_with(sass_with(*i, 24, 8, sass_field(*i, at, 8)), at, 8, 0);
 		break;
@@ -420,7 +420,8 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 	if (!k || !w.arch || !probes->sections[k->text].data)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s", name);
 	if (sass_relocations_of(probes, k->text))
-		return sass_work_refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
+		return sass_work_refuse(&w, "calls functions of the assembler, as warp-wide operations do before "
+					    "sm_90");
 	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* section 0 has no data */
 	err = legalize_probe(&w, probes, k, probe);
 	free(w.lines);

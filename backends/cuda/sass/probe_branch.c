@@ -139,10 +139,10 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 		line->run = count_branches(w, i + 1);
 	}
 	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MAX_ENTRIES)
-		return sass_work_refuse(w, "jumps to where a register says");
+		return sass_work_refuse(w, "has an indirect branch without a known table");
 	for (uint32_t k = 0; k < sass_work_entries(w, i); k++) {
 		if (sass_work_entry(w, i, k) == SASS_NONE)
-			return sass_work_refuse(w, "has a table that leads out of it");
+			return sass_work_refuse(w, "has a branch table with a target outside of it");
 		w->lines[sass_work_entry(w, i, k)].entered = true;
 	}
 	w->jumps++;
@@ -286,7 +286,7 @@ static int emit_lines(struct work *w, uint32_t i, struct line *to)
 	if (sass_work_adds(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_entries(w, i)))
 		return 0;
 	if (chosen < 0 && !sass_is_divergence(from->insn))
-		return sass_work_refuse(w, "has no predicate left");
+		return sass_work_refuse(w, "needs more predicates than there are");
 	if (chosen < 0)
 		emit_saved_divergence(w, from, to);
 	else if (sass_is_divergence(from->insn))

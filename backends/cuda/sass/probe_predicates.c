@@ -156,7 +156,7 @@ int sass_work_map_predicates(struct work *w)
 		int p = named >> (UNIFORM + u) & 1 ? highest_free(find_excluded(w, u)) : SASS_PT;
 
 		if (p < 0)
-			return sass_work_refuse(w, "has no predicate left");
+			return sass_work_refuse(w, "needs more predicates than there are");
 		w->predicate[u] = p;
 	}
 	w->predicate[SASS_PT] = SASS_PT;

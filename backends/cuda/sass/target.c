@@ -37,7 +37,8 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	e.arch = strncmp(how.cpu, "sm_", 3) ? NULL : sass_arch_find(strtoul(how.cpu + 3, NULL, 10));
 	if (!e.arch)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
+				       "NVIDIA machine code is supported from sm_75 to sm_121, not for "
+				       "\"%s\"", how.cpu);
 	e.target.name = "sass";
 	alone = e.arch->sm < MIN_SM_CONVERGENCE || has_middle_site(job);
 	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;

@@ -329,7 +329,7 @@ static int add_count_word(struct writer *w)
 			    add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
 	if (w->sections[at].data || w->sections[at].head.sh_size > MAX_SHARED_BYTES || w->sections[at].head.sh_addralign > MAX_SHARED_BYTES)
-		return refuse(w, "its shared memory is none that a block can have");
+		return refuse(w, "its .nv.shared section is invalid (size, alignment or contents)");
 	w->sections[at].head.sh_size = aligned_size(&w->sections[at].head) + SASS_COUNT_BYTES;
 	return 0;
 }
@@ -557,9 +557,9 @@ static int check(struct writer *w)
 	if (w->app->nsections + 8 > SHN_LORESERVE)
 		return refuse(w, "its image has too many sections");
 	if (!sass_section_find(w->app, ".nv.info"))
-		return refuse(w, "the image does not say how many registers it has");
+		return refuse(w, "the image does not state how many registers it has");
 	if (constants && sass_relocations_of(w->app, constants))
-		return refuse(w, "its constants have addresses in them that a linker fills in");
+		return refuse(w, "its constants have relocations, which twins do not support");
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static int read_address(struct writer *w, uint64_t off)
 	struct sass_relocation a;
 
 	if (off % 8 || bank->size < 8 || off > bank->size - 8)
-		return refuse(w, "the relocations of its addresses are broken");
+		return refuse(w, "the relocations of its addresses are invalid");
 	for (uint32_t i = 0; i < w->nrelocations; i++)
 		if (w->relocations[i].r_offset == off)
 			return 0;
@@ -62,14 +62,15 @@ static int read_address(struct writer *w, uint64_t off)
 			return 0;
 	if (!sass_address_at(w->app, off, &a)) /* data is copied unchanged */
 		return sass_relocations_each(w->app, section, covers_offset, &off) ?
-			       refuse(w, "it reads an address that is filled in in a way that is not known") : 0;
+			       refuse(w, "it reads an address with a relocation of unknown type") : 0;
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
 		w->relocations[w->nrelocations++] = relocation(w, &a);
 	else if (is_variable(s))
 		bind(w, &a, CUDA_TWIN_WHOLE);
 	else
-		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+		return refuse(w, "it takes the address of %.100s, which its twin cannot do from another "
+				 "module", s->name);
 	return 0;
 }
 
@@ -91,11 +92,11 @@ static int read_addresses(struct writer *w, uint32_t bank)
 		if (sass_constant_bank(insn) != 4)
 			continue;
 		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
-			return refuse(w, "it reads addresses by an index");
+			return refuse(w, "it reads addresses by an index, which twins do not support");
 		if (!sass_reads_address(w->code, i, &off))
 			return sass_relocations_each(w->app, bank, read_each_address, w);
 		if ((off & ~7ull) + 8 > s->size)
-			return refuse(w, "it reads an address that the image does not have");
+			return refuse(w, "it reads an address that is not in the image");
 		err = read_address(w, off & ~7ull);
 	}
 	return err;
@@ -135,7 +136,8 @@ static int read_code_address(void *arg, const struct sass_relocation *r)
 	else if (is_variable(s))
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else
-		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+		return refuse(w, "it takes the address of %.100s, which its twin cannot do from another "
+				 "module", s->name);
 	return 0;
 }
 

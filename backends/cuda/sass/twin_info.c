@@ -23,7 +23,7 @@ static bool is_known_symbol_attr(uint8_t attr)
 
 static int refuse_attr(uint8_t attr, struct gpubpf_diag *diag)
 {
-	return gpubpf_diag_refuse(diag, INJECT, "the image says something of it that is not known (0x%02x)", attr);
+	return gpubpf_diag_refuse(diag, INJECT, "the image has an unknown attribute of it (0x%02x)", attr);
 }
 
 int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
@@ -41,7 +41,7 @@ int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *ke
 			return refuse_attr(item.attr, diag);
 		ends += attrs[item.attr] == ATTR_EXITS;
 	}
-	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image says more than once where its ends are") : 0;
+	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image has more than one list of its exits") : 0;
 }
 
 /* The second number of an item: the symbol's value, or more if the probes need more. */
@@ -114,7 +114,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 	uint32_t symbol = sass_get32(at);
 
 	if (symbol >= w->app->nsymbols || (symbol && !w->symbol[symbol]))
-		return refuse(w, "the image names something with it that a twin does not have");
+		return refuse(w, "an attribute of it names a symbol that its twin does not have");
 	put32(at, w->symbol[symbol]);
 	return 0;
 }
@@ -156,7 +156,7 @@ static int write_item(struct writer *w, const struct sass_item *item, uint8_t *t
 
 	switch (attrs[item->attr]) {
 	case ATTR_SYMBOL:
-		return n < 8 ? refuse(w, "the image's description of it is broken") : map_symbol(w, to + 4);
+		return n < 8 ? refuse(w, "the image's .nv.info of it is invalid") : map_symbol(w, to + 4);
 	case ATTR_SYMBOLS:
 		for (size_t k = 4; !err && k + 4 <= n; k += 4)
 			err = map_symbol(w, to + k);

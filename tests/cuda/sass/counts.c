@@ -256,8 +256,8 @@ static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 	struct sass_insn past = sass_bra(t->code.arch, ((int64_t)adds - at) * SASS_INSN);
 	char leaves[80], goes[80];
 
-	snprintf(leaves, sizeof(leaves), "at 0x%x: lanes leave that are not counted", at * SASS_INSN);
-	snprintf(goes, sizeof(goes), "at 0x%x: lanes go past where they are counted", at * SASS_INSN);
+	snprintf(leaves, sizeof(leaves), "at 0x%x: lanes leave before they are counted", at * SASS_INSN);
+	snprintf(goes, sizeof(goes), "at 0x%x: a branch skips the code that counts lanes", at * SASS_INSN);
 	ok(refused_with(t, at, sass_end_if(SASS_PT), leaves), "nobody ends who was not counted");
 	ok(refused_with(t, at, past, goes), "or goes past some of it");
 }
@@ -269,7 +269,7 @@ static bool change_end(const struct twin *t, uint32_t adds)
 	uint32_t before = 0, votes = 0, at;
 	char otherwise[80], back[80];
 
-	snprintf(otherwise, sizeof(otherwise), "at 0x%x: lanes that leave are counted in another way", adds * SASS_INSN);
+	snprintf(otherwise, sizeof(otherwise), "at 0x%x: the code that counts leaving lanes is wrong", adds * SASS_INSN);
 	ok(refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
 	ok(refused_with(t, adds, sass_with(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
 	ok(refused_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
@@ -282,7 +282,7 @@ static bool change_end(const struct twin *t, uint32_t adds)
 	while (sass_opcode(insns[votes]) != SASS_OP_VOTE)
 		votes++;
 	ok(refused_with(t, adds - before + votes, sass_own_lane(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
-	snprintf(back, sizeof(back), "at 0x%x: lanes go past where they are counted", (adds + 3) * SASS_INSN);
+	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (adds + 3) * SASS_INSN);
 	ok(refused_with(t, adds + 3, sass_bra(t->code.arch, -4 * SASS_INSN), back), "and nobody is counted twice");
 	at = joint(t, adds - before);
 	if (at != SASS_NONE)
@@ -292,7 +292,7 @@ static bool change_end(const struct twin *t, uint32_t adds)
 
 static void change_begin(const struct twin *t)
 {
-	static const char otherwise[] = "lanes are not counted where they begin", more[] = "a probe uses the block's shared memory";
+	static const char otherwise[] = "lanes are not counted at the entry", more[] = "a probe uses the block's shared memory";
 	uint32_t puts = find(t, t->first, SASS_OP_STS), meets = find(t, puts, SASS_OP_BAR);
 	struct sass_insn put = get(t, puts), meet = get(t, meets);
 	char back[80];
@@ -306,7 +306,7 @@ static void change_begin(const struct twin *t)
 	ok(refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
 	ok(refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
 	ok(refused_with(t, meets + 3, put, more) && refused_with(t, meets + 3, meet, more), "once");
-	snprintf(back, sizeof(back), "at 0x%x: lanes go past where they are counted", (meets + 1) * SASS_INSN);
+	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (meets + 1) * SASS_INSN);
 	ok(refused_with(t, meets + 1, sass_bra(t->code.arch, -2 * SASS_INSN), back), "and nobody comes there again");
 }
 
@@ -326,9 +326,9 @@ static void change_said(struct twin *t)
 	ok(own ? heads[section].sh_size == (had + align - 1) / align * align + SASS_COUNT_BYTES : heads[section].sh_size % 0x400 == SASS_COUNT_BYTES,
 	   "the word lies behind it, aligned as it is");
 	heads[section].sh_size -= SASS_COUNT_BYTES;
-	ok(refused(t, true, "it says of more or less shared memory than it has"), "not of the kernel's");
+	ok(refused(t, true, "it declares a wrong size of shared memory"), "not of the kernel's");
 	heads[section].sh_size += SASS_COUNT_BYTES + (own ? align : 0x400);
-	ok(refused(t, true, "it says of more or less shared memory than it has"), "nor of what launches add");
+	ok(refused(t, true, "it declares a wrong size of shared memory"), "nor of what launches add");
 	heads[section].sh_size -= own ? align : 0x400;
 	while (sass_item_next(info->data, info->size, &at, &item) && item.attr != SASS_ATTR_NUM_BARRIERS)
 		before = at;
@@ -336,7 +336,7 @@ static void change_said(struct twin *t)
 	if (!ok(item.attr == SASS_ATTR_NUM_BARRIERS, "it says of a barrier"))
 		return;
 	*attr = 0x46;
-	ok(refused(t, true, "it does not say that its lanes wait for each other"), "which it has to");
+	ok(refused(t, true, "it does not declare the barrier at which its lanes wait"), "which it has to");
 	*attr = SASS_ATTR_NUM_BARRIERS;
 	ok(refused(t, false, "a probe uses the block's shared memory"), "where nobody is to be counted, nobody is");
 	ok(passes(t, true), "as it was it passes");
@@ -369,7 +369,7 @@ static bool change_asked(const struct twin *t)
 	while (i < t->first && memcmp(t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN, SASS_INSN))
 		i++;
 	ok(i < t->first && asks(t, (uint8_t *)t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN,
-				"it asks how much shared memory there is"), "a kernel is not told of the word");
+				"it reads the size of its shared memory"), "a kernel is not told of the word");
 	for (uint32_t s = 1; s < t->made.nsections; s++) {
 		const struct sass_section *copy = &t->made.sections[s];
 		uint32_t own = sass_section_find(&t->app, copy->name);
@@ -377,7 +377,7 @@ static bool change_asked(const struct twin *t)
 		if (!(copy->head.sh_flags & SHF_EXECINSTR) || s == t->made.kernels[0].text)
 			continue;
 		any = true;
-		ok(own && asks(t, (uint8_t *)t->app.sections[own].data, (uint8_t *)copy->data, "what it calls asks how much shared memory there is"),
+		ok(own && asks(t, (uint8_t *)t->app.sections[own].data, (uint8_t *)copy->data, "a function that it calls reads the size of shared memory"),
 		   "nor is a function that it calls");
 	}
 	return any;

@@ -82,13 +82,13 @@ static void plant_all(const struct sass_cubin *c, const struct sass_kernel *k, s
 	uint32_t in = f->begin + 1;
 	struct sass_insn call = sass_with(sass_bra(arch, ((int64_t)in - 1 - 1) * SASS_INSN), 0, 12, SASS_OP_CALL_REL);
 
-	plant(c, k, code, in, sass_bra(arch, -2 * SASS_INSN), "first instruction again");
+	plant(c, k, code, in, sass_bra(arch, -2 * SASS_INSN), "returns to its first instruction");
 	plant(c, k, code, in, sass_bra(arch, -3 * SASS_INSN), "shares code");
 	plant(c, k, code, 1, sass_bra(arch, ((int64_t)in - 2) * SASS_INSN), "shares code");
 	plant(c, k, code, 1, call, "in the middle");
-	plant(c, k, code, f->begin - 1, sass_move(2, 3), "goes on in it");
-	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "register says");
-	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "register says");
+	plant(c, k, code, f->begin - 1, sass_move(2, 3), "falls through into it");
+	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "indirect branch");
+	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "indirect branch");
 }
 
 static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code, struct sass_arounds *around,
@@ -187,7 +187,7 @@ static void try_linked(const char *source)
 			continue;
 		all = find(&c, &c.kernels[i], &code);
 		for (uint32_t f = 0; f < all.n; f++)
-			others += all.f[f].why && strstr(all.f[f].why, "section of its own");
+			others += all.f[f].why && strstr(all.f[f].why, "separate section");
 		ok(!code.calls || all.n, "%s: whom it calls is known", c.symbols[c.kernels[i].symbol].name);
 		sass_code_finish(&code);
 	}

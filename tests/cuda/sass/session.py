@@ -14,7 +14,7 @@ import tempfile
 
 CUBIN = '5'  # enum gpubpf_image_kind
 
-LACKS = ['gpu/mark/ cannot be probed', 'reads arguments of a function', 'what a function returns', 'names of its parameters are not known',
+LACKS = ['gpu/mark/ cannot be probed', 'reads arguments of a function', 'the result of a function', 'names of its parameters are not known',
          'ends threads (helper 507)']
 ASKS_LINES = 'probes.lines'  # of which CUBIN has none
 
