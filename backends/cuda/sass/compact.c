@@ -275,10 +275,10 @@ static void apply_insn(struct regalloc *c, uint32_t i, struct reg_state *states)
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && x.written; r++) {
 			uint16_t made = find_set(c, c->defined[i * c->regs + r]);
-			bool kept = old_value_stays(c, i, r) && states[r].value != NONE;
+			bool keeps_old = old_value_stays(c, i, r) && states[r].value != NONE;
 
-			states[r] = kept ? states[r] : (struct reg_state){ .value = made };
-			states[r].value = kept ? merge_sets(c, states[r].value, made) : made;
+			states[r] = keeps_old ? states[r] : (struct reg_state){ .value = made };
+			states[r].value = keeps_old ? merge_sets(c, states[r].value, made) : made;
 		}
 	}
 	leave_in_flight(c, i, states);

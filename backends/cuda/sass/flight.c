@@ -50,13 +50,13 @@ struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn
 	struct sass_late late = { 0 };
 	bool to_barrier = (sass_opcode(insn) & 0x1ff) == OP_BMOV_TO;
 	bool stores = sass_op_find(sass_opcode(insn))->class == SASS_STORE || to_barrier;
-	bool untold = sass_write_board(insn) == SASS_NO_SCOREBOARD;
+	bool unguarded = sass_write_board(insn) == SASS_NO_SCOREBOARD;
 
 	if (!sass_lacks_board(insn) || has_known_time(arch, insn))
 		return late;
 	late.written = !stores && sass_field(insn, 16, 8) != SASS_RZ;
 	late.uniform = late.written && is_uniform_result(insn);
-	late.read = untold && sass_read_board(insn) == SASS_NO_SCOREBOARD;
+	late.read = unguarded && sass_read_board(insn) == SASS_NO_SCOREBOARD;
 	late.predicate = sass_predicate_is_late(insn);
 	return late;
 }
@@ -64,11 +64,11 @@ struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn
 bool sass_flight_meets(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
 {
 	struct sass_late late = sass_flight_uses(arch, insn);
-	bool meets = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
+	bool touches = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
 
 	for (unsigned i = 1; i < SASS_OPERANDS && late.read && (i == 1 || sass_opcode(insn) != SASS_OP_LDC); i++)
-		meets |= sass_field(insn, sass_operand_at[i], 8) < n;
-	return meets;
+		touches |= sass_field(insn, sass_operand_at[i], 8) < n;
+	return touches;
 }
 
 static void find_operations(const struct sass_code *code, uint32_t regs, struct sass_flights *f)

@@ -271,7 +271,7 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
  * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
 static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
 {
-	bool meets = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
+	bool converges = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
 
 	if (sass_opcode(insn) == SASS_OP_VOTE)
 		return sass_vote_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
@@ -279,7 +279,7 @@ static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_in
 		return sass_match_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
 		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
-	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
+	return converges ? sass_nop(sass_waits(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
 }
 
 /* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left

@@ -25,9 +25,9 @@ struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const stru
 
 static uint32_t max_free_regs(uint32_t regs)
 {
-	uint32_t kept = round_up(regs, REG_GRANULE);
+	uint32_t rounded = round_up(regs, REG_GRANULE);
 
-	return kept > FREE_REGS ? kept : FREE_REGS;
+	return rounded > FREE_REGS ? rounded : FREE_REGS;
 }
 
 uint32_t sass_live_most(const struct sass_code *code, uint32_t regs)

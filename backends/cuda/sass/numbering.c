@@ -203,17 +203,17 @@ bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_in
 
 bool sass_does_same_behind(const struct sass_probe *before, const struct sass_probe *a, const struct sass_probe *b)
 {
-	struct numbers of_a, of_b, left;
+	struct numbers of_a, of_b, from_before;
 
 	init_numbers(&of_a);
 	init_numbers(&of_b);
-	init_numbers(&left);
+	init_numbers(&from_before);
 	number_code(&of_a, a->insns, a->n, NULL);
-	number_code(&left, before->insns, before->n, NULL);
+	number_code(&from_before, before->insns, before->n, NULL);
 	for (unsigned r = 0; r < 256; r++)
-		of_b.reg[r] = left.lasts[r] ? left.reg[r] : UNDEFINED;
+		of_b.reg[r] = from_before.lasts[r] ? from_before.reg[r] : UNDEFINED;
 	number_code(&of_b, b->insns, b->n, NULL);
-	return !left.failed && same_effects(&of_a, &of_b);
+	return !from_before.failed && same_effects(&of_a, &of_b);
 }
 
 bool sass_number(const struct sass_insn *insns, uint32_t n, struct sass_made *made)

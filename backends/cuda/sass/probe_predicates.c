@@ -130,12 +130,12 @@ static int highest_free(unsigned used)
 /* Lane predicates that u cannot become: they interfere with u, or replace a uniform predicate that does. */
 static unsigned find_excluded(const struct work *w, unsigned u)
 {
-	unsigned met = find_interfering(w, u), taken = met;
+	unsigned met = find_interfering(w, u), excluded = met;
 
 	for (unsigned v = 0; v < u; v++)
 		if (met >> (UNIFORM + v) & 1)
-			taken |= 1u << w->predicate[v];
-	return taken;
+			excluded |= 1u << w->predicate[v];
+	return excluded;
 }
 
 int sass_work_map_predicates(struct work *w)
