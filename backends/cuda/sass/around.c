@@ -8,7 +8,7 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 #define STUB_EXTRA_INSNS 70        /* instructions of a stub outside of bodies: moves, waits, the branch back */
 #define OPERAND_VALUES (0xfu << SASS_GIVEN_REGISTER)
 #define SAVED_REGS 2               /* registers after the bodies': saved predicates, and a scratch register */

@@ -10,7 +10,7 @@
 #include "schedule.h"
 
 #define BODY_BOARD 5
-#define MAX_EXPANSION_INSNS 3      /* most instructions that one becomes */
+#define MAX_EXPANSION_INSNS 3      /* maximum number of instructions that one becomes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at an instruction " __VA_ARGS__)
 

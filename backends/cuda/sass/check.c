@@ -20,7 +20,7 @@
 #define ALL_BOARDS 0x3f
 #define MAX_FIXED_CYCLES 45        /* cycles after which every fixed-latency result is ready */
 #define REGCOUNT_EXTRA 3
-#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 
 int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define REGS 256
-#define MAX_INSNS 4096             /* most instructions; values have numbers of 16 bits */
+#define MAX_INSNS 4096             /* maximum number of instructions; values have numbers of 16 bits */
 #define NONE UINT16_MAX
 #define UNGUARDED 0x40             /* in flight, and no scoreboard says until when */
 #define MAX_FIXED_CYCLES 15        /* cycles after which every fixed-latency result of a probe is ready */

@@ -8,7 +8,7 @@
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
-#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 #define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
 #define MAX_STUB_INSNS 20
 #define OP_ULDC 0xab9

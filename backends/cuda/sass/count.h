@@ -15,7 +15,7 @@
 #define SASS_COUNT_RANKED 90       /* from this architecture on, addresses begin with the block's rank in its cluster,
                                     * and the system's memory */
 #define SASS_COUNT_SYSTEM 0x400    /* precedes the kernel's: these bytes, which the section's size includes */
-#define SASS_COUNT_MOST 20         /* most instructions of either sequence */
+#define SASS_COUNT_MOST 20         /* maximum number of instructions of either sequence */
 
 /* The code at the entry, and the code where lanes leave. Both return the number of instructions. */
 uint32_t sass_count_begin(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MOST]);

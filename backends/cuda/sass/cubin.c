@@ -8,7 +8,7 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
-#define MIN_ITEM_BYTES 4 /* least bytes of an item of .nv.info */
+#define MIN_ITEM_BYTES 4 /* minimum size of an item of .nv.info */
 #define ABI_SM_HIGH 8 /* from this ABI version on e_flags have the architecture in bits 8..15, before in 0..7 */
 
 static int set_error(struct gpubpf_diag *diag, const char *what)

@@ -102,7 +102,7 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 
 /* -- per-lane registers -- */
 
-#define MIN_LARGE_BLOCKS 8         /* least basic blocks of a large function */
+#define MIN_LARGE_BLOCKS 8         /* minimum number of basic blocks of a large function */
 
 /* Zero in every lane, which the assembler does not know to be uniform. */
 static LLVMValueRef emit_lane_zero(struct low *l)

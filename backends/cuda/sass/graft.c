@@ -10,7 +10,7 @@
 #include "schedule.h"
 
 #define PAD 8                      /* a section is a multiple of this many instructions */
-#define MIN_BRANCH_CYCLES 5        /* least cycles from a branch to its target */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 #define MAX_FIXED_STALLS 3         /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
 #define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* instructions around the probes */
 

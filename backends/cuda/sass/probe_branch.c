@@ -20,7 +20,7 @@
 #define ALL_BOARDS 0x3f
 #define TABLES 2                   /* the constant bank */
 #define MAX_ENTRIES 64
-#define MAX_TABLE_INSNS 4          /* most instructions between the read and the branch */
+#define MAX_TABLE_INSNS 4          /* maximum number of instructions between the read and the branch */
 
 /* -- BRA.DIV -- */
 

@@ -14,7 +14,7 @@
 
 #include "probe.h"
 
-#define SASS_STRAIGHT 96           /* most instructions; in longer probes slow reads matter little */
+#define SASS_STRAIGHT 96           /* maximum number of instructions; in longer probes slow reads matter little */
 
 /* Schedules the probe. 0, also if the probe is of another kind and stays unchanged; -ENOMEM. */
 int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe);

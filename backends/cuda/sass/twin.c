@@ -11,7 +11,7 @@
 #define REGS_SHIFT 24              /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
-#define MAX_NEW_SECTIONS 12        /* most sections of the twin that are neither copied nor code */
+#define MAX_NEW_SECTIONS 12        /* maximum number of sections of the twin that are neither copied nor code */
 
 /* -- names -- */
 

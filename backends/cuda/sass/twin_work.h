@@ -10,7 +10,7 @@
 #include "core/wire/name.h"
 #include "twin.h"
 
-#define OWN_NAMES 32               /* most sections and symbols with names after a kernel */
+#define OWN_NAMES 32               /* maximum number of sections and symbols with names after a kernel */
 
 /* a section of the twin; `from` is its index in the application's cubin, 0 if it is new or from the probes */
 struct out_section {
