@@ -176,8 +176,8 @@ static int add_called(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Finds the functions that a pointer may lead to: any function except a kernel whose address is in code or data. Then
- * adds the functions that these call by name. */
+/* Finds the functions that a pointer may lead to: their address is in code or data, and they are no kernels. Then adds
+ * the functions that these call by name. */
 static void find_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
 	struct callee_walk p = { .cubin = c, .called = called };

@@ -23,7 +23,7 @@
 #define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
 #define OP_LDC 0x182
 #define OP_LDCU 0x1ac
-#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions between the read of a callee's address and the call */
+#define MAX_LOOK_BACK_INSNS 64     /* instructions to search before a call for the read of its address */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
