@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the launch path share: the session's client, the kernel table, notes, the clock, devices
- * and twins. What adapters need of it stands in launch.h.
+ * Internal interfaces of the launch path: session client, kernel table, notes, clock, devices and twins. launch.h holds
+ * the part that adapters use.
  *
- * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
- * is held while the application's or the vendor's code runs, but a kernel's while its twin is made. No
- * wait is without a limit. A launch takes none: what it reads of a choice is a generation and a binding,
- * which stay valid as long as the kernel.
+ * Lock order, outermost first: program, kernel, device, session. The agent holds no lock while application or vendor
+ * code runs, except a kernel's lock while it creates the kernel's twin. Every wait has a limit. A launch takes no lock:
+ * it reads the generation and the binding of a dispatch entry, which stay valid as long as the kernel.
  */
 #ifndef GPUBPF_HOOKS_AGENT_H
 #define GPUBPF_HOOKS_AGENT_H
@@ -19,66 +18,66 @@
 #include "launch.h"
 #include "maps/mirror.h"
 
-/* environ.c: the one file that reads the environment; NULL where nothing is set */
+/* environ.c: the one file that reads the environment. NULL: the variable is not set. */
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
-uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or none that can be */
+uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or out of range */
 uint64_t gpubpf_env_drain_bytes(void);
 
 /* time.c */
-void gpubpf_cond_init(pthread_cond_t *cond);        /* one that waits by CLOCK_MONOTONIC */
-/* True if the condition may hold, false when the deadline has passed. */
+void gpubpf_cond_init(pthread_cond_t *cond);        /* the condition waits by CLOCK_MONOTONIC */
+/* Returns true if the condition may hold, false when the deadline has passed. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 
 /*
- * session.c: one connection a process. Joined once; lost for good when the tool goes away or breaks a
- * rule. The child of a fork starts without one and joins anew.
+ * session.c: one connection per process. The process joins once. It loses the session for good when the tool exits or
+ * breaks the protocol. The child of a fork starts unconnected and joins again.
  */
 struct gpubpf_request;
 
-int gpubpf_session_join(const char *backend);       /* for a runtime of this process, which may have several */
-void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; else a load */
-/* The process is about to end: have the tool read what is in rings, and wait for that a while. Once, and for no lock; it
- * allocates nothing. */
+int gpubpf_session_join(const char *backend);       /* called once per runtime; a process may use several */
+void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; otherwise costs one load */
+/* The process is about to exit: ask the tool to read the rings, and wait up to a limit for its answer. Acts once per
+ * process. Does not wait for a lock and allocates no memory. */
 void gpubpf_session_read(void);
-/* The process is about to end without its handlers: let the reader thread do what those would have done, and wait
- * for that a while. Takes no lock and allocates nothing. */
+/* The process is about to exit without running its exit handlers: the reader thread does their work, and the caller
+ * waits for it up to a limit. Takes no lock and allocates no memory. */
 void gpubpf_session_leave(void);
-/* The program gives up system calls, the one of this number among them: end the session, and call nothing more. */
+/* The program installs a filter that forbids system call `nr`: end the session and make no further calls. */
 void gpubpf_session_seal(int nr);
 bool gpubpf_session_sealed(void);
-/* The number of a system call that probing needs and for which a filter that was there before us would end the process,
- * -1: none is known. Both kinds of filter are asked in one order: when one forbids call nr, can that be said? */
+/* Number of a system call that probing needs and that an earlier filter kills the process for; -1: none found. The
+ * function lets_tell() says whether the agent can still write to standard error if call `nr` is forbidden. */
 int gpubpf_lockdown_found(void);
 bool gpubpf_lockdown_lets_tell(int nr);
-bool gpubpf_lockdown_lets_look(void); /* at stacks that it takes system calls to know */
-/* As gpubpf_hook_note(), to standard error alone, also when the session has ended so. */
+bool gpubpf_lockdown_lets_look(void); /* can the agent make the calls that reading stacks takes? */
+/* Like gpubpf_hook_note(), but always to standard error, and also after a filter has ended the session. */
 void gpubpf_hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool gpubpf_session_up(void);
-bool gpubpf_session_joined(void);                   /* once, by this process itself */
-bool gpubpf_session_owned(void);                    /* the same, and this is no child of vfork() */
-bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
+bool gpubpf_session_joined(void);                   /* this process itself has joined once */
+bool gpubpf_session_owned(void);                    /* the same, and this is not the child of vfork() */
+bool gpubpf_session_enabled(void);                  /* up, and the tool allows twins */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
-void gpubpf_image_note_kept(uint64_t identity);     /* images.c: the session keeps it */
+void gpubpf_image_note_kept(uint64_t identity);     /* images.c: the session has cached this image */
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
-const char *gpubpf_session_strerror(int err);       /* of what the functions below answer */
-/* Which launches are probed, as the user said. */
+const char *gpubpf_session_strerror(int err);       /* for errors that the functions below return */
+/* The user's selection of launches to probe. */
 uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);
 uint32_t gpubpf_session_flags(void);           /* enum gpubpf_welcome_flags */
 
-/* Ask; the answer is waited for with gpubpf_request_wait() and ends with gpubpf_request_drop(), once more for each
- * gpubpf_request_hold(). Starts the reader thread. */
+/* Send a request; starts the reader thread. The caller waits with gpubpf_request_wait() and releases its reference
+ * with gpubpf_request_drop(), once more per gpubpf_request_hold(). */
 int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds, struct gpubpf_request **request);
-/* Is there room for one more request for a twin? Not where the tool does not read what it was sent. */
+/* Is there room for one more twin request? False if the tool has stopped reading its socket. */
 bool gpubpf_session_may_ask(void);
 int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload);
-/* With a descriptor; -1: none. */
+/* Also sends a descriptor; -1: none. */
 int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd);
-/* 0, -ETIMEDOUT (may be called again), -EPIPE: the session was lost. */
+/* 0, -ETIMEDOUT (may be called again), or -EPIPE: the session was lost. */
 int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
 bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
@@ -86,18 +85,19 @@ void gpubpf_request_hold(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
 
 /*
- * plan.c: what is attached, as one read it. A launch reads the generation alone, and no lock is needed for any of it.
+ * plan.c: a snapshot of the attached programs. A launch reads only the generation. None of these functions takes a
+ * lock.
  */
 struct gpubpf_plan {
-	uint64_t generation;                        /* even */
+	uint64_t generation;                        /* always even */
 	uint32_t n;
 	struct gpubpf_plan_entry entry[];
 };
 
-struct gpubpf_plan *gpubpf_plan_read(void);         /* a copy, for free(). NULL: out of memory, or it is being written */
-/* Links whose pattern matches the name, into `links` with room for all, NULL: none. How many. */
+struct gpubpf_plan *gpubpf_plan_read(void); /* copy for free(). NULL: out of memory, or the tool is writing it */
+/* Stores the links whose pattern matches the name in `links`, which has room for all of them. Returns their number. */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
-bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name); /* some pattern of it */
+bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name); /* does any pattern match? */
 
 static inline uint64_t gpubpf_plan_generation(void)
 {
@@ -107,162 +107,166 @@ static inline uint64_t gpubpf_plan_generation(void)
 }
 
 /*
- * patience.c: until when this thread may wait for the session, in gpubpf_now_ns()'s time; 0 or past: not at all.
- * Each begin() has its end(), which takes what was waited off the process's --wait.
+ * patience.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
+ * past. Each begin() needs an end(), which subtracts the time waited from the process's --wait budget.
  */
 uint64_t gpubpf_patience_begin(void);
 void gpubpf_patience_end(void);
-void gpubpf_patience_give_up(void);                 /* a question was not answered in time: wait for none, */
+void gpubpf_patience_give_up(void);                 /* the tool missed a deadline: stop waiting for it, */
 bool gpubpf_patience_gone(void);
 bool gpubpf_patience_left(void);                    /* a launch may wait now */
-void gpubpf_patience_renew(void);                   /* until something has come from the tool */
+void gpubpf_patience_renew(void);                   /* until the tool sends something again */
 
-/* kernel_table.c: the shared counters of one kernel name on one device, and what only this process counts */
+/* kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
 struct gpubpf_kernel_entry {
 	struct gpubpf_kernel_entry *next;
 	struct gpubpf_kernel_row *shared;
-	atomic_uint_fast64_t number;                /* of the next launch */
-	atomic_uint_fast64_t taken;                 /* launches chosen for --first */
-	uint64_t copying;                           /* launches that the copy of the maps in hand is good for */
+	atomic_uint_fast64_t number;                /* number of the next launch */
+	atomic_uint_fast64_t taken;                 /* launches counted against --first */
+	uint64_t copying;                           /* launches whose results the current copy of the maps includes */
 	uint32_t generation, device;
 	const char *backend;
 	char name[];
 };
 
-/* begun: it is launched, or recorded to be. */
+/* begun: the kernel is launched, or recorded for a later launch. */
 struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun);
 void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *entry);
 void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
-/* The device's maps are being copied back, or have been: of how many launches they tell. */
+/* A copy of the device's maps begins, or has finished: record how many launches it covers. */
 void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device);
 
 /* hook_device.c */
 struct gpubpf_hook_device {
-	struct gpubpf_hook_device *next, **link;    /* of all devices */
-	const struct gpubpf_hook_ops *ops;          /* of its runtime */
+	struct gpubpf_hook_device *next, **link;    /* list of all devices */
+	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
 	struct gpubpf_device_open how;
 	uint32_t number, ordinal, generation;
-	pthread_mutex_t lock;                       /* of what follows */
+	pthread_mutex_t lock;                       /* protects the members below */
 	enum { DEVICE_NEW, DEVICE_READY, DEVICE_REFUSED } state;
-	atomic_int users;                           /* threads that load twins there, or unload them */
-	atomic_bool gone;                           /* its context was destroyed */
+	atomic_int users;                           /* threads that load or unload twins on the device */
+	atomic_bool gone;                           /* the application destroyed its context */
 	struct gpubpf_why why;
 	struct gpubpf_device *device;
-	struct gpubpf_request *asked;               /* for the arena, not answered yet */
-	void *host;                                 /* mapping of the arena, */
-	int memory;                                 /* and what is mapped, until the device has it; then -1 */
-	size_t size, own, filled;                   /* bytes of it, of the device's own part, and of those that it has */
-	uint32_t rows;                              /* of the arena's table, whose maps it has */
-	struct gpubpf_elsewhere *elsewhere;         /* of these, those that lie elsewhere (elsewhere.c) */
-	uint64_t arena;                             /* what twins get */
+	struct gpubpf_request *asked;               /* pending request for the arena */
+	void *host;                                 /* host mapping of the arena, */
+	int memory;                                 /* and its memfd until the device has the arena; then -1 */
+	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of what it has */
+	uint32_t rows;                              /* rows of the arena's map table that the device has */
+	struct gpubpf_elsewhere *elsewhere;         /* maps among these that lie outside the arena (elsewhere.c) */
+	uint64_t arena;                             /* device address of the arena, passed to twins */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;
-	atomic_uint_fast64_t allocations;           /* offset in the arena of the process's table; 0: nobody asks for it */
+	atomic_uint_fast64_t allocations;           /* arena offset of the process's allocation table; 0: unused */
 	uint64_t allocations_version;
-	uint64_t granules_at, *granules; /* of a device with memory of its own: what it has in its table of them; NULL: nothing is told */
+	/* granule table as a device with its own memory has it; NULL: not maintained */
+	uint64_t granules_at, *granules;
 	bool shared;
-	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
-	atomic_bool dirty;                          /* twins ran since the last pull */
+	bool kept;                                  /* the tool also holds its memory and must learn of the last copy */
+	atomic_bool dirty;                          /* twins ran since the last copy */
 	atomic_int running;                         /* twins that have not ended */
-	atomic_bool unfollowed;                     /* there are twins beside them whose end nobody tells */
+	atomic_bool unfollowed;                     /* other twins run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
-	uint64_t next_clock_ns;                     /* when its clock may be compared with the host's again */
+	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
 	/* drain.c */
-	atomic_bool fresh;                          /* twins were launched since the thread has looked */
-	atomic_bool asleep;                         /* it does not look again soon */
+	atomic_bool fresh;                          /* twins were launched since the drain thread last looked */
+	atomic_bool asleep;                         /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
-	uint64_t drain_threads, drain_bytes;        /* as the environment has them; 0: what is best */
-	bool preparing;                             /* prepare.c: there is a thread that does */
-	size_t prepared;                            /* bytes of `filled` that it has seen to */
-	int64_t settle_ms;                          /* for kernels, or -1: their records are looked through */
-	pthread_cond_t drained;                     /* there is something to look at, or one of the threads has ended */
+	uint64_t drain_threads, drain_bytes;        /* from the environment; 0: automatic */
+	bool preparing;                             /* prepare.c: its thread is running */
+	size_t prepared;                            /* bytes of `filled` that are prepared */
+	int64_t settle_ms;                          /* wait for kernels, or -1: inspect their records instead */
+	pthread_cond_t drained;                     /* the drain thread has work, or a thread of the device has ended */
 };
 
-/* Open the device and attach its arena, once; later calls repeat the verdict. -EAGAIN: the session has not answered
- * yet, and a later launch may ask again. */
+/* Open the device and attach its arena once; later calls return the stored result. -EAGAIN: the session has not
+ * answered yet, and a later launch may try again. */
 int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *why);
-/* Bring to a device that is ready the maps of objects that have joined the session since. A twin that was asked for
- * after a plan was read needs no more than the arena had then. 0 or -errno with the reason. */
+/* Copy maps of objects that joined the session later to a ready device. The arena already holds all maps that a twin
+ * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
 /*
- * elsewhere.c: maps that do not lie in the device's own memory. By the device's lock, each: have memory for those of the
- * first so many rows, and tell the device where they are; copy to the arena what is not the arena's memory itself, while
- * kernels run or not; give it all back.
+ * elsewhere.c: maps placed outside the device's own memory. The caller holds the device's lock. Function fill()
+ * allocates memory for such maps among the first `rows` rows and reports their addresses to the device. Function copy()
+ * copies external memory to the arena, also while kernels run, unless the two share pages. Function end() frees
+ * everything.
  */
 int gpubpf_elsewhere_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_why *why);
 void gpubpf_elsewhere_copy(struct gpubpf_hook_device *device);
 void gpubpf_elsewhere_end(struct gpubpf_hook_device *device);
-/* shared_arena.c: the arena of that memfd, for all devices on host memory; MAP_FAILED and errno. And these pages of it are
- * those of `fd`, which is taken over, whenever it is mapped; false and errno. */
+/* shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
+ * on failure. The _part() function maps these pages from `fd` instead, now and in future mappings. It takes
+ * ownership of `fd` and returns false and errno on failure. */
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
 /*
- * allocations.c: a device is ready, or has maps more: if its arena has tables of allocations, one is for this process's
- * from now on. By the device's lock. And until it goes, or the process does.
+ * allocations.c: call attach() when a device is ready or has new maps, with the device's lock held. If its arena has
+ * allocation tables, this process claims one, until detach() or the end of the process.
  */
 void gpubpf_allocations_attach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_leave(void);
 void gpubpf_allocations_after_fork(void);
 /*
- * stacks.c: the number of the stack that this thread is on, from the first function on that is not ours, without the first
- * `skip` frames and cut to `depth`; 0: not known, or not yet. And as the bits that the word with the process has of it.
+ * stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
+ * frames and keeps at most `depth`. 0: unknown, or not answered yet. The _word() function places the number in the
+ * spare bits of the launch word with the process id.
  */
 uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth);
 uint64_t gpubpf_stack_word(uint32_t number);
 void gpubpf_stacks_after_fork(void);
-/* Bring the mirror of the numbered device up to date, as the tool has `asked` by this number. */
+/* Update the mirror of the numbered device; `asked` is the number of the tool's request. */
 void gpubpf_device_pull(uint32_t number, uint32_t asked);
 void gpubpf_device_after_fork(void);
-/* The last copies of arenas that are not host memory, when the process ends. Waits 2 s at most for others. */
+/* Process exit: copy back arenas outside host memory for the last time. Waits at most 2 s for other threads. */
 void gpubpf_device_leave(void);
-bool gpubpf_device_copied(void);                    /* there is such an arena */
+bool gpubpf_device_copied(void);                    /* does such an arena exist? */
 
-/* Tell the tool that nothing will be written any more and all was copied, or that we cannot copy and it must do so
- * itself. By the device's lock. */
+/* Tell the tool that the final copy is complete, or that the agent cannot copy and the tool must. The caller holds
+ * the device's lock. */
 void gpubpf_device_end_kept(struct gpubpf_hook_device *device, bool copied);
 
 /*
- * drain.c: a thread a device that brings records of rings to the mirror all the time, where the device can copy
- * beside kernels (GPUBPF_CAP_DRAINS). By the device's lock, each.
+ * drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
+ * while kernels run (GPUBPF_CAP_DRAINS). The caller holds the device's lock.
  */
 void gpubpf_drain_start(struct gpubpf_hook_device *device);
 void gpubpf_drain_stop(struct gpubpf_hook_device *device);
 /*
- * prepare.c: a thread a device that has the memory of its rings' mirrors made and pinned, where the device says that
- * this helps. gpubpf_drain_stop() ends it too.
+ * prepare.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
+ * it. gpubpf_drain_stop() ends it too.
  */
-void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* by the device's lock */
-void gpubpf_prepare_wait(struct gpubpf_hook_device *device);  /* until it is done, as long as launches may wait */
-/* By nobody's lock: a launch comes after a long silence. */
+void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* the caller holds the device's lock */
+void gpubpf_prepare_wait(struct gpubpf_hook_device *device);  /* waits for it as long as launches may wait */
+/* A launch follows a long idle time. The caller holds no lock. */
 void gpubpf_drain_wake(struct gpubpf_hook_device *device);
-/* How a device's arena is copied, and how long kernels may be waited for, -1: not at all. */
+/* How to copy a device's arena. It waits for kernels up to settle_ms; -1: not at all. */
 struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
-/* run_aside.c: start a thread that takes none of the application's signals. 0 or -errno. */
+/* run_aside.c: start a thread with the application's signals blocked. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
-/* say_once.c: is the descriptor still that file? The application may close what is not its own, and use the number. */
+/* say_once.c: is the descriptor still that file? The application may have closed it and reused the number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
 
 /*
- * hold.c: maps of one moment, for who asks the tool. Launches of twins wait a while; what runs is waited for, and then
- * copied. A launch of a twin that is followed counts itself as running by gpubpf_hold_enter().
+ * hold.c: a consistent snapshot of the maps for the tool. Launches of twins pause briefly while the agent waits for
+ * running twins and copies the maps. A launch of a followed twin counts itself as running with gpubpf_hold_enter().
  */
 void gpubpf_hold(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);
-/* hook_device.c: have all devices' mirrors copied while nothing runs, until the deadline. */
+/* hook_device.c: copy all devices' mirrors while nothing runs, until the deadline. */
 enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline_ns);
 
 /* clock.c */
-void gpubpf_clock_start(void);                      /* the first of two readings */
+void gpubpf_clock_start(void);                      /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
-void gpubpf_clock_again(struct gpubpf_hook_device *device); /* by the device's lock, while it is idle */
+void gpubpf_clock_again(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
 
 /* twin_set.c */
 struct gpubpf_twin_set;                             /* the twins of a program on a device */
@@ -270,93 +274,96 @@ struct gpubpf_twin_set;                             /* the twins of a program on
 struct gpubpf_hook_program {
 	const struct gpubpf_hook_ops *ops;
 	void *adapter;
-	atomic_uint owners, refs;                   /* owners: the adapter and its kernels; refs: threads of the agent too */
+	atomic_uint owners, refs; /* owners are the adapter and its kernels; refs also count agent threads */
 	uint32_t generation;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gpubpf_twin_set *sets;
-	bool closed;                                /* it has no owner: nothing of it stays loaded */
-	char *_Atomic kernels;                      /* names of all, separated by ';'; NULL: not asked for yet */
+	bool closed;                                /* the last owner is gone: nothing of it stays loaded */
+	char *_Atomic kernels;                      /* all kernel names, separated by ';', or NULL before the query */
 };
 
 /*
- * A kernel's twin with the programs of some links, or why there is none. Nobody changes it once it may be chosen, nor
- * frees it before the kernel goes: a launch may use it, a graph keep it, and another plan may come back to it.
+ * A kernel's twin for one set of links, or the reason why there is no twin. It is immutable once a launch can choose
+ * it, and it lives as long as the kernel. A launch may use it, a graph may hold it, and a later plan may select it
+ * again.
  */
 struct gpubpf_hook_binding {
 	struct gpubpf_hook_binding *next;
-	const struct gpubpf_twin_set *set;          /* NULL: there was no memory, or were too many */
+	const struct gpubpf_twin_set *set;          /* NULL: out of memory, or too many modules */
 	void *twin;                                 /* NULL: refused */
 	uint32_t twin_flags;
-	bool listed;                                /* refused without a reason: it was only to be looked at */
+	bool listed;                                /* refused without a reason: the kernel was only inspected */
 	char reason[240];
-	uint32_t nlinks, links[];                   /* whose patterns match this kernel */
+	uint32_t nlinks, links[];                   /* links whose patterns match this kernel */
 };
 
 #define GPUBPF_NO_PLAN UINT64_MAX
 
-struct gpubpf_hook_choice {                         /* what the launches of a kernel on a device run */
+struct gpubpf_hook_choice {                         /* dispatch entry: what launches of a kernel on a device run */
 	struct gpubpf_hook_choice *next;
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	struct gpubpf_kernel_entry *entry;
-	atomic_uint_fast64_t plan;                  /* generation that `binding` is of; GPUBPF_NO_PLAN: none yet */
-	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to it */
-	struct gpubpf_hook_binding *bindings;       /* all, by the kernel's lock */
-	atomic_bool ahead, unused;                  /* not launched yet: settled before; its twin was waited for */
-	atomic_bool aside;                          /* a thread of the agent settles it */
-	atomic_uint registers;                      /* that a thread of its twin may have; 0: as many as it takes */
-	bool wide;                                  /* no twin of fewer could be made; by the kernel's lock */
+	atomic_uint_fast64_t plan;                  /* plan generation of `binding`; GPUBPF_NO_PLAN: none yet */
+	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to the kernel */
+	struct gpubpf_hook_binding *bindings;       /* all bindings; protected by the kernel's lock */
+	atomic_bool ahead, unused;                  /* bound but not launched yet; a caller waited for its twin */
+	atomic_bool aside;                          /* an agent thread is refreshing the binding */
+	atomic_uint registers;                      /* register limit per thread of its twin; 0: no limit */
+	bool wide;                                  /* no twin within the limit could be built; kernel's lock */
 };
 
 struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
-	atomic_bool wanted;                         /* by some plan, now or before */
-	atomic_bool gone;                           /* the application has released it, and the adapter what it calls by */
+	atomic_bool wanted;                         /* a plan matches it, or one did */
+	atomic_bool gone;                           /* the application released it; adapter handles are invalid */
 	atomic_uint refs;
 	uint32_t generation;
 	pthread_mutex_t lock;
 	_Atomic(struct gpubpf_hook_choice *) choices;
-	char name[GPUBPF_NAME_SIZE];                /* as the session knows it, */
-	char whole[];                               /* and as the application */
+	char name[GPUBPF_NAME_SIZE];                /* name as the session knows it, */
+	char whole[];                               /* full name */
 };
 
 /*
- * Settle a choice of another generation than the plan's. Waits for the session as long as the user allows, and makes
- * nothing unless `may_wait`. True: kernels of the plan's want it.
+ * Refresh the binding of an entry whose generation differs from the plan's. Waits for the session as long as the user
+ * allows (--wait); without `may_wait` it builds nothing. True: the plan matches this kernel.
  */
 bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait);
-/* Ask for the twins, and wait for none: a program that ends soon has asked for them all the same (gpubpf prepare). */
+/* Request the twins without waiting, so that a program that exits soon has still requested them all (gpubpf
+ * prepare). */
 void gpubpf_twin_ask(struct gpubpf_hook_choice *choice);
-/* A program was detached long ago, and what the choice has still has it: let it run the original. */
+/* A program was detached long ago and the entry's twin still contains it: make launches run the original. */
 void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice);
-/* Launches come that have room for so many registers a thread: settle the choice anew, unless that was known. */
+/* Launches leave room for only `registers` registers per thread: invalidate the binding unless the limit was known. */
 void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
-/* Unload what the program's twins have loaded. */
+/* Unload the modules of the program's twins. */
 void gpubpf_twin_sets_close(struct gpubpf_hook_program *program);
 
-/* launch.c: the record of a kernel, without what its adapter keeps */
+/* launch.c: references to a kernel's record; they do not cover adapter state */
 void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
 void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
 
 /*
- * twin_aside.c: have a thread of the agent settle the choice. Never waits. False: it cannot now; a later launch may ask
- * again.
+ * twin_aside.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
+ * may try again.
  */
 bool gpubpf_aside_start(struct gpubpf_hook_choice *choice);
-/* Is this thread such a one? It takes nothing off --wait, and waits as long as goes_on(), a slice at a time. */
+/* Is this an agent thread? Its waits do not count against --wait. It waits while goes_on(), one slice at a time. */
 bool gpubpf_aside(void);
 bool gpubpf_aside_goes_on(void);
 uint64_t gpubpf_aside_slice(void);
-/* In other threads these do nothing. False: what it works for is gone, or the process ends; nothing is to be left then.
- * The device's runtime may be called between use and leave; the adapter's kernel and program, by the kernel's lock. */
+/* In other threads these do nothing. False: the kernel or device is gone, or the process is exiting; then do not
+ * call leave. The agent may call the device's runtime between use and leave. It uses the adapter's kernel and
+ * program only with the kernel's lock held. */
 bool gpubpf_aside_use_device(void);
 void gpubpf_aside_leave_device(void);
 bool gpubpf_aside_use_kernel(void);
 void gpubpf_aside_leave_kernel(void);
-/* The process ends: none of them calls the runtime again. */
+/* The process is exiting: no agent thread calls the runtime again. */
 void gpubpf_aside_end(void);
 void gpubpf_aside_after_fork(void);
 

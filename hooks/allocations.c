@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's allocations, as adapters tell of them, in the tables of the arenas of devices whose programs ask
- * (maps/layout.h). Each change is brought there at once, so that no kernel finds what is freed. One lock for all of it.
+ * The application's allocations, as adapters report them. They are stored in tables in the arenas of devices whose
+ * programs use them (maps/layout.h). Each change reaches the device at once, so that no kernel finds freed memory. One
+ * lock protects all of it.
  */
 #include "agent.h"
 
@@ -15,19 +16,20 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *context;                 /* whose it is, and with which it goes: a context, or a device of ours */
-	bool everywhere;                     /* all devices of the process reach it, not that context's alone */
+	const void *context;                 /* owner, whose end removes it: a context, or a device record */
+	bool everywhere;                     /* all devices of the process can access it, not only that context's */
 	struct gpubpf_allocation row;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known known[GPUBPF_ALLOCATION_MOST]; /* in the order of their bases */
-static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST], numbered[GPUBPF_ALLOCATION_MOST]; /* on their way */
-static uint64_t granules[GPUBPF_GRANULES]; /* as a device is to have them */
+static struct known known[GPUBPF_ALLOCATION_MOST]; /* sorted by base address */
+/* buffers for copies in flight */
+static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST], numbered[GPUBPF_ALLOCATION_MOST];
+static uint64_t granules[GPUBPF_GRANULES]; /* granule table to send to a device */
 static uint32_t nknown;
 static atomic_uint made;
 static uint64_t untold;
-static struct gpubpf_hook_device *tables; /* devices that have one */
+static struct gpubpf_hook_device *tables; /* devices that have a table */
 
 static uint64_t at(const struct gpubpf_hook_device *d, uint64_t offset)
 {
@@ -42,7 +44,7 @@ static int put(struct gpubpf_hook_device *d, uint64_t offset, const void *from, 
 	return 0;
 }
 
-/* Devices on host memory reach each other's, and have one table. */
+/* Devices on host memory can access each other's allocations and share one table. */
 static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
 {
 	if (k->everywhere || k->context == d->how.context || k->context == d)
@@ -53,7 +55,7 @@ static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
 	return false;
 }
 
-/* As lanes read it. */
+/* Row in the form that device code reads. */
 static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
 {
 	struct gpubpf_allocation row = k->row;
@@ -75,7 +77,7 @@ static uint64_t choose(const struct gpubpf_hook_device *d, uint64_t version)
 	return n;
 }
 
-/* Last of all, when the rows are there. Several devices on host memory have one table. */
+/* Written last, after the rows. Several devices on host memory share one table. */
 static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 {
 	uint64_t offset = at(d, GPUBPF_ALLOCATION_VERSION);
@@ -88,7 +90,7 @@ static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 	return 0;
 }
 
-/* The pieces that are wholly its own. */
+/* Enter the granules that the allocation covers completely. */
 static void put_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
@@ -98,7 +100,7 @@ static void put_granules(const struct gpubpf_allocation *row)
 		granules[n % GPUBPF_GRANULES] = GPUBPF_GRANULE_OWNER(n) << 32 | row->number;
 }
 
-/* What changed of them. */
+/* Copy the changed range of the granule table. */
 static int tell_granules(struct gpubpf_hook_device *d)
 {
 	uint32_t first = 0, end = GPUBPF_GRANULES;
@@ -118,7 +120,7 @@ static int tell_granules(struct gpubpf_hook_device *d)
 	return put(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
 }
 
-/* Where a map that is to have them by their numbers lies, in the part that the device has. */
+/* Find a map that is indexed by allocation number, within the part that the device has. */
 static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
@@ -134,8 +136,8 @@ static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct
 	return true;
 }
 
-/* Those that are not there yet, into the maps that have them by their numbers: how many, or -errno. What is cut or freed later
- * stays as it was made. count: no more than that. */
+/* Add missing allocations to the maps indexed by their number. Returns how many, or -errno. Later cuts and frees do
+ * not change these entries. count: only return the number. */
 static int tell_numbered(struct gpubpf_hook_device *d, bool count)
 {
 	struct gpubpf_map_layout l;
@@ -152,14 +154,14 @@ static int tell_numbered(struct gpubpf_hook_device *d, bool count)
 				continue;
 			n++;
 			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-				continue; /* another process's */
+				continue; /* entry of another process */
 			*at = numbered[i] = known[i].row;
 			err = d->shared ? 0 : put(d, offset, &numbered[i], sizeof(*at));
 		}
 	return err ? err : n;
 }
 
-/* Into the set of rows that nobody reads. */
+/* Write the set of rows that no kernel reads. */
 static int tell(struct gpubpf_hook_device *d)
 {
 	const uint64_t *has = (uint64_t *)((char *)d->host + at(d, GPUBPF_ALLOCATION_VERSION));
@@ -178,7 +180,7 @@ static int tell(struct gpubpf_hook_device *d)
 	return err ? err : say_version(d, version);
 }
 
-/* Its table is that of a device before it. */
+/* Does it share its table with an earlier device in the list? */
 static bool is_told(const struct gpubpf_hook_device *d)
 {
 	for (const struct gpubpf_hook_device *other = tables; d->shared && other != d; other = other->next_table)
@@ -187,7 +189,7 @@ static bool is_told(const struct gpubpf_hook_device *d)
 	return false;
 }
 
-/* A kernel runs on it, behind which what it is told would wait. */
+/* A kernel runs on the device, and an update would wait for it. */
 static bool is_held(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -195,7 +197,8 @@ static bool is_held(const struct gpubpf_hook_device *d)
 	return !d->shared && ops->quiet && !ops->quiet(d->device);
 }
 
-/* may_wait: as the runtime does that takes memory away. False: a device where a kernel runs will be told with the next change. */
+/* may_wait: wait for kernels, as the runtime does when it frees memory. False: a device with a running kernel gets
+ * the update with the next change. */
 static bool tell_all(bool may_wait)
 {
 	bool all = true;
@@ -213,7 +216,7 @@ static bool tell_all(bool may_wait)
 	return all;
 }
 
-/* The first that does not begin before `base`. */
+/* Index of the first allocation whose base is not below `base`. */
 static uint32_t index_of(uint64_t base)
 {
 	uint32_t from = 0, to = nknown;
@@ -234,7 +237,7 @@ static bool is_same(uint32_t i, const struct known *k)
 	return i < nknown && known[i].row.base == k->row.base && known[i].context == k->context;
 }
 
-/* False: there is no room. */
+/* False: the table is full. */
 static bool insert(const struct known *k)
 {
 	uint32_t i = index_of(k->row.base);
@@ -309,7 +312,7 @@ void gpubpf_allocation_remove(uint64_t base)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What a row has before the range, and what it has behind it, stays. */
+/* Keep the parts of a row before and after the range. */
 static void cut(uint32_t i, uint64_t base, uint64_t end)
 {
 	struct known before = known[i], behind = known[i];
@@ -332,7 +335,7 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size)
 	bool any = false;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = index_of(end); i-- > 0;) /* what comes in begins at `end`, or ends at `base` */
+	for (uint32_t i = index_of(end); i-- > 0;) /* inserted rows begin at `end`, or end at `base` */
 		if (known[i].row.base + known[i].row.size > base && known[i].row.base < end) {
 			cut(i, base, end);
 			any = true;
@@ -362,8 +365,8 @@ static uint64_t *owner_at(const struct gpubpf_hook_device *d, uint64_t tables_at
 	return (uint64_t *)((char *)d->host + tables_at + i * GPUBPF_ALLOCATION_TABLE);
 }
 
-/* A table of the arena for this process: its own, nobody's, or that of one which is no more. By the lock, so that all of its
- * devices on host memory find the same one: lanes look no further than the first that is their process's. */
+/* Claim an arena table for this process: its present one, a free one, or one of a dead process. The lock makes all
+ * its devices on host memory find the same one: device code stops at the first table of its process. */
 static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
@@ -385,7 +388,7 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 	return 0;
 }
 
-/* Of a device with memory of its own: where the tables are, and whose this one is. */
+/* For a device with its own memory: store where the tables are and which process owns this one. */
 static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t self = getpid(), granules_at = hdr->granules;
@@ -396,14 +399,14 @@ static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr
 	if (granules_at % 8 || granules_at < GPUBPF_ARENA_DATA || granules_at > d->size || GPUBPF_GRANULE_TABLE > d->size - granules_at)
 		return -EINVAL;
 	d->granules_at = granules_at;
-	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, as the device has them so far */
+	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, like the device's table */
 	err = put(d, at(d, 0), &self, sizeof(self));
 	if (!err)
 		err = put(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
 	return err ? err : put(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
-/* Maps may have come to a device that has a table. */
+/* A device that has a table may have received new maps. */
 static void tell_maps(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_hook_device *at;

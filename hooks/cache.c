@@ -27,7 +27,7 @@ static bool below(const char *folder, char path[PATH_MAX])
 /* Paths are too large for the stack of a thread that loads a module. */
 struct access {
 	const char *folder, *key;
-	const void *from;          /* to be put; NULL: it is read */
+	const void *from;          /* data to write; NULL: read */
 	void **data;
 	size_t max, *size;
 	int err;

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 4096    /* instructions of a function's rows */
-#define MOST_KEPT 8        /* rows that are remembered */
-#define BASES 32           /* DWARF's registers that are known by number */
+#define MOST_STEPS 4096    /* CFI instructions per function */
+#define MOST_KEPT 8        /* depth of DW_CFA_remember_state */
+#define BASES 32           /* DWARF register numbers that are mapped */
 
-/* encodings of pointers: the low half how, the next three bits to what it is added */
+/* pointer encodings: low four bits give the format, the next three the base */
 enum { ENC_ABSOLUTE = 0x00, ENC_UDATA4 = 0x03, ENC_SDATA4 = 0x0b, ENC_SDATA8 = 0x0c, ENC_FROM_HERE = 0x10, ENC_FROM_HEADER = 0x30 };
 
 enum {
@@ -55,7 +55,7 @@ static uint64_t get_leb(struct bytes *b, bool is_signed)
 	return is_signed && byte & 0x40 ? v | ~0ull << shift : v;
 }
 
-/* An offset that a row has room for. */
+/* An offset that fits into a row. */
 static int32_t get_offset(struct bytes *b, bool is_signed, int64_t factor)
 {
 	int64_t v = (int64_t)get_leb(b, is_signed);
@@ -98,7 +98,7 @@ static uint64_t get_pointer(struct bytes *b, uint8_t encoding, uint64_t header)
 	return 0;
 }
 
-/* A part of the range that begins with its length in four bytes. */
+/* A length-prefixed part of the range, with a four-byte length. */
 static struct bytes part(struct cfi_range range, uint64_t at)
 {
 	struct bytes b = { at, range.to, at < range.from || at > range.to };
@@ -112,11 +112,11 @@ static struct bytes part(struct cfi_range range, uint64_t at)
 
 /* -- rows -- */
 
-struct common {                    /* what functions' entries share (a CIE) */
+struct common {                    /* fields shared by entries of functions (a CIE) */
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t encoding;
-	bool sized;                /* entries have the size of what is added to them */
+	bool sized;                /* entries have augmentation data with a size */
 	struct bytes steps;
 };
 
@@ -124,10 +124,10 @@ struct walk {
 	const struct common *common;
 	struct cfi_row row, first, kept[MOST_KEPT];
 	uint32_t nkept;
-	uint64_t place;            /* as far as the steps have come */
+	uint64_t place;            /* current location of the CFI program */
 };
 
-/* Our number of a register, CFI_REGISTERS of one that calls do not preserve. */
+/* The register's number in this file; CFI_REGISTERS for one that calls do not preserve. */
 static uint8_t number(uint64_t dwarf)
 {
 	static const uint8_t numbers[BASES] = {
@@ -138,7 +138,7 @@ static uint8_t number(uint64_t dwarf)
 	return dwarf < BASES && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
 }
 
-/* CFI_REGISTERS: one that we do not know, as on the way into a function that aligns its stack anew. */
+/* CFI_REGISTERS: an untracked register, as in the prologue of a function that realigns its stack. */
 static uint8_t get_base(struct bytes *b)
 {
 	uint8_t base = number(get_leb(b, false));
@@ -162,7 +162,7 @@ static void restore(struct walk *w, uint64_t dwarf)
 		w->row.reg[reg] = w->first.reg[reg];
 }
 
-/* Of expressions: a register and an offset, and maybe what is in memory there. */
+/* Supported expressions: a register plus an offset, optionally dereferenced. */
 static bool get_expression(struct bytes *b, uint8_t *base, int32_t *offset, bool *loaded)
 {
 	uint64_t size = get_leb(b, false), end = b->at + size, op;
@@ -266,7 +266,7 @@ static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
 	}
 }
 
-/* Up to the place. False: the steps are not all known. */
+/* Execute instructions up to the place. False: unsupported instruction. */
 static bool steps(struct walk *w, struct bytes b, uint64_t place)
 {
 	for (uint32_t i = 0; i < MOST_STEPS && b.at < b.end && !b.bad && w->place <= place; i++) {
@@ -307,7 +307,7 @@ static void get_augmentation(struct common *c, struct bytes *b, const char *what
 		else if (*what == 'P')
 			get_pointer(b, (uint8_t)get(b, 1) & 0x7f, 0);
 		else
-			b->bad = true; /* a signal's frame, or what is not known */
+			b->bad = true; /* a signal frame, or an unknown augmentation */
 	}
 	b->bad |= b->at > end;
 	b->at = end;
@@ -327,14 +327,14 @@ static bool get_common(struct cfi_range range, uint64_t at, struct common *c)
 	c->data_align = (int64_t)get_leb(&b, true);
 	b.bad |= id || (version != 1 && version != 3) || (what[0] && what[0] != 'z') || c->code_align > 16 ||
 		 c->data_align > 16 || c->data_align < -16;
-	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address */
+	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address register */
 	if (what[0] && !b.bad)
 		get_augmentation(c, &b, what);
 	c->steps = b;
 	return !b.bad;
 }
 
-/* The row of the place in the function that begins at `from`. */
+/* The row for `place` in the function that begins at `from`. */
 static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t place)
 {
 	w->row.base = CFI_REGISTERS;
@@ -346,7 +346,7 @@ static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t plac
 	return steps(w, b, place) && w->row.base != CFI_REGISTERS;
 }
 
-/* The walk is too large for the stack of a thread that launches. */
+/* The walk is too large for the stack of a launching thread. */
 static bool get_row(const struct common *common, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
 {
 	struct walk *w = calloc(1, sizeof(*w));
@@ -381,7 +381,7 @@ static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struc
 	return !b.bad && place >= from && place - from < size && get_row(&common, from, b, place, row);
 }
 
-/* A table of pairs of 4 bytes, from the header on: where a function begins, and its entry. It is in order. */
+/* The header is followed by a sorted table of pairs of 4-byte values: start of a function, and its entry. */
 bool cfi_find(struct cfi_range range, uint64_t header, uint64_t place, struct cfi_row *row)
 {
 	struct bytes b = { header, range.to, header < range.from || header > range.to };

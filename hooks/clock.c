@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of helpers 5 and 502: the arena's header says how cycles become nanoseconds of CLOCK_MONOTONIC. Two
- * readings of both clocks give the rate; the first is taken when the agent joins its session, the second
- * when the first twin is ready, so that the time in which twins compile makes the rate exact. A clock that counts
- * nanoseconds by itself, as NVIDIA's, is taken at its word: to read it takes a kernel's time, some microseconds, and
- * of two readings a moment apart they would make a rate that is worse than any crystal's. Crystals drift all the same:
- * whenever maps are copied while the device is idle both clocks are read again, at most once a second, and what they
- * differ by is taken off by one word, so that nobody reads half of a change.
+ * The clock of helpers 5 and 502. The arena's header has the factors that convert cycles to nanoseconds of
+ * CLOCK_MONOTONIC. The agent derives the rate from two readings of both clocks. It takes the first when it joins the
+ * session. The second follows when the first twin is ready, so the compile time serves as a long baseline.
+ *
+ * A clock that counts nanoseconds, such as NVIDIA's, is used with rate 1. Reading it takes a kernel of some
+ * microseconds, so two readings a moment apart would give a worse rate than any crystal. Crystals drift nevertheless.
+ * When maps are copied while the device is idle, the agent compares both clocks again, at most once a second. It
+ * subtracts the difference from one word, so no reader sees half of an update.
  */
 #include "agent.h"
 
@@ -17,10 +18,10 @@
 #include "core/wire/unix_time.h"
 #include "maps/layout.h"
 
-#define BASELINE_NS 10000000ull /* shorter ones are stretched: 50 ns of error are then 5 ppm */
+#define BASELINE_NS 10000000ull /* minimum distance of the readings: 50 ns of error are then 5 ppm */
 #define TRIES 8
 #define AGAIN_NS 1000000000ull
-#define UNIX_ERROR_NS 10000ull /* of two readings of the host's clocks, one after the other */
+#define UNIX_ERROR_NS 10000ull /* between two consecutive readings of host clocks */
 
 struct reading {
 	uint64_t cycles, ns, error_ns;
@@ -61,7 +62,7 @@ static int read_once(struct gpubpf_hook_device *d, struct reading *r)
 	return 0;
 }
 
-/* The best of a few: the one whose host readings lie closest together. */
+/* The best of a few readings: the one with the closest host readings. */
 static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
 {
 	best->error_ns = UINT64_MAX;
@@ -107,7 +108,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 
 	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) ||
 	    __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
-		return; /* none, or another process of the session has done it */
+		return; /* no clock, or another process of the session has calibrated it */
 	if (counts_ns)
 		from = (struct reading){ 0 };
 	else if (source && read_clock(source, &from) < 0)
@@ -129,7 +130,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* What the device's clock, as the header says, is ahead of the host's. */
+/* How far the device's clock, converted by the header, is ahead of the host's. */
 static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *now)
 {
 	__int128 cycles = (int64_t)(now->cycles - hdr->clock_cycles);
@@ -137,7 +138,7 @@ static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *n
 	return (int64_t)(hdr->clock_ns - now->ns) + (int64_t)(cycles * (__int128)hdr->clock_mult >> 32);
 }
 
-/* The header's clock_ns alone changes: a device reads the old one or the new one. */
+/* Changes only the header's clock_ns: a device reads the old or the new value. */
 static void correct(struct gpubpf_hook_device *d, int64_t by)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -149,7 +150,7 @@ static void correct(struct gpubpf_hook_device *d, int64_t by)
 		gpubpf_arena_wait(ops, d->device);
 }
 
-/* Where the host's time since 1970 was set meanwhile */
+/* Follow changes of the host's wall-clock time. */
 static void correct_unix(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -181,7 +182,7 @@ void gpubpf_clock_again(struct gpubpf_hook_device *d)
 	by = ahead(hdr, &now);
 	size = by < 0 ? -(uint64_t)by : (uint64_t)by;
 	if (size + now.error_ns > hdr->clock_error_ns)
-		hdr->clock_error_ns = size + now.error_ns; /* so wrong were times until now */
+		hdr->clock_error_ns = size + now.error_ns; /* earlier timestamps had this error */
 	if (size > now.error_ns)
 		correct(d, by);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that we export under the names of a library of which several versions may be loaded at once. The loader
- * has bound every caller to ours; which library a caller meant follows from the order in which the loader looks names
- * up: first what is loaded for everybody, then what the caller itself was linked with.
+ * Interposed functions of a library that may be loaded in several versions at once. The loader has bound every caller
+ * to the agent's functions. The library that a caller meant follows from the loader's search order: first the global
+ * scope, then the caller's own dependencies.
  */
 #include "run_aside.h"
 #include "dlsym.h"
@@ -27,7 +27,7 @@ void *gpubpf_dlsym_library(const void *address)
 	return dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* In the object of that file and what it was linked with. */
+/* Look the name up in that file's object and its dependencies. */
 static void *in_file(const char *file, const char *name)
 {
 	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -55,7 +55,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *arg)
 	return !f->names[f->n++];
 }
 
-/* Is it the file that defines the function, and not one that needs it? */
+/* Does the file define the function itself, or only a dependency of it? */
 static bool defines(const char *file, const void *function)
 {
 	Dl_info info;
@@ -63,15 +63,15 @@ static bool defines(const char *file, const void *function)
 	return dladdr(function, &info) && !strcmp(info.dli_fname, file);
 }
 
-/* What all who were linked with such a library mean, if it is one and the same: for a caller that has our function's
- * address from one of them. */
+/* The function found from all objects linked with such a library, if it is the same for all. For a caller that got
+ * the address of the agent's function from one of them. */
 static void *in_all(const char *name)
 {
 	struct files f = { 0 };
 	void *found = NULL;
 	bool several = false;
 
-	dl_iterate_phdr(add_file, &f); /* no object may be opened in there */
+	dl_iterate_phdr(add_file, &f); /* the callback must not open objects */
 	for (size_t i = 0; i < f.n; i++) {
 		void *one = f.names[i] ? in_file(f.names[i], name) : NULL;
 

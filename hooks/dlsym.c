@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A sanitizer's library asks here for the functions that it takes the place of, before it has begun: nothing that it
- * checks, and none of those. */
+/* A sanitizer's library resolves its interceptors here before it is initialized. This code must not be instrumented
+ * and must not call intercepted functions. */
 #define EARLY __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
 
 /* the section that GPUBPF_DLSYM_USER() fills */
@@ -16,7 +16,7 @@ extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_
 
 struct answer {          /* two words: returned in registers */
 	void *address;
-	uint64_t given;      /* else the C library answers */
+	uint64_t given;      /* false: the C library answers */
 };
 
 struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);
@@ -37,7 +37,7 @@ EARLY gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 	return fn;
 }
 
-/* What the handle really has under a name that we may export as well: never ours. */
+/* The function that the handle would yield without the agent, for a name that the agent may export too. */
 static void *real_of(void *handle, const char *name, const void *caller, bool *hidden)
 {
 	void *real = gpubpf_dlsym_next()(handle, name);
@@ -55,7 +55,7 @@ EARLY static bool begins_with(const char *name, const char *prefix)
 	return !*prefix;
 }
 
-/* Our function for a name of a runtime's that the handle really has. */
+/* The agent's function for a runtime symbol that the handle really provides. */
 EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!name || handle == RTLD_NEXT)
@@ -80,8 +80,8 @@ EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const vo
 }
 
 /*
- * RTLD_NEXT and RTLD_DEFAULT mean something relative to the caller, which the C library finds by the return
- * address: so its dlsym is entered by a jump, with the stack as our caller left it.
+ * RTLD_NEXT and RTLD_DEFAULT are relative to the caller, which the C library finds by the return address. Therefore
+ * this code enters the C library's dlsym by a jump, with the caller's stack unchanged.
  */
 #ifdef __x86_64__
 __asm__(".text\n"

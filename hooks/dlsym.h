@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym in the application's place: programs that look a runtime's functions up come to ours as those do
- * that link them. One table for all adapters, since there is one dlsym.
+ * Interposes dlsym: programs that look up a runtime's functions get the agent's, like programs that link them. All
+ * adapters share one table, since there is one dlsym.
  */
 #ifndef GPUBPF_HOOKS_DLSYM_H
 #define GPUBPF_HOOKS_DLSYM_H
@@ -14,28 +14,31 @@ typedef void *(*gpubpf_dlsym_fn)(void *handle, const char *name);
 gpubpf_dlsym_fn gpubpf_dlsym_next(void);
 
 /*
- * dlnext.c: what the object of `caller` would find under `name`, were it not for us: for functions that we export under
- * names of a library of which several may be loaded. caller NULL: what is loaded for everybody. NULL: nothing.
+ * dlnext.c: the function that the object of `caller` would find under `name` without the agent. Used for functions
+ * exported under names of a library that may be loaded in several versions. With a NULL caller it searches the global
+ * scope. NULL: not found.
  */
 void *gpubpf_dlsym_visible(const char *name, const void *caller);
-/* The same of a caller that was bound to our function, or has its address from one that was. NULL: it cannot be told. */
+/* The same for a caller that was bound to the agent's function, or got its address from such a caller. NULL:
+ * ambiguous. */
 void *gpubpf_dlsym_bound(const char *name, const void *caller);
-/* The loaded library that an address belongs to, to be looked up in and closed; NULL: none. */
+/* A handle of the loaded library that contains the address, for look-ups; close it with dlclose(). NULL: none. */
 void *gpubpf_dlsym_library(const void *address);
 bool gpubpf_dlsym_ours(const void *address);
 
 struct gpubpf_dlsym_user {
-	const char *prefix;                  /* of its symbols */
-	void *(*find)(const char *symbol);   /* our function, NULL where we have none */
-	bool (*init)(void);                  /* the runtime behind it is there */
-	/* Ours is about to be given out for `real`; false: it stands for another. NULL: that cannot be. */
+	const char *prefix;                  /* of the runtime's symbols */
+	void *(*find)(const char *symbol);   /* the agent's function, or NULL */
+	bool (*init)(void);                  /* initialize the adapter; is its runtime loaded? */
+	/* The agent's function is about to replace `real`. False: it already stands for another function. NULL:
+	 * never called. */
 	bool (*take)(const char *symbol, void *real);
-	/* Where several libraries have functions of that name at once: which of ours stands for `real`; NULL: none. */
+	/* For a name that several libraries define at once: the agent's function that stands for `real`, or NULL. */
 	void *(*stand_in)(const char *symbol, void *real);
 };
 
-/* GPUBPF_DLSYM_USER(name, prefix, find, init[, take[, stand_in]]): one of them, where its adapter is. No list names it: the
- * linker gathers the section. */
+/* GPUBPF_DLSYM_USER(name, prefix, find, init[, take[, stand_in]]) registers an adapter in its own file. The linker
+ * gathers the section. */
 #define GPUBPF_DLSYM_USER(name, ...)                                                     \
 	static const struct gpubpf_dlsym_user name = { __VA_ARGS__ };                     \
 	static const struct gpubpf_dlsym_user *const name##_listed                        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of a device with memory of its own. The thread here looks at them as often as records come, and seldom while
- * none do, until the next launch. It asks nothing of the application's streams: whether a record has arrived is seen
- * by its own words (maps/mirror.h), and nothing waits for a kernel.
+ * Rings of a device with its own memory. The drain thread polls them often while records arrive, and seldom otherwise
+ * until the next launch. It uses none of the application's streams. A record's own words show whether it has arrived
+ * (maps/mirror.h), so no step waits for a kernel.
  */
 #include "agent.h"
 
@@ -12,13 +12,13 @@
 
 #include "core/wire/checks.h"
 
-#define BUSY_NS 1000000ull    /* between two looks */
-#define FLOOD_NS 20000ull     /* behind one that took so much: */
-#define FLOOD (16 << 20)      /* bytes */
+#define BUSY_NS 1000000ull    /* between two polls */
+#define FLOOD_NS 20000ull     /* after a poll that took at least */
+#define FLOOD (16 << 20)      /* this many bytes */
 #define IDLE_NS 20000000ull
-#define ASLEEP_NS 250000000ull /* a kernel may run for ever and put something out only now and then */
-#define LATELY 200            /* looks that find nothing before they become seldom: at full speed a launch must not wait for one */
-#define QUIET (LATELY + 50)   /* before it sleeps so long */
+#define ASLEEP_NS 250000000ull /* a kernel may run forever and write a record only now and then */
+#define LATELY 200            /* empty polls before polling slows down, so that launches at full speed do not wait */
+#define QUIET (LATELY + 50)   /* empty polls before the longest pause */
 #define ZEROS 65536
 
 static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
@@ -58,7 +58,8 @@ static int wait(void *arg, bool all)
 	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
 }
 
-/* The thread never waits for kernels; where pulls do it themselves, or hooks follow launches, none runs now. */
+/* True: no kernel runs. The drain thread never waits for kernels. A copy waits through the device, or the launch
+ * path counts running twins. */
 static bool still(void *arg, uint64_t bytes)
 {
 	struct gpubpf_hook_device *d = arg;
@@ -123,10 +124,10 @@ static void note_drained(uint64_t bytes, uint64_t ns)
 
 struct pace {
 	uint64_t wait_ns;
-	uint32_t idle, quiet; /* looks that found nothing to take; that found nothing at all */
+	uint32_t idle, quiet; /* polls that took no record; polls that found none at all */
 };
 
-/* One look; false: the device has failed us. */
+/* One poll. False: the device failed. */
 static bool look(struct gpubpf_hook_device *d, struct pace *p)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
@@ -180,7 +181,7 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)
-		d->draining = false; /* rings come to the mirror when the process ends, or somebody asks */
+		d->draining = false; /* rings are copied at process exit, or when the tool requests it */
 }
 
 void gpubpf_drain_wake(struct gpubpf_hook_device *d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that lie elsewhere than in a device's own memory (core/wire/placements.def). They have offsets behind the arena's own
- * part. What the device's runtime gives for each is either the session's memory at these offsets, and then there is nothing to
- * do here, or memory that the host reaches as kernels do, and then copies are made by the processor.
+ * External maps: they are placed outside a device's own memory (core/wire/placements.def). Their offsets follow the
+ * arena's own part. The device's runtime returns memory for each. If that is the session's memory at these offsets, no
+ * copy is needed. Otherwise the host can read it as kernels do, and the processor makes the copies.
  */
 #include "agent.h"
 
@@ -18,7 +18,7 @@
 struct gpubpf_elsewhere {
 	struct gpubpf_elsewhere *next;
 	uint32_t row;
-	uint64_t offset, data;                  /* of its first page in the arena, and of its values from there */
+	uint64_t offset, data; /* arena offset of its first page, and offset of its values from there */
 	struct gpubpf_device_memory memory;
 };
 
@@ -32,7 +32,7 @@ static uint64_t whole_pages(uint64_t size)
 	return (size + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
 }
 
-/* The tool's words about the map, which lie in memory that others have too: they are read once. */
+/* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
 static int check(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
@@ -52,7 +52,7 @@ static int check(const struct gpubpf_hook_device *d, const struct gpubpf_map_lay
 	return 0;
 }
 
-/* One map's memory, which holds what the session has put into it. */
+/* Allocate one map's memory and fill it with the session's values. */
 static int place(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
 {
 	struct gpubpf_elsewhere *e = NULL;
@@ -86,7 +86,7 @@ static int place(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf
 	return 0;
 }
 
-/* The arena's table as the device is to have it: there, what lies elsewhere has addresses. */
+/* Copy the arena's table to the device, with addresses of external maps in place of offsets. */
 static int push_rows(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -128,7 +128,7 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 	return err;
 }
 
-/* A reader in another process looks at the copy all the while: values before the words that lead to them. */
+/* A reader in another process may read the copy at any time: copy values before the words that refer to them. */
 void gpubpf_elsewhere_copy(struct gpubpf_hook_device *d)
 {
 	gpubpf_assert_held(&d->lock);

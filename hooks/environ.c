@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one file of the agent that reads the environment. A set-user-ID program sees none of it. */
+/* The only file of the agent that reads the environment. A set-user-ID program sees no variable. */
 #include "agent.h"
 #include "cache.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that leave by _exit(), which runs no handlers: children of Python's multiprocessing, and others. Arenas
- * that are copied are copied once more before. Callers may be handlers of signals, and children of vfork.
+ * Handles programs that leave by _exit(), which runs no exit handlers, such as children of Python's multiprocessing.
+ * The agent first copies arenas outside host memory once more. Callers may be signal handlers and children of vfork().
  */
 #include "agent.h"
 #include "dlsym.h"

@@ -11,9 +11,9 @@
 #include "core/wire/open_file.h"
 
 #define DEAD 0x80000000u
-#define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
+#define COPY_MAX (64u << 20) /* copy an image in unmapped or writable memory up to this many bytes */
 
-/* Does [from, to) belong to a loaded program or library, where nobody writes? Then it stays as it is, as long as that. */
+/* Is [from, to) in a read-only segment of a loaded program or library? Then it does not change while that is loaded. */
 struct search {
 	uintptr_t from, to;
 	bool found;
@@ -108,7 +108,7 @@ void gpubpf_kept_finish(struct gpubpf_kept *kept)
 	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
 }
 
-/* Not read under the loader's lock, without which the child of a fork could load nothing. */
+/* The caller reads without the loader's lock: a fork under that lock would leave a child that cannot load. */
 static bool is_there(const struct gpubpf_kept *kept)
 {
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
@@ -136,7 +136,7 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 	struct gpubpf_handle *r;
 
 	if (!handle)
-		return NULL; /* as dead records have */
+		return NULL; /* dead records have NULL too */
 	r = atomic_load_explicit(&handles->bucket[bucket(handle)], memory_order_acquire);
 	while (r && atomic_load_explicit(&r->handle, memory_order_relaxed) != handle)
 		r = r->next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an adapter remembers of its runtime's handles: images that modules were loaded from, and records
- * found by a handle. Tables are lists in buckets that only grow: a launch finds its function without a
- * lock, and what was unloaded stays as a dead record, since runtimes give handles out again.
+ * An adapter's records of runtime handles: module images, and records found by handle. Tables are hash buckets whose
+ * lists only grow, so a launch finds its function without a lock. An unloaded object stays as a dead record, because
+ * runtimes reuse handles.
  */
 #ifndef GPUBPF_HOOKS_HANDLES_H
 #define GPUBPF_HOOKS_HANDLES_H
@@ -13,26 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An image as the application gave it; data is NULL where it is not kept, and why says so. */
+/* An image as the application passed it. If it is not available, data is NULL and `why` says the reason. */
 struct gpubpf_kept {
 	const void *data;
 	size_t size;
-	bool owned;                  /* a copy of ours */
+	bool owned;                  /* data is the agent's copy */
 	const char *why;
-	uintptr_t object;            /* else of a loaded program or library: where that lies, and what its name comes to */
+	uintptr_t object; /* otherwise: load address of the program or library that contains it, and hash of its name */
 	uint64_t named;
 };
 
-/* Keep [data, data + size): by reference where it belongs to what a loaded program or library only reads, else a copy.
- * NULL: an image whose size is not known. */
+/* Record [data, data + size): by reference if it is in a read-only segment of a loaded program or library, else as a
+ * copy. A NULL `data` stands for an image of unknown size. */
 void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size);
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
 void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of);
 void gpubpf_kept_finish(struct gpubpf_kept *kept);
-/* Calls `read` with data that is there. NULL, or why it is not: a library may have been unloaded since. */
+/* Call `read` if the data is still available. Returns NULL, or why not: its library may have been unloaded. */
 const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg);
 
-struct gpubpf_handle {                   /* first in the adapter's record */
+struct gpubpf_handle {                   /* first member of the adapter's record */
 	struct gpubpf_handle *next;
 	_Atomic(void *) handle;      /* NULL: dead */
 };
@@ -46,14 +46,15 @@ struct gpubpf_handles {
 
 #define GPUBPF_HANDLES_INIT { .lock = PTHREAD_MUTEX_INITIALIZER }
 
-/* The newest record of a handle, NULL if there is none. */
+/* The newest record of a handle, or NULL. */
 struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const void *handle);
-/* record->handle is set. Later look-ups find it before older ones of that handle. */
+/* The caller sets record->handle. Look-ups find this record before older ones of the same handle. */
 void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record);
 
 /*
- * Who uses a record that may die meanwhile: the last one that leaves a dead record lets go of what it holds.
- * False of enter: it is dead, leave it. True of leave and kill, once: let go of it now.
+ * Counts the users of a record that may die meanwhile. The last user to leave a dead record releases its resources. A
+ * false enter(): the record is dead; call leave(). A true leave() or kill(), which happens once: release the resources
+ * now.
  */
 struct gpubpf_users {
 	atomic_uint n;
@@ -64,7 +65,7 @@ bool gpubpf_users_enter(struct gpubpf_users *users);
 bool gpubpf_users_leave(struct gpubpf_users *users);
 bool gpubpf_users_kill(struct gpubpf_users *users);
 
-/* Call fn for each record, dead ones too. */
+/* Call fn for each record, including dead ones. */
 void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg),
 			 void *arg);
 

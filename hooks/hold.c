@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches that wait while the maps are read. A launch counts itself as running and then looks whether it is to wait;
- * who holds says so and then looks at what runs: one of the two sees the other. Nobody waits longer than the tool said
- * when it asked, nor for a session that is over.
+ * Pauses launches while the tool reads the maps. A launch counts itself as running and then checks for a hold. The
+ * holder sets the hold and then checks for running launches, so one of the two sees the other. A launch waits at most
+ * as long as the tool requested, and not after the session ends.
  */
 #include "agent.h"
 
@@ -11,9 +11,9 @@
 #include "core/wire/checks.h"
 
 #define MOST_MS 5000
-#define BUSY_PART 2 /* of the time, what is left for the tool to read the mirrors */
+#define BUSY_PART 2 /* leave this part of the time for the tool to read the mirrors */
 
-static atomic_uint_fast64_t until_ns; /* 0: go on */
+static atomic_uint_fast64_t until_ns; /* 0: no hold */
 
 static bool held(void)
 {
@@ -22,7 +22,7 @@ static bool held(void)
 	return until && gpubpf_session_up() && gpubpf_now_ns() < until;
 }
 
-/* In a callback of the runtime's nobody waits: what is launched there is seen to run. */
+/* A runtime callback must not wait: its launches count as running. */
 void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };

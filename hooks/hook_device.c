@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices of the application: one for each pair of context and device that it launches on. A device is
- * opened, announced and given its arena when the first matched kernel is launched on it.
+ * Devices of the application: one per pair of context and device that it launches on. When the first matched kernel is
+ * launched on a device, the agent opens it, announces it to the session and attaches its arena.
  */
 #include "session_parse.h"
 
@@ -23,27 +23,27 @@
 #include "maps/layout.h"
 #include "maps/mirror.h"
 
-#define ARENA_WAIT_NS 2000000000ull /* for the arena, if --wait is less: the tool has it at hand */
+#define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is less: the tool answers at once */
 #define ARENA_MAX (64ull << 30)
-#define PULL_PART 20 /* of the time, what copying back may take */
-#define LAST_TWINS_NS 500000000ull /* for the news of a twin's end, when its device goes */
+#define PULL_PART 20 /* automatic copies take at most 1/20 of the time */
+#define LAST_TWINS_NS 500000000ull /* for end-of-twin notifications when the device is destroyed */
 #define EXIT_WAIT_NS 2000000000ull
-#define LOADING_NS 5000000000ull   /* for twins that are being loaded when the process ends, */
-#define CONTEXT_NS 60000000000ull  /* and when their context does: the driver must not find them in one that is gone */
-#define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
-#define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
+#define LOADING_NS 5000000000ull   /* for twins that are loading when the process exits, */
+#define CONTEXT_NS 60000000000ull  /* when their context is destroyed: the driver must not see loads into a dead one */
+#define ASKED_MS 300   /* how long a copy that the tool requested waits for running kernels */
+#define DRAINS 4       /* maximum ring drains per copy: kernels may fill rings as fast as they are drained */
 #define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
-#define SETTLE_MS 2000 /* for kernels that run when their context or the process ends */
-#define EXIT_NS 20000000000ull     /* for all of that at exit, of which the driver may never answer */
+#define SETTLE_MS 2000 /* how long to wait for kernels when their context or the process ends */
+#define EXIT_NS 20000000000ull     /* limit for all work at exit, in case the driver never answers */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list of devices */
 static struct gpubpf_hook_device *devices;
 static uint32_t next_number;
-static atomic_bool any_copied; /* an arena that is not host memory */
+static atomic_bool any_copied; /* some arena is outside host memory */
 static atomic_bool any_ready;
-static bool leaving;           /* the process ends: the runtime may be gone */
+static bool leaving;           /* the process is exiting: the runtime may be gone */
 
-/* devices by the runtime's contexts, which stay */
+/* devices by runtime context; these records are never freed */
 struct keyed {
 	struct keyed *next;
 	_Atomic(const void *) key;   /* NULL: destroyed */
@@ -60,7 +60,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 
 	if (!d)
 		return -ENOMEM;
-	gpubpf_session_rejoin(); /* with a context of its own, the child of a fork can be probed */
+	gpubpf_session_rejoin(); /* with its own context, the child of a fork can be probed */
 	d->ops = ops;
 	d->how = *how;
 	d->ordinal = ordinal;
@@ -81,7 +81,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 	return 0;
 }
 
-/* ending: also one that is about to go. */
+/* ending: also find one that is being destroyed. */
 static struct keyed *find_keyed(const struct gpubpf_hook_ops *ops, const void *key, bool ending)
 {
 	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
@@ -141,7 +141,7 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
 
 static bool ours(const struct gpubpf_hook_device *d)
 {
-	return d->generation == gpubpf_session_generation(); /* a forked child leaves its parent's alone */
+	return d->generation == gpubpf_session_generation(); /* the child of a fork leaves its parent's devices alone */
 }
 
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
@@ -194,7 +194,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	return 0;
 }
 
-/* The answer to send_device(), waited for as long as the user's patience lasts, and a moment where it is short. */
+/* Wait for the answer to send_device() as long as the wait budget lasts, but at least ARENA_WAIT_NS. */
 static int wait_for_arena(struct gpubpf_request *request)
 {
 	uint64_t least = gpubpf_now_ns() + ARENA_WAIT_NS, until;
@@ -248,7 +248,7 @@ static void tell_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int f
 	gpubpf_writer_finish(&w);
 }
 
-/* Let the tool have the device's memory too, where it outlives this process. */
+/* Export the device's memory to the tool if it can outlive this process. */
 static void export_arena(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -269,7 +269,8 @@ void gpubpf_device_end_kept(struct gpubpf_hook_device *d, bool copied)
 	d->kept = false;
 }
 
-/* The next bytes that a memfd has memory for, the others being zero; all where it does not say. */
+/* The next range for which the memfd has allocated pages; the rest reads as zero. Returns everything where holes are
+ * not reported. */
 static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to)
 {
 	off_t data = lseek(d->memory, from, SEEK_DATA), size = d->size, hole;
@@ -281,7 +282,8 @@ static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to
 	return data < size ? data : size;
 }
 
-/* What the tool has put into maps that lie up to `end`: all of it, holes included, of segments that come later. */
+/* Copy the contents of maps up to `end` to the device. Segments added after the first copy are copied whole, holes
+ * included. */
 static int push_data(struct gpubpf_hook_device *d, off_t end)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -298,7 +300,7 @@ static int push_data(struct gpubpf_hook_device *d, off_t end)
 	return err;
 }
 
-/* Segments of the arena that the device does not have yet. By its lock. */
+/* Copy arena segments that the device does not have yet. The caller holds its lock. */
 static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
@@ -396,9 +398,9 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return d->state == DEVICE_READY ? 0 : -EOPNOTSUPP;
 }
 
-/* Before a copy: from here on what is written makes the device dirty again. False: a twin runs, so that there is no
- * use in a copy. A launch counts itself as running before it looks at `dirty`, and here it is the other way round: one
- * of the two sees the other. Where kernels can be waited for, what they have written up to now is worth it. */
+/* Before a copy: writes from here on mark the device dirty again. False: a twin runs, so a copy is pointless. A
+ * launch counts itself as running before it reads `dirty`, and this function uses the reverse order, so one of the
+ * two sees the other. A device that can wait for kernels copies their writes up to now in any case. */
 static bool take_dirty(struct gpubpf_hook_device *d, uint32_t patience_ms)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -411,7 +413,7 @@ static bool take_dirty(struct gpubpf_hook_device *d, uint32_t patience_ms)
 	return !busy || ops->settle;
 }
 
-/* Copy the device's maps back. *left: bytes of records that are still there. */
+/* Copy the device's maps back. *left: bytes of records still on the device. */
 static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, patience_ms);
@@ -424,8 +426,8 @@ static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_
 	return err ? err : n < 0 ? n : 0;
 }
 
-/* The same, after waiting for kernels a while. The lock keeps the device from being closed meanwhile. The next copy
- * that nobody asked for comes when this one's time is a small part of all. */
+/* copy_back() after a bounded wait for kernels. The lock keeps the device open meanwhile. The next automatic copy is
+ * due when this one's duration is a small part of the elapsed time. */
 static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
 	uint64_t from = gpubpf_now_ns(), to;
@@ -462,7 +464,7 @@ static void say_pulled(uint32_t number, uint32_t asked)
 	gpubpf_writer_finish(&w);
 }
 
-/* What the host reaches while kernels run. */
+/* Copy external maps, which the host can read while kernels run. */
 static void copy_elsewhere(struct gpubpf_hook_device *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -482,7 +484,7 @@ void gpubpf_device_pull(uint32_t number, uint32_t asked)
 		else if (d->number == number && ours(d))
 			copy_elsewhere(d);
 	pthread_mutex_unlock(&lock);
-	say_pulled(number, asked); /* of one that is gone too: the tool waits for it */
+	say_pulled(number, asked); /* also for a destroyed device: the tool waits for this message */
 }
 
 static bool any_running(void)
@@ -496,7 +498,7 @@ static bool any_running(void)
 	return any;
 }
 
-/* Of one device, at which no launch is under way. */
+/* Copy one device while no launch is in progress. */
 static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadline)
 {
 	uint64_t now = gpubpf_now_ns(), left;
@@ -541,8 +543,8 @@ void gpubpf_hook_completed(struct gpubpf_hook_device *d)
 	gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
 }
 
-/* The last copy of all; a kernel that never ends is not waited for. While records are more than the mirror holds the
- * reader must make room; what it does not take in time is left to the tool. */
+/* The final copy. It does not wait for a kernel that never ends. While records exceed the mirror's capacity, it
+ * waits for the reader to make room. The tool handles records that do not fit in time. */
 static void pull_last(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -579,8 +581,8 @@ static bool any_idle(void)
 	return d;
 }
 
-/* Copy back what is idle, by the list's lock, which the application's thread holds. `from`: since when that waits, which is
- * part of the cost. */
+/* Copy idle devices back. The application's thread holds the list's lock. `from`: when the work was requested; the
+ * wait since then is part of the cost. */
 static void pull_idle(void *from)
 {
 	uint64_t left, now;
@@ -617,8 +619,8 @@ static bool all_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 	return !atomic_load(&d->users);
 }
 
-/* Wait for twins that have ended as far as the application knows but not yet as far as we were told: runtimes
- * tell by threads of their own. True if none is left. */
+/* Wait for twins that have ended for the application but whose notification is pending: runtimes notify from their
+ * own threads. True if none is left. */
 static bool all_ended(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -629,7 +631,7 @@ static bool all_ended(struct gpubpf_hook_device *d)
 	return !atomic_load(&d->running);
 }
 
-/* Afterwards nobody of ours calls the runtime. */
+/* After this no agent thread calls the runtime. */
 void gpubpf_device_leave(void)
 {
 	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
@@ -664,7 +666,7 @@ static void *leave_aside(void *arg)
 	return NULL;
 }
 
-/* A driver that never answers keeps a thread of ours, not the program. */
+/* A driver that never answers blocks one of the agent's threads, not the program. */
 static void leave_in_time(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
@@ -685,7 +687,7 @@ static void leave_in_time(void)
 	pthread_mutex_unlock(&leave.lock);
 }
 
-/* The runtime goes after us, and must not be called from then on. */
+/* The runtime shuts down after the agent and must not be called from then on. */
 static void end_loading(void)
 {
 	gpubpf_aside_end();
@@ -700,14 +702,15 @@ static void end_loading(void)
 static void at_exit(void)
 {
 	if (gpubpf_session_sealed())
-		return; /* what there was has been copied, and no call may be made */
+		return; /* all data has been copied, and no further call is allowed */
 	end_loading();
 	if (gpubpf_device_copied())
 		leave_in_time();
 	gpubpf_session_read();
 }
 
-/* The handler is registered when the first device is made ready, so that it runs before the runtime's own that came earlier. */
+/* Register the handler when the first device is ready, so that it runs before exit handlers that the runtime
+ * registered earlier. */
 static void made_ready(bool shared)
 {
 	if (!shared)
@@ -728,24 +731,24 @@ static void stop_threads(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Take it out of the list and give back what it has; false: that must not be touched. */
+/* Remove the device from the list and release its resources. False: they must not be touched. */
 static bool give_back(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool loaded;
 
 	if (!ours(d))
-		return false; /* inherited over a fork: in no list, and the runtime behind it may be in any state */
+		return false; /* inherited over a fork: in no list, and its runtime may be in any state */
 	pthread_mutex_lock(&lock);
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&lock);
 	loaded = all_loaded(d, CONTEXT_NS);
-	gpubpf_allocations_detach(d); /* whatever comes of it, its context is about to go */
+	gpubpf_allocations_detach(d); /* unconditional: its context is about to be destroyed */
 	if (!all_ended(d) || !loaded) {
 		stop_threads(d);
-		return false; /* released while a twin runs; its end will still be counted here */
+		return false; /* destroyed while a twin runs; the end of the twin is still counted here */
 	}
 	pull_last(d);
 	if (d->state == DEVICE_READY) {
@@ -785,7 +788,7 @@ static bool let_go(struct gpubpf_hook_device *d)
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 {
 	if (!d || (ours(d) && !all_ended(d)))
-		return; /* released while a twin runs: it stays in the list, to be copied back after that */
+		return; /* destroyed while a twin runs: stays in the list, to be copied back after the twin's end */
 	if (!let_go(d))
 		return;
 	pthread_mutex_destroy(&d->lock);
@@ -802,11 +805,11 @@ static void end(struct gpubpf_hook_device *d)
 	pthread_mutex_lock(&d->lock);
 	if (ends)
 		d->device = NULL;
-	d->state = DEVICE_REFUSED; /* whoever still waits for a twin there */
+	d->state = DEVICE_REFUSED; /* for threads that still wait for a twin there */
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Several threads may destroy or reset it at once: none of them goes on before it has been let go of. */
+/* Several threads may destroy or reset the context at once: none returns before its resources are released. */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -828,7 +831,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 	return atomic_load(&device->gone);
 }
 
-/* Either who ends the device sees the user, or the user that it is gone. */
+/* Either the thread that ends the device sees the user, or the user sees that it is gone. */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 {
 	atomic_fetch_add(&d->users, 1);
@@ -843,7 +846,7 @@ void gpubpf_hook_device_leave(struct gpubpf_hook_device *d)
 	gpubpf_was_counted(atomic_fetch_sub(&d->users, 1));
 }
 
-/* Another thread may have held the list's lock; the child begins with an empty list. */
+/* Another thread may have held the list's lock. The child starts with an empty list. */
 void gpubpf_device_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images that the session keeps, so that requests for their other kernels go without them. No lock: a child of a fork has the
- * table as it was, and what its parent's connection keeps is another's to it by its generation. */
+/* Images that the session has cached, so that requests for their other kernels omit them. There is no lock. The
+ * child of a fork inherits the table. The generation in each key keeps entries of its parent's connection from
+ * matching. */
 #include "agent.h"
 #include "launch.h"
 
-#define MOST 2048 /* those that come later are sent each time */
+#define MOST 2048 /* images beyond these are sent with every request */
 #define GENERATION_AT 48
 
 static _Atomic uint64_t kept[MOST];
 
-/* The image's row: it has it, or is the one to put it into. NULL: neither. */
+/* The image's slot: it holds the image's key, or is free. NULL: neither. */
 static _Atomic uint64_t *row(uint64_t identity, uint64_t *key)
 {
 	uint64_t generation = gpubpf_session_generation() + 1ull;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel table: counters in memory shared with the tool. Entries are handed out by an atomic counter, filled
- * and then declared valid; when the table is full, or there is no kernel table, a kernel counts in private.
+ * The kernel table: counters in memory shared with the tool. An atomic counter hands out rows; a row is filled and then
+ * marked valid. Without a kernel table, or when it is full, a kernel uses private counters.
  */
 #include "session_parse.h"
 
@@ -37,7 +37,7 @@ static struct gpubpf_kernel_row *hand_out(const char *name, const struct gpubpf_
 
 	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
-		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* of all agents the one that comes first */
+		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* only the first agent that finds it full reports */
 			gpubpf_hook_note("more than %d kernels: %s and later ones are not counted",
 					 GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launch path. A launch looks up its choice (kernel and device), counts, and chooses: with nothing
- * attached that is a short list walk and a few relaxed stores.
+ * The launch path. A launch looks up its dispatch entry (kernel and device), counts itself, and chooses a kernel. With
+ * nothing attached that costs a short list walk and a few relaxed stores.
  */
 #include "agent.h"
 
@@ -12,9 +12,9 @@
 
 #include "core/wire/checks.h"
 
-#define MOST_UNUSED 16 /* kernels whose twins were waited for, and that were not launched since */
-#define WAITED_NS 5000000 /* less is no wait that would have to pay */
-#define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
+#define MOST_UNUSED 16 /* kernels whose twins a caller waited for and that were not launched since */
+#define WAITED_NS 5000000 /* shorter waits do not count */
+#define TIMED_EVERY 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
 
 _Thread_local int gpubpf_hook_callbacks;
 
@@ -58,7 +58,7 @@ int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_
 	return 0;
 }
 
-/* The child of a fork has none of its parent's threads, which may have held locks. */
+/* The child of a fork lacks its parent's threads, which may have held locks. */
 static bool is_inherited(uint32_t generation)
 {
 	return generation != gpubpf_session_generation();
@@ -161,7 +161,7 @@ static void note_used(struct gpubpf_hook_choice *choice)
 		atomic_fetch_sub(&unused, 1);
 }
 
-/* What the kernel has of the adapter's goes with it. */
+/* Release the kernel's adapter state. */
 static void let_go(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);
@@ -202,7 +202,7 @@ static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
 	return choice;
 }
 
-/* ahead: nobody has launched it yet, and a report does not list it. */
+/* ahead: the kernel was not launched yet, and reports do not list it. */
 static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device, bool ahead)
 {
 	struct gpubpf_hook_choice *choice;
@@ -227,7 +227,7 @@ static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, 
 	return choice;
 }
 
-/* --first: of the launches that could be probed, the first so many. */
+/* --first N: probe only the first N probeable launches. */
 static bool take_first(struct gpubpf_kernel_entry *entry)
 {
 	uint64_t first = gpubpf_session_first();
@@ -239,14 +239,14 @@ static bool take_first(struct gpubpf_kernel_entry *entry)
 	return atomic_fetch_add_explicit(&entry->taken, 1, memory_order_relaxed) < first;
 }
 
-/* Is what the choice has of the plan that holds now? */
+/* Does the entry match the current plan? */
 static bool is_current(const struct gpubpf_hook_choice *choice)
 {
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* What the application waits here for its twin is told by itself, not as time of the hook. Once more where launches of other
- * threads turned out to need another one meanwhile. True: the choice has what the plan says. */
+/* Refresh the binding and account the wait for the twin as waiting time, not as cost of the hook. Repeats if
+ * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
 static bool settle_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
@@ -288,7 +288,7 @@ static bool has_twin(const struct gpubpf_hook_choice *choice)
 	return b && b->twin;
 }
 
-/* In a callback, where nobody may wait. False: there is no twin. */
+/* In a runtime callback, where waiting is forbidden. False: there is no twin. */
 static bool settle_at_once(struct gpubpf_hook_launch *l)
 {
 	if (!gpubpf_twin_settle(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
@@ -299,7 +299,7 @@ static bool settle_at_once(struct gpubpf_hook_launch *l)
 	return false;
 }
 
-/* By a thread of the agent. */
+/* Hand the refresh to an agent thread. */
 static void settle_later(struct gpubpf_hook_choice *choice)
 {
 	if (atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&choice->aside))
@@ -307,8 +307,8 @@ static void settle_later(struct gpubpf_hook_choice *choice)
 	gpubpf_aside_start(choice);
 }
 
-/* The plan has changed, or nobody waits: the launch runs the twin that the choice has, and a thread of the agent makes the
- * next one. False: there is no twin. */
+/* The plan has changed, or the launch may not wait: it runs the entry's present twin while an agent thread builds
+ * the next one. False: there is no twin. */
 static bool settle_aside(struct gpubpf_hook_launch *l)
 {
 	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_settle(l->choice, false);
@@ -319,13 +319,13 @@ static bool settle_aside(struct gpubpf_hook_launch *l)
 	return has_twin(l->choice);
 }
 
-/* A launch may wait for the first twin of its kernel, not for those of later plans. */
+/* A launch may wait for the first twin of its kernel, but not for twins of later plans. */
 static bool may_wait(const struct gpubpf_hook_choice *choice)
 {
 	return atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_patience_left();
 }
 
-/* False: the launch has no twin, for the reason in l->miss. */
+/* False: the launch has no twin; l->miss has the reason. */
 static bool settle(struct gpubpf_hook_launch *l, uint64_t *waited)
 {
 	bool settled;
@@ -360,7 +360,7 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 		gpubpf_hold_enter(l->device);
 }
 
-/* Take the twin of the current plan, or note why the launch has no twin. */
+/* Use the twin of the current plan, or record why the launch has no twin. */
 static void take_choice(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
@@ -375,7 +375,7 @@ static void take_choice(struct gpubpf_hook_launch *l)
 		take_twin(l, binding);
 }
 
-/* The time that it waited, in ns. */
+/* Returns the time that it waited, in ns. */
 static uint64_t choose(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_hook_choice *choice = l->choice;
@@ -394,7 +394,8 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 	return waited;
 }
 
-/* Made before this process was forked: what stands behind it is the parent's, and runs as it was. */
+/* Kernel or device was created before this process was forked. Their state belongs to the parent, so the original
+ * runs. */
 static bool inherited(const struct gpubpf_hook_launch *l)
 {
 	uint32_t generation = gpubpf_session_generation();
@@ -402,7 +403,7 @@ static bool inherited(const struct gpubpf_hook_launch *l)
 	return l->kernel->generation != generation || l->device->generation != generation;
 }
 
-/* The first launch of a kernel whose twin was made before. */
+/* The first launch of a kernel whose twin was built ahead. */
 static void note_first(struct gpubpf_hook_choice *choice)
 {
 	note_used(choice);
@@ -441,7 +442,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
 }
 
-/* A program that looks up kernels by the hundred and launches few of them has twins made when it launches. */
+/* A program that looks up hundreds of kernels and launches few of them gets its twins built at launch instead. */
 void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_hook_choice *choice;
@@ -470,7 +471,7 @@ static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_lau
 	}
 }
 
-/* The reason before the launch, see struct gpubpf_kernel_row. */
+/* The reason is counted before the launch, see struct gpubpf_kernel_row. */
 static void count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
 {
 	gpubpf_kernel_table_add(&k->missed[miss], 1);
@@ -491,7 +492,7 @@ static bool is_unlaunched(const struct gpubpf_kernel_row *k)
 	return k->state != GPUBPF_KERNEL_REFUSED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
 }
 
-/* state and reason describe a kernel whose row has none yet. */
+/* state and reason describe a kernel whose row has no reason yet. */
 static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, enum gpubpf_miss miss,
 			   enum gpubpf_kernel_state state, const char *reason)
 {
@@ -514,10 +515,10 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
 }
 
-/* There will be something to copy from the device. */
+/* The device will have data to copy back. */
 static void note_written(struct gpubpf_hook_device *d)
 {
-	if (!atomic_load(&d->dirty)) /* in order with `running`, see take_dirty() */
+	if (!atomic_load(&d->dirty)) /* ordered with `running`, see take_dirty() */
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
 	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
 		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
@@ -571,15 +572,15 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 }
 
 struct gpubpf_hook_record {
-	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its kernel table's entry stays */
+	struct gpubpf_hook_launch launch;      /* its kernel may be destroyed; the kernel table's entry stays */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
-	enum gpubpf_kernel_state state;        /* that goes with it */
-	size_t size;                           /* of all this */
-	uint64_t plan;                         /* that `miss` is of */
-	enum gpubpf_miss miss;                 /* of a launch of it that is not probed */
+	enum gpubpf_kernel_state state;        /* state of the row that `reason` describes */
+	size_t size;                           /* of the whole record */
+	uint64_t plan;                         /* plan that `miss` refers to */
+	enum gpubpf_miss miss;                 /* why a run of it is not probed */
 	bool probed;
-	uint32_t nlinks, links[];              /* whose programs are in the twin; behind them the kernel's whole name */
+	uint32_t nlinks, links[]; /* links whose programs the twin contains; the kernel's full name follows them */
 };
 
 static char *name_of(struct gpubpf_hook_record *r)
@@ -587,7 +588,7 @@ static char *name_of(struct gpubpf_hook_record *r)
 	return (char *)&r->links[r->nlinks];
 }
 
-/* binding: of the twin that is recorded, NULL: the original is. */
+/* binding: of the recorded twin. NULL: the original was recorded. */
 static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding,
 						const char *reason)
 {
@@ -628,7 +629,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	struct gpubpf_hook_record *r;
 
 	if (l->followed)
-		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record does */
+		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record runs */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->choice)
@@ -636,7 +637,8 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
-	if (r && l->choice && !l->twin && !is_late(l)) { /* there is none by this plan: as a launch, not for being recorded */
+	/* the plan yields no twin: report the reason of a launch, not of a recording */
+	if (r && l->choice && !l->twin && !is_late(l)) {
 		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
 		r->miss = l->miss;
 	}
@@ -652,7 +654,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_reco
 	return r;
 }
 
-/* The twin that was recorded, with the programs that it has. */
+/* A run of the recorded twin counts for the programs it contains. */
 static void count_probed(const struct gpubpf_hook_record *r)
 {
 	struct gpubpf_kernel_row *k = r->entry->shared;
@@ -689,7 +691,7 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 				 "unprobed", l->kernel->name, error);
 }
 
-/* Another twin, of no more registers than the launch has room for, in place of the one that it took. */
+/* Replace the twin that the launch took by one whose register limit fits. */
 static bool take_narrow(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;
@@ -698,7 +700,7 @@ static bool take_narrow(struct gpubpf_hook_launch *l)
 	if (!l->registers || gpubpf_hook_callbacks)
 		return false;
 	if (l->followed)
-		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the other never started, and this one is waited for */
+		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the first twin never started */
 	l->followed = false;
 	gpubpf_twin_narrow(l->choice, l->registers);
 	if (!is_current(l->choice) && !gpubpf_patience_left())

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long launches may still wait for the session: --wait is the budget of the whole process, by the clock, and
- * runs while at least one thread waits. A question that was not answered in time is the last that is waited for,
- * until something has come from the tool: it may be stopped, or not be scheduled.
+ * How long launches may still wait for the session. The --wait budget applies to the whole process, in wall-clock time.
+ * It is consumed while at least one thread waits. After one request misses its deadline no thread waits until the tool
+ * sends something again: it may be stopped, or not be scheduled.
  */
 #include "session_parse.h"
 
 #include "core/wire/checks.h"
 
-#define ASIDE_NS 10000000000ull /* for one wait of a thread of the agent, which takes nothing off it */
+#define ASIDE_NS 10000000000ull /* one wait of an agent thread, which does not use the budget */
 
 static struct {
 	pthread_mutex_t lock;
-	uint32_t waiting;       /* threads, */
-	uint64_t since_ns;      /* the first of them since then */
-	uint64_t spent_ns;      /* by those before */
+	uint32_t waiting;       /* number of waiting threads */
+	uint64_t since_ns;      /* when the first of them began to wait */
+	uint64_t spent_ns;      /* consumed by earlier waits */
 	atomic_bool given_up;
 } patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is attached now. The tool writes the plan into the kernel table, where nobody needs to be told that it changed:
- * a launch compares its choice's generation with the table's, and only one that differs comes here. Who comes gets a
- * copy of its own, which nobody changes.
+ * The attached programs. The tool writes the plan into the kernel table without notifying agents. A launch compares its
+ * entry's generation with the table's and reads the plan only if they differ. The reader gets a private copy.
  */
 #include "agent.h"
 
@@ -11,9 +10,9 @@
 
 #include "core/wire/match.h"
 
-#define WRITTEN_NS 2000000ull /* a tool that is at it needs microseconds */
+#define WRITTEN_NS 2000000ull /* limit; the tool needs microseconds to write a plan */
 
-/* NULL: out of memory, or it was written meanwhile. */
+/* NULL: out of memory, or the tool wrote it meanwhile. */
 static struct gpubpf_plan *copy(const struct gpubpf_kernel_table *table)
 {
 	uint64_t generation = __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE), n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for records, before they come. The first copy into a page of the mirror makes the page and pins it, at a tenth
- * of what a copy takes into one that is pinned: a stream that begins at full speed would drop meanwhile. So rings'
- * mirrors are made from when the device has them, while twins are made, and the launch of a twin waits for it.
+ * Prepares memory for ring records before they arrive. The first copy to a page of the mirror allocates and pins the
+ * page. It runs at a tenth of the speed of a copy to a pinned page, so a stream at full speed would drop records.
+ * Therefore a thread prepares the rings' mirrors as soon as the device has them, while twins are built. The launch of a
+ * twin waits for it.
  */
 #include "agent.h"
 
@@ -10,15 +11,15 @@
 
 #include "core/wire/checks.h"
 
-#define PART (16ull << 20)       /* that a thread prepares before it looks for another */
-#define PARTS_FOR_FOUR 8 /* threads (gpubpf_mirror_threads()): pages that more of them made were not measured */
-#define MOST (4ull << 30)        /* and a quarter of the memory that is free; what is behind comes with the first records */
+#define PART (16ull << 20)       /* bytes that a thread prepares at a time */
+#define PARTS_FOR_FOUR 8 /* threads (gpubpf_mirror_threads()): more of them were not measured */
+#define MOST (4ull << 30)        /* limit, next to a quarter of free memory; later pages are prepared on arrival */
 
 struct prepare {
 	struct gpubpf_hook_device *d;
 	struct gpubpf_mirror m;
 	uint64_t most;
-	atomic_uint_fast64_t next;   /* part, of all rings together, that nobody prepares yet */
+	atomic_uint_fast64_t next;   /* next unclaimed part, over all rings */
 };
 
 static uint64_t most(void)
@@ -28,7 +29,7 @@ static uint64_t most(void)
 	return quarter < MOST ? quarter : MOST;
 }
 
-/* Where part `i` of all rings lies. */
+/* Find part `i`, counted over all rings. */
 static bool part_at(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
 {
 	uint32_t row = 0;
@@ -93,7 +94,7 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 		return;
 	d->preparing = true;
 	if (gpubpf_thread_start(prepare, d) < 0)
-		d->preparing = false; /* each part when its first records come */
+		d->preparing = false; /* each part is prepared by its first records instead */
 }
 
 void gpubpf_prepare_wait(struct gpubpf_hook_device *d)

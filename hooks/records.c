@@ -5,7 +5,7 @@
 
 #include "core/wire/checks.h"
 
-static struct gpubpf_records *tables; /* written by constructors alone */
+static struct gpubpf_records *tables; /* written only by constructors */
 
 static void lock_all(void)
 {
@@ -21,7 +21,7 @@ static void unlock_all(void)
 			pthread_mutex_unlock(&r->shard[i].lock);
 }
 
-/* The first to ask for this is the last that a fork calls: nobody waits for another lock under one of these. */
+/* The handler registered first runs last before a fork: no thread takes another lock while holding one of these. */
 __attribute__((constructor(101))) static void init(void)
 {
 	pthread_atfork(lock_all, unlock_all, unlock_all);
@@ -35,7 +35,7 @@ void gpubpf_records_init(struct gpubpf_records *records)
 	tables = records;
 }
 
-/* The list in which a handle's record is, or would be. */
+/* Lock the handle's shard and return the list for its record. */
 static struct gpubpf_record_shard *lock_shard(struct gpubpf_records *records, const void *handle,
 					      struct gpubpf_record ***head)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job belongs to its caller and its thread; the last of the two frees it. The thread first takes the dynamic linker's
- * lock once. Where it does not get it for a while, the caller withdraws the job and does the work itself.
+ * A job has two users: its caller and its thread. The last one frees it. The thread first takes the dynamic linker's
+ * lock once. If it does not get the lock in time, the caller withdraws the job and does the work itself.
  */
 #include "run_aside.h"
 
@@ -16,7 +16,7 @@
 #include "core/wire/checks.h"
 
 #define STACK_LEAST (1u << 20)
-#define LINKER_NS 20000000ull /* for the linker's lock, once the thread runs */
+#define LINKER_NS 20000000ull /* limit for the linker's lock once the thread runs */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
 
@@ -29,7 +29,7 @@ struct job {
 	sem_t news;                /* posted when the job is taken, and when it is done */
 };
 
-static _Thread_local bool ours; /* a thread of the agent */
+static _Thread_local bool ours; /* this is an agent thread */
 
 struct start {
 	void *(*run)(void *arg);
@@ -45,7 +45,7 @@ static void *begin(void *arg)
 	return start.run(start.arg);
 }
 
-/* The application's signals are not for our threads. */
+/* Create the thread with all signals blocked: they are the application's. */
 static int create_thread(struct start *start)
 {
 	sigset_t all, before;
@@ -58,7 +58,7 @@ static int create_thread(struct start *start)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* by default it is as large as ulimit -s says */
+	/* the default follows ulimit -s */
 	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST)
 		pthread_attr_setstacksize(&attr, STACK_LEAST);
 	err = -pthread_create(&thread, &attr, begin, start);
@@ -131,7 +131,8 @@ static void wait_done(struct job *job)
 		;
 }
 
-/* False: the work is the caller's. A thread that has not run yet holds nothing up but the processor. */
+/* False: the caller must do the work. A thread that has not run yet holds no lock, so its caller keeps waiting for
+ * it. */
 static bool is_taken(struct job *job)
 {
 	int seen = SEEN;
@@ -169,8 +170,8 @@ static bool hand_over(void (*work)(void *arg), void *arg)
 	return done;
 }
 
-/* A program without a session gets no thread. A filter of system calls may end the program for one. A thread of a child of
- * vfork() would run on its parent's memory. */
+/* A program without a session gets no thread, because a seccomp filter may kill it for one. A thread started in a
+ * child of vfork() would run on its parent's memory. */
 static bool may_start(void)
 {
 	if (!gpubpf_env_session() || gpubpf_session_sealed())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines for the user. Each text is said once, so that a kernel launched a million times does not. */
+/* Messages for the user. Each text is written once, so that a kernel launched a million times does not repeat it. */
 #include "run_aside.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define BEFORE "gpubpf: "
 
 static _Atomic uint64_t said[NOTES_MAX];
-static struct stat standard_error; /* as it was when we were loaded; no inode: it was closed */
+static struct stat standard_error; /* identity at load time; st_ino 0: it was closed */
 
 __attribute__((constructor)) static void find_standard_error(void)
 {
@@ -72,8 +72,8 @@ static bool tell(const char *text)
 	return !err;
 }
 
-/* The program itself may never write there: it has not to die because nobody reads it, nor to find our words in a
- * file of its own that has the number now. */
+/* The program may never write to standard error itself. The write must not kill it by SIGPIPE when no reader is
+ * left, and must not go to another file that now has this number. */
 static void write_line(const char *line, size_t size)
 {
 	const struct timespec at_once = {0};

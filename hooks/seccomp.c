@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that give up system calls, by seccomp(2), once they run: one that we make later would end them, and only
- * under us. The filter is asked, before it is installed, about each call that we may make; where it forbids one, the
- * session ends for this process, and nothing is called for it any more. What is not seen is a filter that is installed by
- * a system call instruction of the program's own, or before we are there: under one, a copy of the process makes the calls
- * before the process does.
+ * Handles programs that restrict their system calls by seccomp(2) once they run: a later call of the agent would kill
+ * them. The agent evaluates each filter before its installation, for every call that the agent may make. If the filter
+ * forbids one, the session ends for this process and the agent makes no further calls. Two kinds of filters are not
+ * intercepted. The program may install one by its own system call instruction, or before the agent is loaded. For
+ * these, a copy of the process tries the calls first.
  */
 #include "agent.h"
 #include "dlsym.h"
@@ -35,7 +35,7 @@
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | \
 		      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-/* what the agent calls by itself, with the arguments that filters look at; first those of a line on standard error */
+/* the agent's system calls, with the arguments that filters inspect; the first ones write a line to standard error */
 static const struct call {
 	int nr;
 	uint64_t args[3];
@@ -50,7 +50,7 @@ static const struct call {
 };
 #define CALLS_N (sizeof(calls) / sizeof(calls[0]))
 
-/* what reading stacks takes beside: of where a thread's is, and of others' */
+/* additional calls for reading stacks: to find a thread's stack, and to read another thread's */
 static const struct call looks[] = {
 	{ SYS_openat }, { SYS_read }, { SYS_prlimit64 }, { SYS_sched_getaffinity }, { SYS_process_vm_readv },
 };
@@ -58,9 +58,9 @@ static const struct call looks[] = {
 #define TELLING_N 5
 #define STATUS_SIZE 4096
 
-/* filters that were asked, and allow what we call */
+/* number of evaluated filters that allow the agent's calls */
 static _Atomic uint32_t passed;
-static _Atomic bool blind; /* some filter forbids what reading stacks takes */
+static _Atomic bool blind; /* some filter forbids the calls for reading stacks */
 
 struct machine {
 	const struct sock_filter *code;
@@ -112,8 +112,8 @@ static uint32_t load(const struct machine *m, const struct sock_filter *i)
 	}
 }
 
-/* What the filter answers; one that breaks the rules, which the kernel refuses, allows nothing. Classic BPF jumps
- * forwards only (Documentation/networking/filter.rst). */
+/* Run the filter. An invalid filter, which the kernel rejects, allows nothing. Classic BPF jumps only forwards
+ * (Documentation/networking/filter.rst). */
 static uint32_t ask(struct machine *m)
 {
 	for (uint64_t pc = 0; pc < m->n; pc++) {
@@ -148,7 +148,7 @@ static uint32_t ask(struct machine *m)
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* The number of a call of these that the filter forbids, -1: none. */
+/* The first system call in the list that the filter forbids; -1: none. */
 static int forbidden(const struct sock_fprog *filter, const struct call *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -163,7 +163,7 @@ static int forbidden(const struct sock_fprog *filter, const struct call *list, s
 	return -1;
 }
 
-/* Before the calling thread, or all, get a filter; NULL: strict mode, which allows next to nothing. */
+/* Called before the calling thread, or all threads, get a filter. NULL: strict mode, which allows almost nothing. */
 static void before_filter(const struct sock_fprog *filter)
 {
 	int nr = filter ? forbidden(filter, calls, CALLS_N) : 0, error = errno;
@@ -177,7 +177,7 @@ static void before_filter(const struct sock_fprog *filter)
 	errno = error;
 }
 
-/* How many filters the calling thread has; what kernels before 5.9 do not count is one. 0 where there is no /proc. */
+/* Number of filters of the calling thread. Kernels before 5.9 only report whether there is one. 0 without /proc. */
 static uint32_t filters_in(const char *text)
 {
 	const char *at = strstr(text, "\nSeccomp_filters:");
@@ -200,11 +200,11 @@ static uint32_t filters(void)
 	return n;
 }
 
-/* In the copy: all calls fail, of what they are given, or do nothing. */
+/* In the copied process: every call has arguments that make it fail or do nothing. */
 __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct call *list, size_t n)
 {
 	*nr = SYS_prctl;
-	syscall(SYS_prctl, (long)PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); /* nobody wants its core */
+	syscall(SYS_prctl, (long)PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); /* no core dump */
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *args = list[i].args;
 		long a = list[i].nr == SYS_clone ? (long)(args[0] & ~(uint64_t)CLONE_SIGHAND) : args[0] ? (long)args[0] : -1;
@@ -216,8 +216,7 @@ __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct 
 		_exit(0);
 }
 
-/* The number of the call that ends a copy of this process, of which the program hears nothing; -1: none does, or no copy
- * could be made. */
+/* The system call that kills a copy of this process, unnoticed by the program; -1: none, or no copy could be made. */
 static int try_calls(const struct call *list, size_t n)
 {
 	int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +260,7 @@ bool gpubpf_lockdown_lets_tell(int nr)
 	return true;
 }
 
-/* seccomp(2)'s arguments */
+/* the arguments of seccomp(2) */
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter);
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter)
 {
@@ -272,12 +271,12 @@ void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const
 }
 
 #ifdef __x86_64__
-/* Where a call goes on: the C library's, or whoever is behind us; NULL before our constructor has run. */
+/* The next syscall(): the C library's, or another interposer's. NULL before the constructor has run. */
 long (*gpubpf_lockdown_next)(long nr, ...);
 
 /*
- * A jump rather than a call, with the stack as our caller left it, as a call that makes a process wants it. 317 is
- * SYS_seccomp; the rest is the kernel's convention (System V ABI for AMD64, A.2.1).
+ * Jumps instead of calling, with the caller's stack unchanged, because a call that creates a process requires it. 317
+ * is SYS_seccomp. The rest is the kernel's calling convention (System V ABI for AMD64, A.2.1).
  */
 __asm__(".text\n"
 	".globl syscall\n"

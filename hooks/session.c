@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's end of the session. Joining is one question with an answer; from the first matched launch a
- * reader thread takes what the tool says and hands answers to those who wait. Everything that arrives is
- * checked; a broken rule or a closed socket loses the session, and the application goes on by itself.
+ * The agent's end of the session. Joining is one request and its answer. From the first matched launch on a reader
+ * thread receives the tool's messages and passes answers to waiting threads. All input is validated. A protocol error
+ * or a closed socket ends the session, and the application continues unprobed.
  */
 #include "session_parse.h"
 
@@ -26,8 +26,8 @@
 #define JOIN_NS 2000000000ull
 #define SEND_NS 2000000000ull
 #define LEAVE_NS 3000000000ull
-#define READ_NS 1000000000ull /* for the tool to read rings when the process ends */
-#define FD_FLOOR 700          /* descriptors of the application stay below */
+#define READ_NS 1000000000ull /* for the tool to read rings at process exit */
+#define FD_FLOOR 700          /* the application's descriptors stay below */
 
 enum { STAYING, LEAVING, LEFT };
 
@@ -42,23 +42,23 @@ struct gpubpf_request {
 
 static struct {
 	atomic_int up, enabled;
-	atomic_uint generation, joined; /* joined: in the one before this */
-	pid_t owner;          /* the process that has joined */
+	atomic_uint generation, joined; /* joined: the generation that joined, plus 1 */
+	pid_t owner;          /* the process that joined */
 	int sock;
-	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
+	struct stat identity; /* of the socket: the application may close descriptors that it does not own */
 	struct gpubpf_kernel_table *_Atomic table;
-	const char *backend;  /* of the runtime that came first */
+	const char *backend;  /* of the runtime that joined first */
 	struct gpubpf_welcome welcome;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t cond;
 	struct gpubpf_request *waiting;
-	uint32_t seq, asked;  /* twins that are not answered yet, though nobody may wait for them */
+	uint32_t seq, asked;  /* asked: twin requests without an answer, even if no thread may wait for them */
 	bool reading;
-	atomic_int reader;    /* the process that has the reader */
+	atomic_int reader;    /* process id of the reader's process */
 	atomic_int reader_tid;
 	atomic_int end;       /* of the process: STAYING, LEAVING, LEFT */
-	atomic_bool sealed;   /* for good, in children too */
-	atomic_int forbidden; /* the system call for which it is, until that has been told; 0 */
+	atomic_bool sealed;   /* permanent, also in children */
+	atomic_int forbidden; /* system call that sealed it, until reported; 0 */
 } session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpubpf_session_up(void)
@@ -117,7 +117,7 @@ uint64_t gpubpf_session_first(void)
 	return session.welcome.first;
 }
 
-/* Is the descriptor still our socket? */
+/* Is the descriptor still the agent's socket? */
 static bool own_socket(void)
 {
 	return gpubpf_same_file(session.sock, &session.identity);
@@ -171,7 +171,7 @@ static int receive_bounded(int fd, void *buf, struct gpubpf_packet *packet, uint
 	}
 }
 
-/* Lose the session, by the caller's lock; why NULL: it was told. The descriptor is closed by the reader or the next of kin. */
+/* End the session; the caller holds the lock. why NULL: already reported. */
 static void lose(const char *why)
 {
 	bool quiet = !why || !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
@@ -190,8 +190,8 @@ static void lose(const char *why)
 		gpubpf_hook_note("the session is over (%s); kernels run unprobed from here on", why);
 }
 
-/* A descriptor that we keep, out of the way of those that the application opens and chooses. Where its limit does
- * not allow that it stays, but never as one of the standard three, which the application may have closed. */
+/* Move a descriptor of the agent above the numbers that the application opens and chooses. If its limit forbids
+ * that, the number stays, except for the three standard ones, which the application may have closed. */
 static int raised(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);
@@ -203,7 +203,7 @@ static int raised(int fd)
 	return high >= 0 ? high : fd;
 }
 
-/* An answer for one who waits. The payload is copied: the reader's buffer is used again. */
+/* Pass an answer to its waiting thread. The payload is copied because the reader reuses its buffer. */
 static void settle(struct gpubpf_packet *packet)
 {
 	struct gpubpf_request **at = &session.waiting, *r;
@@ -214,7 +214,7 @@ static void settle(struct gpubpf_packet *packet)
 		at = &(*at)->next;
 	r = *at;
 	if (!r)
-		return; /* nobody waits any more */
+		return; /* no thread waits for it any more */
 	*at = r->next;
 	r->bytes = malloc(size + 1);
 	if (r->bytes) {
@@ -258,7 +258,7 @@ static bool is_answer(enum gpubpf_msg type)
 	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE || type == GPUBPF_MSG_READ_DONE;
 }
 
-/* One packet from the tool: 0, or why the session is lost. */
+/* Read one packet from the tool. 0, or the error that ends the session. */
 static int read_one(int fd, void *buf)
 {
 	struct gpubpf_packet packet;
@@ -351,7 +351,7 @@ static void send_reader_away(uint64_t deadline)
 		nanosleep(&nap, NULL);
 }
 
-/* By the lock. */
+/* The caller holds the lock. */
 static bool send_read(struct gpubpf_request *r)
 {
 	const struct gpubpf_writer nothing = {0};
@@ -407,7 +407,7 @@ void gpubpf_session_seal(int nr)
 	pthread_mutex_lock(&session.lock);
 	lose(NULL);
 	pthread_mutex_unlock(&session.lock);
-	/* a filter may be for all threads: ours has made its last call before */
+	/* a filter may apply to all threads: wait until the reader has made its last call */
 	while (session.reader == getpid() && !tgkill(session.reader, session.reader_tid, 0) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 }
@@ -452,7 +452,7 @@ bool gpubpf_session_may_ask(void)
 	bool may;
 
 	pthread_mutex_lock(&session.lock);
-	/* half of it: threads that were let in may not have asked yet */
+	/* half of the limit: threads that passed this check may not have sent their requests yet */
 	may = session.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
 	may &= !gpubpf_patience_gone() || !own_socket() || !wait_socket(session.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&session.lock);
@@ -578,7 +578,7 @@ static int map_table(struct gpubpf_packet *packet)
 		munmap(table, sizeof(*table));
 		return -EPROTO;
 	}
-	session.table = table; /* stays mapped: kernels count there as long as the process lives */
+	session.table = table; /* stays mapped: kernels count there for the life of the process */
 	return 0;
 }
 
@@ -646,8 +646,8 @@ static void after_fork_parent(void)
 	gpubpf_kernel_table_unlock();
 }
 
-/* The child has no reader and must not speak on its parent's socket; what it creates belongs to a new
- * generation, and what it inherited runs as it was. */
+/* The child has no reader and must not write to its parent's socket. Objects that it creates belong to a new
+ * generation; inherited ones run the original kernels. */
 static void after_fork_child(void)
 {
 	if (session.sock >= 0 && own_socket())
@@ -678,7 +678,7 @@ void gpubpf_session_rejoin(void)
 		gpubpf_session_join(session.backend);
 }
 
-/* A runtime is there, whose kernels would be probed: says why they are not. */
+/* Report why kernels are not probed, now that a runtime is loaded whose kernels could be. */
 static void tell_sealed(void)
 {
 	int nr = atomic_exchange(&session.forbidden, 0);
@@ -688,7 +688,7 @@ static void tell_sealed(void)
 				"allow it there", nr);
 }
 
-/* Whether the process lives under a filter that would end it for what we call. */
+/* Does the process run under a filter that would kill it for the agent's calls? */
 static bool locked_up(void)
 {
 	int nr = gpubpf_lockdown_found();
@@ -703,7 +703,7 @@ static bool locked_up(void)
 int gpubpf_session_join(const char *backend)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	static uint32_t tried = UINT32_MAX; /* the generation that has tried */
+	static uint32_t tried = UINT32_MAX; /* generation of the last attempt */
 	const char *path = gpubpf_env_session();
 	int err = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_parse.c: the tool's messages, parsed. Every byte is checked before it is believed (tests/fuzz/fuzz_agent.c). */
+/* session_parse.c: parses the tool's messages. Every byte is validated before use (tests/fuzz/fuzz_agent.c). */
 #ifndef GPUBPF_HOOKS_SESSION_PARSE_H
 #define GPUBPF_HOOKS_SESSION_PARSE_H
 
@@ -25,21 +25,22 @@ struct gpubpf_twin_answer {
 		uint64_t id;
 		uint32_t flags, nparams;
 	} *entries;
-	char reason[240];          /* of all, where n is 0 */
+	char reason[240];          /* for the whole image if n is 0 */
 	uint64_t compile_ns;
-	bool keeps;                /* the session has the image by its identity from now on */
+	bool keeps;                /* the session has cached the image under its identity */
 };
 
-/* 0, -EPROTO or -ENOMEM; what was allocated is freed on failure. Trailing bytes are a newer minor's. */
+/* 0, -EPROTO or -ENOMEM; on failure all allocations are freed. Ignores trailing bytes, which newer minor versions
+ * add. */
 int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome);
 int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a);
 int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);
 void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 
-/* kernel_table.c, around fork */
+/* kernel_table.c: held across fork() */
 void gpubpf_kernel_table_lock(void);
 void gpubpf_kernel_table_unlock(void);
-/* patience.c, around fork: nobody waits in the child, which has what is left of its parent's time */
+/* patience.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
 void gpubpf_patience_lock(void);
 void gpubpf_patience_unlock(bool child);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena that devices on host memory share. It is mapped once and for good: the application may let its context go
- * while a twin still runs, and nobody tells when that one ends. Some of its pages may be arrays of the Linux kernel, which
- * the tool sends before the arena, or later when an object joins.
+ * The arena shared by devices on host memory. It is mapped once and never unmapped: the application may destroy its
+ * context while a twin runs, and the runtime does not report when that twin ends. Some pages may be arrays of the Linux
+ * kernel. The tool sends these before the arena, or later when an object joins.
  */
 #include "session_parse.h"
 
@@ -16,7 +16,7 @@
 #include "core/wire/msg.h"
 
 #define MAX_PARTS 256                  /* maps of a session */
-#define BPF_MAP "anon_inode:bpf-map"   /* what procfs calls one of the Linux kernel's */
+#define BPF_MAP "anon_inode:bpf-map"   /* the kernel's procfs link text for a BPF map */
 
 struct part {
 	int fd;
@@ -37,7 +37,7 @@ static bool map_part(const struct part *p)
 	       mmap(base + p->offset, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->fd, 0) != MAP_FAILED;
 }
 
-/* All of it or nothing: kernels that counted beside a part would count for nobody. */
+/* Map all parts or fail: kernels that counted next to an unmapped part would be lost to the reader. */
 static void *map_all(int fd, size_t size, const struct stat *st)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -94,7 +94,7 @@ static bool is_bpf_map(int fd)
 	return n == (ssize_t)strlen(BPF_MAP) && !memcmp(is, BPF_MAP, n);
 }
 
-/* Others' memory may become shorter while it is mapped, unless it is sealed. */
+/* Memory of another process could shrink while it is mapped, unless it is sealed. */
 static bool keeps_its_size(int fd, uint64_t size)
 {
 	int64_t sealed = gpubpf_memfd_size(fd, SIZE_MAX);
@@ -108,7 +108,7 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 	bool fits;
 
 	pthread_mutex_lock(&lock);
-	forget(offset); /* each device that is announced is told of it */
+	forget(offset); /* the tool sends it again with each device that is announced */
 	fits = fd >= 0 && nparts < MAX_PARTS && keeps_its_size(fd, size) && (!base || map_part(&part));
 	if (fits)
 		parts[nparts++] = part;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of the stacks that kernels are launched from, as the session gives them (maps/stacks.h). A stack that was not seen
- * before is asked for once; what is waited for it comes off --wait, and where nobody may wait its number is there for later
- * launches.
+ * Numbers of the stacks that launch kernels, as assigned by the session (maps/stacks.h). The agent requests the number
+ * of a new stack once. The wait counts against --wait. Where waiting is forbidden, later launches get the number.
  */
 #include "agent.h"
 
@@ -21,15 +20,15 @@
 struct slot {
 	uint64_t hash;                     /* 0: free */
 	uint32_t number;
-	bool answered, waited;             /* waited: a thread takes the answer */
-	struct gpubpf_request *request;    /* NULL: answered, or it could not be asked */
+	bool answered, waited;             /* waited: a thread waits for the answer */
+	struct gpubpf_request *request;    /* NULL: answered, or the request failed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
-static uint64_t known_of; /* gpubpf_unwind_unloaded() of what is in them */
+static uint64_t known_of; /* gpubpf_unwind_unloaded() when the slots were filled */
 
-/* Another slot for each stack. Answers that are on their way keep theirs. */
+/* Find the stack's slot, or take one over for it. Slots with a pending request are not taken over. */
 static struct slot *find(uint64_t hash)
 {
 	struct slot *instead = NULL;
@@ -56,7 +55,7 @@ static void forget(uint64_t unloaded)
 	known_of = unloaded;
 	for (uint32_t i = 0; i < SLOTS; i++)
 		if (slots[i].request)
-			slots[i].hash = 1; /* nobody's any more, until its answer has come */
+			slots[i].hash = 1; /* matches no stack; freed when its answer arrives */
 		else
 			slots[i] = (struct slot){ 0 };
 }
@@ -117,7 +116,7 @@ static void wait_for(struct slot *s)
 	s->waited = false;
 }
 
-/* While another thread waits for the same answer. */
+/* Another thread waits for the same answer. */
 static void wait_for_other(const struct slot *s, uint64_t hash)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };

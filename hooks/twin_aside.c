@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins that threads of the agent make. When the plan changes, a launch does not wait: it runs the twin that its choice
- * has, and a thread of the agent asks for the next twin, loads it and enters it into the choice. The thread holds the
- * kernel's record, not what the adapter keeps beside it: it calls the adapter by the kernel's lock, and not at all once
- * the application has released the kernel. It counts as a user of the device while it calls the runtime.
+ * Twins built by agent threads. When the plan changes, a launch does not wait. It runs the entry's present twin, while
+ * an agent thread requests the next twin, loads it and enters it. The thread holds a reference to the kernel's record,
+ * not to adapter state. It calls the adapter only with the kernel's lock held, and not after the application released
+ * the kernel. It counts as a user of the device while it calls the runtime.
  */
 #include "agent.h"
 
@@ -12,10 +12,10 @@
 
 #include "core/wire/checks.h"
 
-#define MOST_THREADS 32             /* more choices wait for a later launch */
-#define SLICE_NS 10000000ull        /* between two looks at what may end a wait */
-#define PAUSE_NS 1000000000ull      /* after an attempt that came to nothing */
-#define MAKE_NS 310000000000ull     /* for one twin: what the tool allows (GPUBPF_BUILD_MS), and a moment */
+#define MOST_THREADS 32             /* further entries wait for a later launch */
+#define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
+#define PAUSE_NS 1000000000ull      /* after an attempt that failed */
+#define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_MS) plus a margin */
 
 struct aside {
 	struct gpubpf_hook_choice *choice;
@@ -97,7 +97,7 @@ static bool is_current(const struct gpubpf_hook_choice *choice)
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* The kernel is not gone, or the plan has changed: there is something else to do. */
+/* Pause until the time is up, the kernel is gone, or the plan has changed. */
 static void pause_a_while(const struct aside *a)
 {
 	const struct timespec nap = { .tv_nsec = SLICE_NS };

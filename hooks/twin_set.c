@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins: a program's image goes to the session once for each device, each set of links that match kernels of it and
- * each number of registers that launches have room for, with the names of these; the answer is an image to load, and
- * which kernels it holds. Before: a choice of an older plan. After: one of the plan, with a twin, with a reason, or with
- * nothing attached; or still the older one, when the user's patience has ended, or nothing is ready and nobody may wait.
- * Threads of the agent (twin_aside.c) take the same steps, as long as it takes. A plan that brings back what was attached
- * before finds its twins as they were.
+ * Does: brings a dispatch entry up to the current plan. It sends the program's image once per device, set of matching
+ * links and register limit, with the names of the matching kernels. The session answers with an image to load and its
+ * kernels. Before: the entry has the binding of an older plan, or no binding. After: it has the plan's binding: a twin,
+ * a refusal with its reason, or nothing attached. It stays at the older plan when the wait budget is used up, or when
+ * no twin is ready and the caller may not wait. Requires: locks as in agent.h. Agent threads (twin_aside.c) take the
+ * same steps without the budget. A plan that restores an earlier set of programs reuses its twins.
  */
 #include "session_parse.h"
 
@@ -22,23 +22,23 @@
 #include "core/diag.h"
 #include "core/wire/checks.h"
 
-#define SETS_MAX 64 /* of a program on a device: ways to probe it, as what is attached changes */
+#define SETS_MAX 64 /* per program and device: one for each combination of attached programs */
 
 struct gpubpf_twin_set {
 	struct gpubpf_twin_set *next;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
-	uint32_t nlinks, *links;   /* whose programs are in its twins */
-	uint32_t registers;        /* that a thread of them may have; 0: as many as they take */
-	char *wanted;              /* kernels that any of them matches, separated by ';' */
-	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
+	uint32_t nlinks, *links;   /* links whose programs the twins contain */
+	uint32_t registers;        /* register limit per thread; 0: no limit */
+	char *wanted;              /* names of matching kernels, separated by ';' */
+	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
-	struct gpubpf_why before;  /* why the runtime did not load another form of it */
-	uint32_t unloadable;       /* kinds of twins that the runtime did not load: 1 << enum gpubpf_image_kind */
-	uint64_t identity;         /* of the image that was sent, as the adapter has it */
+	struct gpubpf_why before;  /* why the runtime did not load another form of the twin */
+	uint32_t unloadable;       /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
+	uint64_t identity;         /* the adapter's identity of the image that was sent */
 	void *module;
-	uint64_t load_ns;  /* that the module took; told with the first kernel of it */
+	uint64_t load_ns;  /* duration of the module load; reported with its first kernel */
 	struct gpubpf_why why;
 };
 
@@ -64,7 +64,8 @@ static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_d
 	       !memcmp(set->links, links, nlinks * sizeof(*links));
 }
 
-/* Takes `links` and `wanted`, both malloc'd, unless it is NULL: no memory, or too many. By the program's lock. */
+/* Takes over `links` and `wanted`, both malloc'd, unless it returns NULL: out of memory, or too many modules. The
+ * caller holds the program's lock. */
 static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
 				      uint32_t registers, uint32_t *links, uint32_t nlinks, char *wanted)
 {
@@ -93,7 +94,8 @@ static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struc
 	return set;
 }
 
-/* The next name of a list separated by ';', into `name`, which has room for GPUBPF_WHOLE_NAME_SIZE. NULL: no more. */
+/* Copy the next name of a list separated by ';' to `name`, which has GPUBPF_WHOLE_NAME_SIZE bytes. NULL: end of
+ * list. */
 static const char *next_name(const char *list, char *name)
 {
 	size_t len;
@@ -121,7 +123,7 @@ static void put_names(const char *list, struct gpubpf_writer *w)
 		gpubpf_put_str(w, name);
 }
 
-/* What a plan is to a program: links in the order of the plan, and names of kernels. */
+/* The part of a plan that concerns a program: links in plan order, and names of kernels. */
 struct part {
 	uint32_t *links, nlinks;
 	char *wanted;
@@ -134,7 +136,7 @@ static bool has(const uint32_t *links, uint32_t n, uint32_t link)
 	return n;
 }
 
-/* Links that match any of the program's kernels: those of the plan in its order, each once. 0 or -ENOMEM. */
+/* Select the links that match any kernel of the program, in plan order, each once. 0 or -ENOMEM. */
 static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct part *part)
 {
 	char *name = malloc(GPUBPF_WHOLE_NAME_SIZE), *end;
@@ -165,7 +167,7 @@ static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct p
 	return -ENOMEM;
 }
 
-/* The headers one after the other in one memfd; their places go into the message. */
+/* Write the headers one after another into one memfd, and their offsets into the message. */
 static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
 {
 	struct gpubpf_writer all = {0};
@@ -177,7 +179,7 @@ static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writ
 		return -1;
 	for (uint32_t i = 0; i < image->nheaders; i++) {
 		gpubpf_put_str(w, image->headers[i].name);
-		gpubpf_put_u64(w, at + 4); /* behind its length */
+		gpubpf_put_u64(w, at + 4); /* skip the length word */
 		gpubpf_put_u64(w, image->headers[i].size);
 		gpubpf_put_bytes(&all, image->headers[i].data, image->headers[i].size);
 		at += 4 + image->headers[i].size;
@@ -220,7 +222,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 				 gpubpf_session_strerror(err)) : 0;
 }
 
-/* The session takes so many requests at a time; -EAGAIN: a later launch may ask. */
+/* The session limits concurrent requests. -EAGAIN: a later launch may try again. */
 static int wait_for_room(void)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -265,7 +267,7 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 	return err;
 }
 
-/* The twin image, read whole: nobody can change it under us. */
+/* Read the whole twin image, so that no other process can change it meanwhile. */
 static int read_image(int fd, void **data, size_t *size)
 {
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
@@ -298,7 +300,7 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 	return false;
 }
 
-/* The session can make another form of it, where it says so. */
+/* Make the session build another form of the twin, if it has announced one. */
 static bool ask_for_another(struct gpubpf_twin_set *set)
 {
 	uint32_t kind = 1u << set->answer.kind % 32;
@@ -335,7 +337,7 @@ static int load(struct gpubpf_twin_set *set)
 	if (err < 0)
 		return err;
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : packet->lost ? -EMFILE : -EPROTO;
-	gpubpf_msg_close(packet); /* a descriptor a twin would use up the application's */
+	gpubpf_msg_close(packet); /* one open descriptor per twin would exhaust the application's limit */
 	if (err < 0)
 		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
 	from = gpubpf_now_ns();
@@ -352,7 +354,7 @@ static int load(struct gpubpf_twin_set *set)
 	return 0;
 }
 
-/* A launch has waited for that since `from`. */
+/* A launch has waited for this step since `from`. */
 static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
@@ -361,7 +363,7 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
 }
 
-/* A program that the application has released in the meantime has nobody who unloads what was loaded since. */
+/* Unload the module if the application released the program during the load: no later call would. */
 static void unload_closed(struct gpubpf_twin_set *set)
 {
 	struct gpubpf_hook_program *program = set->program;
@@ -377,7 +379,7 @@ static void unload_closed(struct gpubpf_twin_set *set)
 		program->ops->twin_unload(module);
 }
 
-/* -ESTALE: the application has released the kernel that a thread of the agent works for. */
+/* -ESTALE: the application has released the kernel that the agent thread works for. */
 static int ask_by_kernel(struct gpubpf_twin_set *set, const char *kernel)
 {
 	int err;
@@ -401,8 +403,8 @@ static int load_on_device(struct gpubpf_twin_set *set)
 	return err;
 }
 
-/* Ask (next: SET_ASKED) or load what was answered (SET_LOADED); others see SET_BUSY meanwhile. By the program's
- * lock, which is given up while this takes. */
+/* Send the request (next: SET_ASKED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. The
+ * caller holds the program's lock, which is dropped during the work. */
 static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
 	uint64_t from = gpubpf_now_ns();
@@ -418,7 +420,7 @@ static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 	pthread_cond_broadcast(&set->program->cond);
 }
 
-/* A thread of the agent looks from time to time at what may end its wait. */
+/* An agent thread wakes regularly to check whether its wait must end. */
 static uint64_t wake_at(uint64_t until)
 {
 	return gpubpf_aside() ? gpubpf_aside_slice() : until;
@@ -429,7 +431,7 @@ static bool may_wait_on(uint64_t until)
 	return gpubpf_aside() ? gpubpf_aside_goes_on() : gpubpf_now_ns() < until;
 }
 
-/* By the program's lock. */
+/* The caller holds the program's lock. */
 static void wait_while_busy(struct gpubpf_twin_set *set)
 {
 	uint64_t until, from = gpubpf_now_ns();
@@ -445,8 +447,8 @@ static void wait_while_busy(struct gpubpf_twin_set *set)
 	count_wait(GPUBPF_WAIT_OTHERS, from);
 }
 
-/* By the program's lock, which it gives up while it waits. Another thread may have loaded what was answered by then, and
- * asked anew. */
+/* The caller holds the program's lock, which is dropped during the wait. Another thread may load the answer
+ * meanwhile and send another request. */
 static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 {
 	struct gpubpf_request *request = set->request;
@@ -507,7 +509,7 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 }
 
-/* What came of the first form is said first. */
+/* The reason for the first form comes first. */
 static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_set *set, const char *reason)
 {
 	if (set->before.text[0])
@@ -516,7 +518,7 @@ static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_s
 		refuse(b, reason);
 }
 
-/* Make this kernel's own twin out of the loaded set. */
+/* Create this kernel's twin from the loaded module. */
 static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
 {
 	const struct gpubpf_twin_entry *entry = find_entry(set, choice->kernel->name);
@@ -525,7 +527,7 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 	struct gpubpf_why why = {0};
 	int err;
 
-	b->listed = nothing && !set->before.text[0]; /* it could be probed, and nothing is to be */
+	b->listed = nothing && !set->before.text[0]; /* it could be probed, but no program has a place in it */
 	if (!entry || !entry->twin[0]) {
 		refuse_set(b, set, !entry ? "the session knows no such kernel in the program" :
 				   nothing && !b->listed ? "its other form has no place of a program's" : entry->reason);
@@ -554,7 +556,7 @@ static struct gpubpf_hook_binding *find_binding(const struct gpubpf_hook_choice 
 	return b;
 }
 
-/* The choice's for the set, which is as it will be. By the kernel's lock. */
+/* Find or create the entry's binding for the module, in its final form. The caller holds the kernel's lock. */
 static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
 					      const struct gpubpf_plan *plan)
 {
@@ -585,11 +587,12 @@ static void show(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_bin
 	} else if (b && !b->listed) {
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
-		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_SEEN, ""); /* what was probed once is so named */
+		/* a kernel that was once probed keeps that state */
+		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_SEEN, "");
 	}
 }
 
-/* Graphs hold the kernels that they were made of. */
+/* Graphs keep the kernels that they were created with. */
 static void tell_of_kept(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
@@ -607,7 +610,7 @@ static bool all_in(const struct gpubpf_hook_binding *some, const uint32_t *links
 	return true;
 }
 
-/* What is attached besides cannot be put in: the programs that were attached before run on, without it. */
+/* A newly attached program cannot be inserted: the kernel keeps its twin with the earlier programs. */
 static bool keeps_before(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before,
 			 const struct gpubpf_hook_binding *b)
 {
@@ -618,7 +621,7 @@ static bool keeps_before(const struct gpubpf_hook_choice *choice, const struct g
 	return true;
 }
 
-/* By the kernel's lock: never back to what an older plan said. */
+/* Never returns to an older plan. The caller holds the kernel's lock. */
 static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
 {
 	uint64_t known = atomic_load(&choice->plan);
@@ -651,7 +654,7 @@ static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
 	       __atomic_load_n(&k->missed[GPUBPF_MISS_UNSUPPORTED], __ATOMIC_RELAXED);
 }
 
-/* By the program's lock. */
+/* The caller holds the program's lock. */
 static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	const char *kernel = choice->kernel->whole;
@@ -667,7 +670,7 @@ static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_se
 	wait_while_busy(set);
 }
 
-/* Once more for each form of the twin that the runtime did not load. */
+/* Repeats for each form of the twin that the runtime failed to load. */
 static void settle(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	uint32_t known;
@@ -678,7 +681,7 @@ static void settle(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *se
 	} while (set->state < SET_LOADED && set->unloadable != known);
 }
 
-/* Names of all kernels of the program, asked for once. NULL: it is but this one, or the names are not known. */
+/* Names of all kernels of the program, queried once. NULL: it has only this kernel, or the names are unknown. */
 static const char *kernels_of(struct gpubpf_hook_program *program)
 {
 	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
@@ -691,7 +694,7 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 	return none;
 }
 
-/* The set of twins with what the plan attaches to kernels of the program, as far as it is made. */
+/* The twin module for what the plan attaches to kernels of the program, in whatever state it has reached. */
 static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan,
 					uint32_t registers, bool may_wait)
 {
@@ -719,14 +722,14 @@ static bool is_made(struct gpubpf_twin_set *set)
 	bool made;
 
 	if (!set)
-		return true; /* as much as it ever will be */
+		return true; /* final: there will be no module */
 	pthread_mutex_lock(&set->program->lock);
 	made = set->state == SET_LOADED || set->state == SET_REFUSED;
 	pthread_mutex_unlock(&set->program->lock);
 	return made;
 }
 
-/* False: a thread of the agent has the kernel, or the application has released it. */
+/* False: an agent thread holds the kernel, or the application has released it. */
 static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 {
 	if (may_wait ? pthread_mutex_lock(&kernel->lock) : pthread_mutex_trylock(&kernel->lock))
@@ -737,8 +740,8 @@ static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 	return false;
 }
 
-/* Who may not wait takes the twin that was made before. False: other twins are wanted by now, of fewer registers, or of as
- * many as they take where none of fewer can be made. */
+/* A caller that may not wait takes a twin built earlier. False: the register limit has changed. It is lower now, or
+ * no limit because no twin within it could be built. */
 static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
 		 uint32_t registers, bool may_wait)
 {
@@ -769,7 +772,7 @@ static void enter_nothing(struct gpubpf_hook_choice *choice, const struct gpubpf
 	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
-/* Around the calls of the runtime in bind(). */
+/* bind() calls the runtime: pin the device meanwhile. */
 static bool bind_on_device(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
 			   uint32_t registers, bool may_wait)
 {
@@ -788,7 +791,7 @@ struct settling {
 	bool may_wait;
 };
 
-/* A kernel that the plan wants. */
+/* The plan matches this kernel. */
 static void settle_wanted(void *arg)
 {
 	const struct settling *s = arg;
@@ -812,7 +815,7 @@ bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
 		if (gpubpf_hook_callbacks)
-			settle_wanted(&settling); /* a thread of the runtime, which may hold its locks */
+			settle_wanted(&settling); /* a thread of the runtime, which may hold the runtime's locks */
 		else
 			gpubpf_run_aside(settle_wanted, &settling);
 	} else if (plan) {
@@ -834,7 +837,7 @@ static void send_ahead(void *arg)
 	s->err = ask(s->set, "");
 }
 
-/* By the program's lock, which it gives up while the set is sent. */
+/* The caller holds the program's lock, which is dropped during the send. */
 static void ask_ahead(struct gpubpf_twin_set *set)
 {
 	struct sending sending = { set, -EAGAIN };

@@ -10,21 +10,21 @@
 #include "run_aside.h"
 #include "cfi.h"
 
-#define CACHED 1024        /* places whose rows are kept; a power of two */
-#define MOST_FRAMES 512    /* of ours and of those that are left out, too */
+#define CACHED 1024        /* places with cached rows; a power of two */
+#define MOST_FRAMES 512    /* including frames of this library and skipped ones */
 
 struct frame {
 	uint64_t place, sp;
 	uint64_t reg[CFI_RETURN];
-	uint32_t known;            /* bit i: reg[i] is */
+	uint32_t known;            /* bit i: reg[i] is valid */
 };
 
-struct limits {                    /* of the thread's stack: what may be read without asking the system */
+struct limits {                    /* bounds of the thread's stack, which can be read without a system call */
 	uint64_t from, to;
-	bool may_call;             /* it may be asked */
+	bool may_call;             /* system calls are allowed */
 };
 
-/* what is known of a place in code */
+/* unwind information of a code address */
 struct known {
 	uint64_t place;
 	enum { NOTHING, BY_ROW, BY_POINTER } how;
@@ -33,13 +33,13 @@ struct known {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known cache[CACHED];
-static uint64_t cached_of;         /* gpubpf_unwind_unloaded() of what is in it */
+static uint64_t cached_of;         /* gpubpf_unwind_unloaded() when the cache was filled */
 
-/* -- the loader's files -- */
+/* -- loaded files -- */
 
 struct search {
 	uint64_t place;
-	bool code;                 /* it is code of a file */
+	bool code;                 /* it is code of a loaded file */
 	struct known *known;
 };
 
@@ -57,7 +57,7 @@ uint64_t gpubpf_unwind_unloaded(void)
 	return n;
 }
 
-/* The part of the file in which the address lies and that may be read, or be run. */
+/* Find the segment that contains the address and has the flag (readable or executable). */
 static bool lies_in(const struct dl_phdr_info *info, uint64_t address, uint32_t flag, struct cfi_range *range)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -72,7 +72,7 @@ static bool lies_in(const struct dl_phdr_info *info, uint64_t address, uint32_t 
 	return false;
 }
 
-/* Whoever unloads files waits until this has returned. */
+/* A thread that unloads files waits until this has returned. */
 static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
@@ -141,7 +141,7 @@ struct measuring {
 	struct limits *limits;
 };
 
-/* For the first thread the C library reads /proc/self/maps, with 2 KiB of stack. */
+/* For the initial thread the C library reads /proc/self/maps, with 2 KiB of stack. */
 static void measure(void *arg)
 {
 	const struct measuring *m = arg;
@@ -165,7 +165,7 @@ static struct limits limits_of(uint64_t sp, bool may_call)
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 
-/* A word of the stack, above what is running. Of a stack that is not the thread's own the system tells what there is. */
+/* Read a stack word above the present frame. For a stack that is not the thread's own the kernel checks the address. */
 static bool load(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
 {
 	struct iovec to = { word, 8 }, from = { (void *)address, 8 };
@@ -189,7 +189,7 @@ static bool value(const struct frame *f, uint8_t base, uint64_t *v)
 	return true;
 }
 
-/* Where a register of the caller's is; its bit of `known` goes where that is nowhere. */
+/* Restore a register of the caller; false clears its bit in `known`. */
 static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa, uint64_t *v)
 {
 	uint64_t base;
@@ -226,7 +226,7 @@ static bool step_by_row(const struct limits *limits, struct frame *f, const stru
 	return true;
 }
 
-/* What a frame pointer may be, if what it leads to is code. */
+/* Take the register as a frame pointer if the return address there is code. */
 static bool step_by_pointer(const struct limits *limits, struct frame *f)
 {
 	struct frame up = { .known = 1 << CFI_RBP };
@@ -251,7 +251,7 @@ static __attribute__((always_inline)) inline struct frame frame_here(void)
 	return f;
 }
 
-/* The code of this library, so far as it is in one piece. */
+/* The executable segment of this library, assuming it has only one. */
 static int own_code(struct dl_phdr_info *info, size_t size, void *range)
 {
 	return lies_in(info, (uint64_t)gpubpf_unwind, PF_X, range);
