@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading, looking up and setting: the driver does it, and we remember what came of it. */
+/* Calls that load, look up and configure functions: the driver executes them, and the agent records the results. */
 #include "cuda.h"
 
 CUresult cuModuleLoad(CUmodule *module, const char *path)
@@ -99,7 +99,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 	return error;
 }
 
-/* The module of a library in the current context: its functions came from the library's image. */
+/* A library's module in the current context: its functions came from the library's image. */
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetModule(module, library) : CUDA_ERROR_NOT_FOUND;

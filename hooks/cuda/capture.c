@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams that are being captured. To wait for their context is an error then, and one that the capture does not
- * survive (CUDA driver API, cuStreamBeginCapture), so our own waits stay out of its way.
+ * Tracks stream captures. During a capture, waiting for the context is an error that invalidates the capture (CUDA
+ * driver API, cuStreamBeginCapture). Therefore the agent does not wait then.
  */
 #include "cuda.h"
 
@@ -35,7 +35,7 @@ BEGIN(cuStreamBeginRecaptureToGraph_ptsz, AGAIN, (stream, mode, graph, differs, 
 BEGIN(cuStreamBeginCaptureToCig, (CUstream stream, void *what), (stream, what))
 BEGIN(cuStreamBeginCaptureToCig_ptsz, (CUstream stream, void *what), (stream, what))
 
-/* It goes on where the call was none of its own: another stream, or a thread that may not end it. */
+/* The capture continues if the call did not end it: the stream was another one, or this thread may not end it. */
 static CUresult ended(CUresult error)
 {
 	if (error != CUDA_ERROR_INVALID_VALUE && error != CUDA_ERROR_ILLEGAL_STATE &&

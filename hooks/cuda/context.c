@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts, each a device to the launch path. One that is destroyed takes its modules, our twins and our maps
- * along: what they hold is copied back before.
+ * Contexts. Each is a device of the launch path. Destroying one destroys its modules, twins and maps, so the agent
+ * copies the maps back first.
  */
 #include "cuda.h"
 
@@ -9,17 +9,17 @@
 
 #define DEVICES 64
 
-/* Primary contexts are counted by the driver: destroyed with the last release, by the application or at the
- * end of a green context, or by a reset. */
+/* The driver counts references to primary contexts. It destroys one at the last release, by the application or at
+ * the end of a green context, or at a reset. */
 static struct {
 	_Atomic(CUcontext) context;
 	atomic_int retained;
 } primary[DEVICES];
 
-/* Contexts that were attached to, deprecated as that is. */
+/* Contexts used with the deprecated cuCtxAttach(). */
 struct attached {
 	struct gpubpf_handle base;
-	atomic_int more;             /* than the one that made it */
+	atomic_int more;             /* references in addition to the creator's */
 };
 
 static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
@@ -161,7 +161,7 @@ static CUresult release(CUdevice device, CUresult (*next)(CUdevice))
 	return released(device, next(device));
 }
 
-/* The runtime API of CUDA 13 asks for these two by their first version. */
+/* The runtime API of CUDA 13 requests the first version of these two. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	return cuda_next_init() ? release(device, cuda_next.cuDevicePrimaryCtxRelease) : CUDA_ERROR_NOT_FOUND;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA adapter: what its files share. It answers the driver API in the application's place (preloaded:
- * symbols, dlsym, cuGetProcAddress), remembers which image each function came from, and at a launch does
- * what the launch path says. The application's modules are loaded as they came; a twin is a module of ours.
+ * Shared declarations of the CUDA adapter. It interposes the driver API (by preloaded symbols, dlsym and
+ * cuGetProcAddress) and records which image each function came from. At a launch it carries out the launch path's
+ * decision. The application's modules are loaded unchanged; a twin is a separate module.
  */
 #ifndef GPUBPF_HOOKS_CUDA_H
 #define GPUBPF_HOOKS_CUDA_H
@@ -38,12 +38,12 @@ struct cuda_launch {
 	void **params;
 };
 
-/* CUDA_KERNEL_NODE_PARAMS_v2; _v1 ends before `kernel` */
+/* CUDA_KERNEL_NODE_PARAMS_v2; version 1 ends before `kernel` */
 struct cuda_kernel_node {
 	CUfunction f;
 	unsigned gx, gy, gz, bx, by, bz, shared;
 	void **params, **extra;
-	CUkernel kernel;             /* _v2: the kernel where f is NULL */
+	CUkernel kernel;             /* version 2: the kernel if f is NULL */
 	CUcontext context;
 };
 
@@ -58,7 +58,7 @@ struct cuda_any_node {
 	long long reserved2;
 };
 
-/* CUdevResource of multiprocessors; room: for larger ones than we know */
+/* CUdevResource of type multiprocessors; the extra room allows for larger versions of it */
 struct cuda_resource {
 	int type;
 	char padding[92];
@@ -68,7 +68,7 @@ struct cuda_resource {
 
 #define CUDA_RESOURCE_SM 1
 
-/* The driver's own functions behind the calls that we answer, and others that we need. */
+/* The driver's functions: the interposed ones, and others that the agent needs. */
 struct cuda_next {
 #define CUDA_CALL(symbol, parameters, arguments) CUresult (*symbol) parameters;
 #include "calls.def"
@@ -96,81 +96,83 @@ struct cuda_next {
 	CUresult (*cuStreamWriteValue64_ptsz)(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
 };
 
-/* Our own, under the driver's names. */
+/* The agent's functions under the driver's names. */
 #define CUDA_CALL(symbol, parameters, arguments) \
 	__attribute__((visibility("default"))) CUresult symbol parameters;
 #include "calls.def"
 
-/* lookup.c: filled when the application first reaches for the driver; false: there is none */
+/* lookup.c: filled on the first use of the driver; false without a driver */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
-extern struct cuda_driver cuda_own; /* the driver for our own work: never comes back into the hooks */
-extern const char *cuda_lacking;    /* a function that the driver is too old to have, though we need it; NULL: none */
-/* Our function for a driver symbol, NULL where we have none. */
+extern struct cuda_driver cuda_own; /* driver entry points for the agent's own calls; they bypass the hooks */
+extern const char *cuda_lacking;    /* a required function that an old driver lacks; NULL: none */
+/* The agent's function for a driver symbol, or NULL. */
 void *cuda_hook_find(const char *symbol);
 
-/* module.c: images and the functions that came from them */
+/* module.c: images and the functions loaded from them */
 struct cuda_module {
 	struct gpubpf_handle base;   /* CUmodule or CUlibrary; dead once unloaded */
 	bool library;
-	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
-	CUcontext context;           /* NULL: of all */
+	/* the library that this module instantiates in a context, and whose end is also its end */
+	const struct cuda_module *of;
+	CUcontext context;           /* NULL: all contexts */
 	struct gpubpf_kept image;
-	struct gpubpf_kept code;     /* what was loaded, where `image` is the PTX that it was made of */
-	uint64_t number;             /* of its image, which no other module of the process has */
-	char from[256];              /* the file that its image lies in, or else that loaded it; "" unknown */
-	pthread_mutex_t lent;        /* its handle, to driver calls of other threads than the application's */
+	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX that it was compiled from */
+	uint64_t number;             /* number of its image, unique in the process */
+	char from[256];              /* file that contains the image, or else that loaded it; "" unknown */
+	pthread_mutex_t lent;        /* held while another thread passes its handle to the driver */
 };
 
-#define CUDA_ATTRIBUTES 16           /* CUfunction_attribute below this are mirrored to twins */
+#define CUDA_ATTRIBUTES 16           /* the agent copies CUfunction_attributes below this to twins */
 #define CUDA_UNSET INT_MIN
 
-/* To the launch path each function is a program of its own: its twin is made of it and what it calls. */
+/* Each function is a program of the launch path: its twin contains it and its callees. */
 struct cuda_function {
-	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead when its module or its context is */
+	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead with its module or context */
 	struct cuda_module *module;
-	bool is_kernel;              /* a CUkernel */
-	CUcontext context;           /* NULL: of all */
-	struct gpubpf_users users;   /* launches that look at it; the last one lets go of its twins */
+	bool is_kernel;              /* it is a CUkernel */
+	CUcontext context;           /* NULL: all contexts */
+	struct gpubpf_users users;   /* launches that use it; the last one releases its twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
-	_Atomic(struct cuda_function *) shared_with; /* the CUkernel that it is of, which has what is set; NULL: it has it itself */
-	atomic_int attribute[CUDA_ATTRIBUTES]; /* as the application set them; CUDA_UNSET: it did not */
+	/* the CUkernel of this function, if it holds the settings, or NULL */
+	_Atomic(struct cuda_function *) shared_with;
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* values set by the application, or CUDA_UNSET */
 	atomic_int cache_config;     /* likewise */
 };
 
-bool cuda_active(void);              /* there is a session; joins it on the first call */
-/* caller: an address in the code that loads it */
+bool cuda_active(void);              /* is a session connected? The first call joins it. */
+/* caller: an address in the code that loads the module */
 void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
-/* The module of a library in the current context; nothing where it is known as that. */
+/* Add a library's module in the current context, unless it is known. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
-/* A thread of ours is about to give the module's handle to the driver, until cuda_module_give_back(): unloading waits
- * for such threads, for a limited time. False: it is unloaded already. */
+/* An agent thread is about to pass the module's handle to the driver. Until cuda_module_give_back(), unloading waits
+ * for such threads up to a limit. False: already unloaded. */
 bool cuda_module_lend(struct cuda_module *m);
 void cuda_module_give_back(struct cuda_module *m);
-/* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. code: what was loaded, where the
- * image is the PTX that it was made of. */
+/* A malloc'd copy of its image, reduced to the parts that twins for `sm` need. NULL with the reason. code: the
+ * loaded machine code instead of the PTX that it was compiled from. */
 void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why);
 struct cuda_module *cuda_module_find(void *handle);
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
-/* The function's record; of one that we did not see come, what the driver tells. NULL: not known. */
+/* The function's record. For one whose creation was not intercepted, the agent queries the driver. NULL: unknown. */
 struct cuda_function *cuda_function_find(void *handle);
-/* The function is the kernel's in a context: what is set for one is for both. */
+/* `handle` is the kernel's function in a context: the two share their settings. */
 void cuda_function_share(void *handle, struct cuda_function *kernel);
-/* Who has what the application set for it. */
+/* The record that holds the function's settings. */
 struct cuda_function *cuda_function_settings(struct cuda_function *f);
-/* Keep the twins of a function while its launch goes on; false: it died meanwhile. */
+/* Keep a function's twins alive during a launch. False: it was unloaded meanwhile. */
 bool cuda_function_use(struct cuda_function *f);
 void cuda_function_leave(struct cuda_function *f);
-/* The context is about to be destroyed, and with it its modules and functions. */
+/* The context is about to be destroyed, with its modules and functions. */
 void cuda_modules_end(CUcontext context);
 /* The CUfunction of a CUfunction, or of a CUkernel in a context. */
 CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context);
 
 /*
- * culink.c: inputs of linkers that run in the program, kept until those end. `type` is the linker's own number; each
- * has a NUL behind it.
+ * culink.c: copies of the inputs of linkers that run in the program, until the linker is destroyed. `type` is the
+ * linker's own number. Each copy is NUL-terminated.
  */
 struct cuda_link_input {
 	struct cuda_link_input *next;
@@ -183,55 +185,57 @@ void cuda_link_input(const void *linker, int type, const void *data, size_t size
 void cuda_link_file(const void *linker, int type, const char *path);
 const struct cuda_link_input *cuda_link_inputs(const void *linker);
 void cuda_link_end(const void *linker);
-/* `first`, malloc'd or NULL, and the PTX among the inputs, one text behind the other, malloc'd; NULL: no memory. */
+/* Concatenate `first` (malloc'd, or NULL) and the inputs that are PTX. The result is malloc'd; NULL: out of memory. */
 char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
 
-/* jit.c: machine code that was made in the program, by its content */
-bool cuda_jit_wanted(const void *image, size_t size); /* a pattern matches a function of it, or that cannot be told */
+/* jit.c: machine code generated in the program, found by its content */
+/* true: some pattern matches a function in it, or its functions are unknown */
+bool cuda_jit_wanted(const void *image, size_t size);
 void cuda_jit_add(const void *image, size_t size, const char *ptx);
-/* The PTX that the image was made from, malloc'd, its NUL counted; NULL: not known. */
+/* The PTX that the image was compiled from, malloc'd; its size includes the NUL. NULL: unknown. */
 char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin_load.c */
 struct cuda_twin_handle {
-	struct gpubpf_handle base;   /* f, until it is unloaded */
-	CUfunction f, flat;          /* flat: for launches of one dimension, that no graph has; NULL: f is */
+	struct gpubpf_handle base;   /* handle f, until it is unloaded */
+	CUfunction f, flat;          /* flat: variant for one-dimensional launches outside graphs, or NULL */
 	CUcontext context;
-	CUdeviceptr launch, pid;     /* words that a launch in a stream writes; 0: the probes do not ask */
-	CUdeviceptr clock;           /* and the clock's offset, which it writes when another was measured */
-	atomic_uint_fast64_t offset; /* that the word has */
+	CUdeviceptr launch, pid;     /* words that a launch writes in stream order; 0: not used by the probes */
+	CUdeviceptr clock;           /* word with the clock's offset, written after a new calibration */
+	atomic_uint_fast64_t offset; /* value of that word */
 	struct cuda_function *original;
-	atomic_int attribute[CUDA_ATTRIBUTES]; /* what the twin has */
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* values set on the twin */
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
-	int registers[2];            /* of the original and of the twin */
+	int registers[2];            /* per thread: of the original, and of the twin */
 	enum gpubpf_compiled_by compiled_by;
-	int all_registers;           /* of a multiprocessor */
-	int shared, shared_more;     /* bytes of shared memory that the twin has, and that a launch may add at most; < 0: not known */
-	_Atomic uintptr_t stream;    /* of the first launch that wrote its number */
-	atomic_bool kept;            /* a graph may have it */
+	int all_registers;           /* registers of a multiprocessor */
+	/* bytes of static shared memory of the twin, and the most that a launch may add; < 0: unknown */
+	int shared, shared_more;
+	_Atomic uintptr_t stream;    /* stream of the first launch that wrote its number */
+	atomic_bool kept;            /* a graph may contain it */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
-/* Of a function that is a twin; NULL if it is none. */
+/* The record of a twin's function; NULL: not a twin. */
 const struct cuda_twin_handle *cuda_twin_find(CUfunction twin);
-/* The context is gone, and with it those there: their handles may come again. */
+/* The context is destroyed, with its twins: the driver may reuse their handles. */
 void cuda_twins_end(CUcontext context);
 
-/* context.c: the device of a context, NULL if there is none */
+/* context.c: the device of a context; NULL without a context */
 struct gpubpf_hook_device *cuda_device_of(CUcontext context);
 
-/* launch.c: one way for all kinds of launches; run() is done with the original or with its twin */
+/* launch.c: common form of all kinds of launches; run() launches the original or its twin */
 struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
-	bool per_thread;              /* stream 0 is the thread's */
-	bool node;                    /* no launch yet, but a node of a graph: there is no stream to write to */
-	const void *arguments;        /* of run */
+	bool per_thread;              /* stream 0 is the per-thread default stream */
+	bool node;                    /* adds a graph node instead of launching: there is no stream to write to */
+	const void *arguments;        /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
-	CUcontext context;            /* of a node that names it; else NULL */
+	CUcontext context;            /* context that a graph node specifies, or NULL */
 };
-/* The application has looked up the function, to launch it in its context or the current one. */
+/* The application has looked up the function to launch it in its context, or else in the current one. */
 void cuda_function_ahead(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs linked at run time: what goes into a linker is kept until it ends, for the PTX of what it makes. The
- * application's linker gets and gives what it would without us.
+ * Programs linked at run time. The agent copies the inputs of a linker until it is destroyed, as the PTX of its output.
+ * The application's linker sees the same inputs and outputs as without the agent.
  */
 #include "cuda.h"
 
@@ -10,7 +10,7 @@
 
 #include "core/wire/checks.h"
 
-#define INPUTS_MAX (64u << 20) /* bytes of all inputs of one linker */
+#define INPUTS_MAX (64u << 20) /* bytes of all inputs of a linker */
 
 struct linker {
 	struct linker *next;
@@ -19,10 +19,11 @@ struct linker {
 	size_t size;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a linker itself is one thread's at a time */
+/* protects the list; only one thread at a time uses a linker */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct linker *linkers;
 
-/* By the lock. */
+/* The caller holds the lock. */
 static struct linker **find(const void *handle)
 {
 	struct linker **at = &linkers;
@@ -57,7 +58,7 @@ void cuda_link_input(const void *linker, int type, const void *data, size_t size
 	if (l && data && size < INPUTS_MAX - l->size)
 		input = malloc(sizeof(*input) + size + 1);
 	if (!input)
-		return; /* its kernels' PTX is not there, or declares only what this input has: the injector sees */
+		return; /* the PTX of its kernels will be missing or incomplete; the injector detects that */
 	input->next = NULL;
 	input->type = type;
 	input->size = size;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels as nodes of a graph: the node gets the twin, so that each launch of the graph runs it. Who asks for a
- * node's kernel is told the original, whether the node was made here or by capturing a stream.
+ * Kernel nodes of graphs. A node gets the twin, so each launch of the graph runs it. Queries of a node's kernel return
+ * the original, whether the node was added explicitly or captured from a stream.
  */
 #include "cuda.h"
 
-/* A call about one node; which, `next` and its arguments say. */
+/* A call that concerns one node; `next` and its arguments identify it. */
 struct node {
 	const struct cuda_kernel_node *kernel;
-	bool v2;                     /* `kernel` has all its members */
+	bool v2;                     /* `kernel` has all members of version 2 */
 	CUresult (*next)(const struct node *n, const struct cuda_kernel_node *kernel);
 	CUgraphNode *made, node;
 	CUgraph graph;
@@ -39,7 +39,7 @@ static CUresult with_twin(const struct node *n)
 	const struct cuda_kernel_node *k = n->kernel;
 	struct cuda_call c = { .arguments = n, .run = run_node, .node = true };
 
-	if (!k) /* the driver's error to give */
+	if (!k) /* the driver reports the error */
 		return n->next(n, k);
 	c.f = k->f || !n->v2 ? k->f : (CUfunction)k->kernel;
 	c.context = k->f || !n->v2 ? NULL : k->context;
@@ -53,7 +53,7 @@ static CUresult with_twin(const struct node *n)
 	return c.f ? cuda_launch(&c) : n->next(n, k);
 }
 
-/* ---- nodes that are made ---- */
+/* ---- adding nodes ---- */
 
 static CUresult add_v1(const struct node *n, const struct cuda_kernel_node *kernel)
 {
@@ -81,7 +81,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 	return cuda_next_init() && cuda_next.cuGraphAddKernelNode_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- nodes whose kernel is set ---- */
+/* ---- setting a node's kernel ---- */
 
 static CUresult set_v1(const struct node *n, const struct cuda_kernel_node *kernel)
 {
@@ -131,7 +131,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, 
 	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- the same by nodes of any type: the driver gets a copy that holds the twin ---- */
+/* ---- the generic node calls: the driver gets a copy that holds the twin ---- */
 
 static CUresult add_any(const struct node *n, struct cuda_any_node *any)
 {
@@ -204,10 +204,10 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cu
 	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- nodes that are asked about ---- */
+/* ---- querying nodes ---- */
 
-/* What the driver would say of a node of the original: a kernel of a library it names in two ways, whichever the node
- * was made by. */
+/* Fill in the driver's values for a node of the original. The driver names a library's kernel in one of two ways. A
+ * node of the original in a temporary graph shows which. */
 static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
 {
 	const struct cuda_function *f = t->original;

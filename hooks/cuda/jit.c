@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code that was made in the program, by a linker or a compiler of NVIDIA's. The PTX that it was made from is
- * remembered under it, so that its kernels can have twins when it is loaded; in the user's cache as well, for programs
- * that keep machine code in files of their own and come back with it in a later run.
+ * Machine code generated in the program by one of NVIDIA's linkers or compilers. The agent stores the PTX that it was
+ * made from under its content, so that its kernels can have twins when it is loaded. The user's cache keeps a copy for
+ * programs that store machine code in their own files and load it in a later run.
  */
 #include "cuda.h"
 
@@ -13,19 +13,19 @@
 #include "backends/cuda/wire/fatbin_format.h"
 #include "hooks/cache.h"
 
-#define JIT_MAX (64u << 20)  /* bytes of PTX and images that are remembered */
-#define FILE_MAX (4u << 20)   /* of an image that is looked up in the cache: its hash is taken first */
+#define JIT_MAX (64u << 20)  /* total bytes of stored PTX and images */
+#define FILE_MAX (4u << 20)   /* larger images are not looked up in the cache, because each look-up hashes the image */
 #define FOLDER "ptx"
-#define CODE ".text."         /* the section of each function is called so */
+#define CODE ".text."         /* prefix of each function's section name */
 
-/* an image, and its text behind it */
+/* an image, followed by its text */
 struct jit {
 	struct jit *next;
-	size_t size, text_size;  /* of the text with its NUL */
+	size_t size, text_size;  /* size of the text, including its NUL */
 	char bytes[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static struct jit *all;
 static size_t remembered;
 
@@ -39,7 +39,7 @@ static bool within(size_t size, uint64_t offset, uint64_t length)
 	return offset <= size && length <= size - offset;
 }
 
-/* Does a pattern match the name of a section's function? Names end within `names`. */
+/* Does a pattern match the function of this section? Names must end within `names`. */
 static bool wanted_section(const char *names, size_t size, uint32_t at)
 {
 	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE, strlen(CODE)) &&
@@ -69,8 +69,8 @@ bool cuda_jit_wanted(const void *image, size_t size)
 	return wanted;
 }
 
-/* The name of an image's file in the cache; false: such images are not kept there. Its size is what it says itself:
- * all that is known of it when it is loaded. */
+/* The image's key in the cache. False: such images are not cached. The size is the one that the image states,
+ * because a load passes no other. */
 static bool file_key(const void *image, size_t size, char key[65])
 {
 	size_t n;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path answers with the original or a twin; a twin runs only if it fits where the
- * original would have run, and if the driver refuses it the original runs. The application sees the
- * original's errors alone.
+ * Launches. The launch path selects the original or a twin. A twin runs only if it fits where the original would have
+ * run. If the driver refuses it, the original runs. The application sees only errors of the original.
  */
 #include "cuda.h"
 
 enum {
 	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	PLAIN_SHARED = 48 * 1024,     /* dynamic shared memory that needs no attribute */
-	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: as 0, of the current context */
+	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
 };
 
 /* ---- does the twin fit? ---- */
 
-/* How many blocks are held at once may change with what is set. */
+/* A changed setting may change how many blocks fit at once: drop the cached result. */
 static void note_set(struct cuda_twin_handle *t, atomic_int *has, int value)
 {
 	atomic_store_explicit(has, value, memory_order_relaxed);
@@ -36,7 +35,7 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* What the application set on the original, which for the twin may be too much: it has as much as the device lets it. */
+/* The application's value for the original. Dynamic shared memory is capped at the device's limit for the twin. */
 static int wanted(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
 {
 	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
@@ -44,7 +43,7 @@ static int wanted(const struct cuda_twin_handle *t, const struct cuda_function *
 	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? smaller(value, t->shared_more) : value;
 }
 
-/* What the application set on the original holds for the twin. */
+/* Apply the application's settings of the original to the twin. */
 static bool mirror_attributes(struct cuda_twin_handle *t)
 {
 	struct cuda_function *f = cuda_function_settings(t->original);
@@ -61,7 +60,8 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	return true;
 }
 
-/* Shared memory beyond 48 KiB that was allowed by a way that we did not see, or that is beyond them with the twin's own alone. */
+/* Raise the twin's limit for shared memory beyond 48 KiB. Either the application raised the original's limit by a
+ * call that is not intercepted, or only the twin's own memory exceeds 48 KiB. */
 static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	CUfunction original;
@@ -100,7 +100,7 @@ static int blocks_held(const void *arg, bool twin, int *n)
 	return error;
 }
 
-/* Multiprocessors of a green context's stream. */
+/* Multiprocessors of the stream's green context. */
 static int part(const void *arg)
 {
 	const struct fitting *f = arg;
@@ -127,8 +127,9 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, part, &fitting);
 }
 
-/* Registers are given out to warps, by 256, of which each quarter of a multiprocessor has a quarter: so many a thread of the
- * twin has room for as many blocks as the launch needs at once. 0: it has no more, and lacks something else. */
+/* Register limit per thread at which the twin holds as many blocks at once as the launch needs. The device allocates
+ * registers per warp, in units of 256, and each quarter of a multiprocessor has a quarter of them. 0: registers are
+ * not the limit. */
 static uint32_t room(const struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
@@ -153,8 +154,8 @@ static bool names_stream(const struct cuda_call *c)
 	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
 }
 
-/* Where the driver will run it: a function in its own context, a kernel of a library in that of the node or
- * of the stream, else in the current one, as it does in streams of a green context. */
+/* The context in which the driver will run it. A function runs in its own context. A library's kernel runs in the
+ * context of the node or of the stream, else in the current one, which also holds for streams of a green context. */
 static CUcontext context_of(const struct cuda_call *c, const struct cuda_function *f)
 {
 	CUcontext context = f->context ? f->context : c->context;
@@ -177,7 +178,7 @@ static bool captured(const struct cuda_call *c)
 	return ask && !ask(c->stream, &status) && status;
 }
 
-/* A twin has one word for its launch's number (include/gpubpf/ctx.h); what that means is told once. */
+/* A twin has one word for its launch number (include/gpubpf/ctx.h). Report the consequence once. */
 static void tell_of_graphs(void)
 {
 	static atomic_bool told;
@@ -200,7 +201,7 @@ static void tell_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 				 "overlap, its probes may read each other's launch number");
 }
 
-/* A stream that the launch does not name is the current context's, and may be another's than the twin's. */
+/* A default stream belongs to the current context, which may not be the twin's. */
 static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_handle *t)
 {
 	CUcontext current = NULL;
@@ -210,7 +211,7 @@ static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_hand
 
 typedef CUresult write_word(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
 
-/* Where it cannot be written, times go on by the one of before. */
+/* If the write fails, timestamps use the previous offset. */
 static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda_twin_handle *t, write_word *write)
 {
 	atomic_store_explicit(&t->offset, offset, memory_order_relaxed);
@@ -218,8 +219,8 @@ static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda
 		write(c->stream, t->clock, offset, 0);
 }
 
-/* In the order of the stream. A graph shall have the program's nodes and no others: it may be one that the
- * device launches, which takes kernels alone, or be compared with another. */
+/* Write the words in stream order. A captured graph must contain only the program's nodes: the device may launch the
+ * graph, which allows only kernel nodes, or the program may compare it with another. */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l,
 			    struct cuda_twin_handle *t)
 {
@@ -250,7 +251,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	return error;
 }
 
-/* Of one dimension; nodes of graphs may get another shape later. */
+/* Is the launch one-dimensional, and does it stay so? Graph nodes may get another shape later. */
 static bool stays_flat(const struct cuda_call *c)
 {
 	return c->grid[1] == 1 && c->grid[2] == 1 && c->block[1] == 1 && c->block[2] == 1 && !c->node && !captured(c);
@@ -395,7 +396,7 @@ static CUresult launch_configured(const struct configured *p, CUfunction f, bool
 	const CUlaunchConfig *k = p->config;
 	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured };
 
-	if (!k) /* the driver's error to give */
+	if (!k) /* the driver reports the error */
 		return p->next(k, f, p->params, p->extra);
 	c.grid[0] = k->gx;
 	c.grid[1] = k->gy;

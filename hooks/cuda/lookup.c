@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the application comes to our functions instead of the driver's: it links them (we are preloaded), asks
- * dlsym, or asks cuGetProcAddress. What we do not answer goes to the driver untouched.
+ * How the application reaches the agent's functions instead of the driver's. It links them (the agent is preloaded), or
+ * looks them up by dlsym or cuGetProcAddress. Symbols that the agent does not interpose resolve to the driver's.
  */
 #include "cuda.h"
 #include "hooks/run_aside.h"
@@ -94,8 +94,8 @@ void *cuda_hook_find(const char *symbol)
 }
 
 /*
- * cuGetProcAddress takes a name without suffix and a version, and gives what the header of that version
- * means by it. Which function that is, its address tells: it is one of the driver's symbols.
+ * cuGetProcAddress takes a name without suffix and a version. It returns the function that the header of that version
+ * means by the name. Its address identifies it: it is one of the driver's symbols.
  */
 static void *answer(void *real)
 {

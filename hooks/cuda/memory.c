@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's memory: device memory is of the context that allocates it, and managed and page-locked memory of all
- * (one address space, CUDA Programming Guide, Unified Virtual Addressing). What another context may read as a peer is not
- * told to its probes, since nobody says whether it may.
+ * The application's memory. Device memory belongs to the context that allocates it. Managed and page-locked memory
+ * belongs to all contexts (one address space, CUDA Programming Guide, Unified Virtual Addressing). The agent does not
+ * report peer access to memory of another context, because it cannot determine whether it is allowed.
  */
 #include "cuda.h"
 
 #define NEXT(symbol, ...) (cuda_next_init() && cuda_next.symbol ? cuda_next.symbol(__VA_ARGS__) : CUDA_ERROR_NOT_FOUND)
 
-#define NAMED_STREAMS 2 /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: of the current context, as 0 is */
+#define NAMED_STREAMS 2 /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: like 0, streams of the current context */
 #define WRITE_COMBINED 4 /* CU_MEMHOSTALLOC_WRITECOMBINED */
 #define REGISTER_IO 4 /* CU_MEMHOSTREGISTER_IOMEMORY */
 #define ORDINAL 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
@@ -34,7 +34,7 @@ static CUresult in_context(CUdeviceptr address, size_t size)
 	return of_context(current(), address, size);
 }
 
-/* It goes with the context that made it all the same. */
+/* All contexts can access it, but it ends with the context that created it. */
 static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(current(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
@@ -43,8 +43,8 @@ static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_k
 	return 0;
 }
 
-/* Memory of the host that kernels may see elsewhere (Unified Addressing, exceptional disjoint addressing): told where they see
- * it at the same address. */
+/* Host memory may have another address on the device (Unified Addressing, exceptional disjoint addressing). Report
+ * it only if the addresses are equal. */
 static CUresult if_same(void *memory, size_t size)
 {
 	CUdeviceptr seen = 0;
@@ -55,7 +55,7 @@ static CUresult if_same(void *memory, size_t size)
 	return in_all(memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Of a stream that is being captured it is not there before the graph runs, nor when that frees it: it is not told. */
+/* Memory allocated during a stream capture exists only while the graph runs, so it is not reported. */
 static CUresult in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *), bool pool)
 {
 	CUcontext context = NULL;
@@ -70,7 +70,7 @@ static CUresult in_stream(CUdeviceptr address, size_t size, CUstream stream, CUr
 		context = NULL;
 	if (!context)
 		context = current();
-	/* a pool may be of another device than the stream, which reaches it or not */
+	/* a pool may belong to another device than the stream, with or without access */
 	if (pool && (context != current() || cuda_own.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
 		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
 		return 0;
@@ -118,7 +118,8 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 {
 	CUresult error = NEXT(cuMemHostRegister_v2, memory, size, flags);
 
-	return error || flags & REGISTER_IO ? error : if_same(memory, size); /* to read a device's registers does things */
+	/* reading a device's registers has side effects */
+	return error || flags & REGISTER_IO ? error : if_same(memory, size);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
@@ -149,8 +150,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *p
 	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
 
-/* Memory that was mapped to addresses can be read by a device from now on, or no longer. Of other devices than the current
- * context's nobody says which contexts they have. */
+/* A device gets or loses access to mapped addresses. For devices other than the current context's the agent cannot
+ * determine their contexts. */
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t n)
 {
 	bool has_current = false, none = false;

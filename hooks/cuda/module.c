@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which image each module, library and function came from. */
+/* The image that each module, library and function came from. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -11,11 +11,11 @@
 
 #include "backends/cuda/wire/fatbin_format.h"
 
-#define LENT_NS 5000000000ull /* for twins that are being bound to a module when it goes */
+#define LENT_NS 5000000000ull /* maximum wait for twins that are being bound to an unloading module */
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
-static bool out; /* $GPUBPF_BACKEND names another runtime, or the driver is too old */
+static bool out; /* inactive: $GPUBPF_BACKEND names another runtime, or the driver is too old */
 
 static void join(void)
 {
@@ -65,7 +65,7 @@ struct cuda_module *cuda_module_find(void *handle)
 	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
 }
 
-/* What a function has but its record: twins, what the launch path knows. */
+/* Release all that belongs to a function except its record: its twins and launch path state. */
 static void empty(struct cuda_function *f)
 {
 	if (!gpubpf_hook_kernel_wanted(f->kernel))
@@ -88,8 +88,8 @@ void cuda_function_leave(struct cuda_function *f)
 		empty(f);
 }
 
-/* The record stays, and look-ups find a later record of the same handle, which is in front of it. A thread of the agent may
- * call the driver with the handle until the launch path has let the kernel go. */
+/* The record stays. Look-ups find a newer record of the same handle first. An agent thread may call the driver with
+ * the handle until the launch path has released the kernel. */
 static void kill_function(struct cuda_function *f)
 {
 	if (gpubpf_users_kill(&f->users))
@@ -105,7 +105,8 @@ static void kill_of_module(struct gpubpf_handle *record, void *module)
 		kill_function(f);
 }
 
-static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER; /* of all modules: one may go while it is read */
+/* protects all modules' images: one may be unloaded while it is read */
+static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER;
 
 static void kill_of_library(struct gpubpf_handle *record, void *library);
 
@@ -123,7 +124,7 @@ void cuda_module_give_back(struct cuda_module *m)
 	pthread_mutex_unlock(&m->lent);
 }
 
-/* No wait of the application's is without a limit, whatever the driver does. */
+/* The application's thread waits at most LENT_NS, whatever the driver does. */
 static void end_handle(struct cuda_module *m)
 {
 	bool locked = gpubpf_mutex_lock_until(&m->lent, gpubpf_now_ns() + LENT_NS);
@@ -168,7 +169,7 @@ static struct cuda_module *add_module(void *handle, bool library)
 
 	if (!m)
 		return NULL;
-	cuda_module_remove(handle); /* one that went by a way that we do not watch */
+	cuda_module_remove(handle); /* stale record of a module whose unloading was not intercepted */
 	m->base.handle = handle;
 	m->number = atomic_fetch_add(&modules, 1) + 1;
 	pthread_mutex_init(&m->lent, NULL);
@@ -187,7 +188,7 @@ static void note_file(struct cuda_module *m, const char *path)
 	memcpy(m->from, name, strnlen(name, sizeof(m->from) - 1)); /* the rest is zero */
 }
 
-/* Images that a library has in its own file, or else in memory that it has just filled. */
+/* The library whose file contains the image, or else that calls with an image in memory. */
 static void note_origin(struct cuda_module *m, const void *image, const void *caller)
 {
 	Dl_info where;
@@ -309,7 +310,7 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	gpubpf_handles_add(&functions, &f->base);
 }
 
-/* A library and its modules in contexts give the same functions. */
+/* A library and its modules in contexts yield the same functions. */
 static const struct cuda_module *source(const struct cuda_module *m)
 {
 	return m->of ? m->of : m;
@@ -325,7 +326,7 @@ void cuda_function_add(void *handle, struct cuda_module *module, const char *nam
 	pthread_mutex_lock(&adding);
 	f = find(handle);
 	if (f && source(f->module) != source(module)) {
-		kill_function(f); /* its module went by a way that we do not watch */
+		kill_function(f); /* the unloading of its module was not intercepted */
 		f = NULL;
 	}
 	if (!f)
@@ -375,7 +376,7 @@ CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
 	return plain;
 }
 
-/* A function that came by a way that we do not watch (enumeration): the driver says what it is. */
+/* Query the driver for a function whose creation was not intercepted (enumeration). */
 static struct cuda_function *learn(void *handle)
 {
 	struct cuda_module *module = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvJitLink, the linker that is a library of the toolkit's: Numba and all that use cuda.core look its functions up;
- * programs that link it use names that carry a version, which we export. What it is given as LTO-IR becomes PTX by a
- * second link of the same library.
+ * nvJitLink, the toolkit's linker library. Numba and users of cuda.core look up its functions. Programs linked with it
+ * use versioned names, which the agent exports. For LTO-IR inputs the agent obtains PTX by a second link with the same
+ * library.
  */
 #include "cuda.h"
 #include "hooks/dlsym.h"
@@ -21,7 +21,7 @@ enum { INPUT_PTX = 2, INPUT_LTOIR = 3, INPUT_ANY = 10 }; /* nvJitLinkInputType *
 typedef void *linker;
 typedef const struct cuda_link_input input;
 
-/* CALL(function, parameters, arguments): those that we answer */
+/* CALL(function, parameters, arguments): the interposed functions */
 #define CALLS(CALL) \
 	CALL(Create, (linker *l, uint32_t n, const char **options), (l, n, options)) \
 	CALL(AddData, (linker l, int type, const void *data, size_t size, const char *name), (l, type, data, size, name)) \
@@ -29,7 +29,7 @@ typedef const struct cuda_link_input input;
 	CALL(GetLinkedCubin, (linker l, void *image), (l, image)) \
 	CALL(Destroy, (linker *l), (l))
 
-/* A library's functions, for our own calls. */
+/* A library's functions, for the agent's own calls. */
 struct library {
 #define CALL(function, parameters, arguments) int (*function) parameters;
 	CALLS(CALL)
@@ -55,9 +55,9 @@ static bool find_library(void *handle, struct library *lib)
 	return all;
 }
 
-/* ---- the PTX of what was linked ---- */
+/* ---- the PTX of a link ---- */
 
-/* Options are kept as a linker's first inputs. */
+/* Options are stored as a linker's first inputs. */
 enum { OPTION = -1 };
 
 static bool is_ptx(input *i)
@@ -101,7 +101,8 @@ static int options_for_ptx(input *inputs, const char *options[OPTIONS_MAX])
 	return lto ? n : 0;
 }
 
-/* Link once more, to PTX: all but PTX, or what is LTO-IR by its type alone, since nvJitLink takes nothing else then. */
+/* Link again, to PTX: all inputs except PTX, or only inputs of type LTO-IR, since nvJitLink may accept no others
+ * then. */
 static char *link_again(const struct library *lib, input *inputs, bool ltoir_alone)
 {
 	const char *options[OPTIONS_MAX];
@@ -140,14 +141,14 @@ static void remember(const struct library *lib, linker l, const void *image)
 	free(text);
 }
 
-/* ---- the calls: `next` is the library's own ---- */
+/* ---- the calls: `next` is the library's function ---- */
 
 static int Create(int (*next)(linker *l, uint32_t n, const char **options), linker *l, uint32_t n, const char **options)
 {
 	int error = next(l, n, options);
 
 	if (!error)
-		cuda_link_end(*l); /* one of that handle, whose end we did not see */
+		cuda_link_end(*l); /* stale linker of the same handle, whose end was not intercepted */
 	for (uint32_t i = 0; !error && i < n; i++)
 		cuda_link_input(*l, OPTION, options[i], strlen(options[i]));
 	return error;
@@ -194,9 +195,9 @@ static int Destroy(int (*next)(linker *l), linker *l)
 
 #define REST(...) , __VA_ARGS__)
 
-/* ---- looked up ---- */
+/* ---- functions found by dlsym ---- */
 
-/* What was looked up first under each name. */
+/* The first function found for each name. */
 static struct {
 #define CALL(function, parameters, arguments) int (*_Atomic function) parameters;
 	CALLS(CALL)
@@ -211,7 +212,7 @@ static struct {
 CALLS(CALL)
 #undef CALL
 
-/* Is it `function`, by its name alone or as "__nvJitLink..._13_0"? */
+/* Does the symbol name `function`, plain or versioned as "__nvJitLink..._13_0"? */
 static bool is(const char *symbol, const char *function)
 {
 	size_t n = strlen(function);
@@ -231,7 +232,7 @@ static void *find(const char *symbol)
 	return NULL;
 }
 
-/* Another library of the same names keeps its own functions, all of them. */
+/* A second library with the same names keeps all its functions. */
 static bool take(const char *symbol, void *real)
 {
 #define CALL(function, parameters, arguments) \
@@ -249,7 +250,7 @@ static bool take(const char *symbol, void *real)
 GPUBPF_DLSYM_USER(nvjitlink, PREFIX, find, cuda_next_init, take);
 GPUBPF_DLSYM_USER(nvjitlink_versions, "__" PREFIX, find, cuda_next_init, take);
 
-/* ---- linked: the names that the header of each version makes of its functions ---- */
+/* ---- functions that programs link: the versioned names of each header ---- */
 
 #define VERSIONED(function, parameters, arguments, version) \
 	__attribute__((visibility("default"))) int __##nvJitLink##function##_##version parameters; \

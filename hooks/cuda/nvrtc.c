@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVRTC, the compiler that is a library of the toolkit's: asked for machine code (-arch=sm_...), as CuPy and PyTorch
- * ask, it has the PTX of it too.
+ * NVRTC, the toolkit's compiler library. Compilation to machine code (-arch=sm_...), as CuPy and PyTorch request it,
+ * yields the PTX too.
  */
 #include "cuda.h"
 #include "hooks/dlsym.h"
@@ -45,7 +45,7 @@ static int get_cubin(get *next, program p, char *image)
 	return error;
 }
 
-static get *_Atomic first; /* that was looked up */
+static get *_Atomic first; /* the first function found */
 
 static int found(program p, char *image)
 {
@@ -57,7 +57,7 @@ static void *find(const char *symbol)
 	return strcmp(symbol, NAME) ? NULL : (void *)found;
 }
 
-/* Another library of the same names keeps its own function. */
+/* A second library with the same names keeps its own function. */
 static bool take(const char *symbol, void *real)
 {
 	get *none = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launch path asks of CUDA: images of functions, twins loaded, bound and unloaded. */
+/* The CUDA operations of the launch path: images of functions, and loading, binding and unloading twins. */
 #include "cuda.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
 
-/* Symbols that a twin has only where its probes use them. The agent looks up no others: tools that watch the program's calls
- * report each call that fails. */
+/* Symbols that a twin defines only if its probes use them. The agent looks up no others, since tools that trace the
+ * program's calls report each failing call. */
 enum symbol { ARENA, CLOCK, KERNEL, LAUNCH, PID, FLAT, SYMBOLS };
 
 static const char *const symbols[] = { "gpubpf_arena", "gpubpf_clock_offset", "gpubpf_kernel", "gpubpf_launch", "gpubpf_pid",
@@ -31,9 +31,9 @@ struct module {
 	struct gpubpf_hook_device *device;
 	struct cuda_function *original;
 	enum gpubpf_compiled_by compiled_by;
-	uint32_t has;     /* bit of each symbol that it may have */
-	char *text;       /* until its kernel is found: what it was made of; NULL: machine code */
-	uint64_t load_ns; /* what it took to load it */
+	uint32_t has;     /* bit per symbol that it may define */
+	char *text;       /* source text until its kernel is found; NULL: it came as machine code */
+	uint64_t load_ns; /* duration of the load */
 };
 
 /* "sm_90" as 90 */
@@ -57,9 +57,9 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	struct cuda_function *f = adapter_program;
 	bool code = image->unloadable >> GPUBPF_IMAGE_PTX & 1;
 
-	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
+	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target detects it */
 	image->from = f->module->from;
-	/* of a container, what there is for the device */
+	/* the parts of a container that the device uses */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
 	image->kept = gpubpf_image_is_kept(image->identity);
 	if (!image->kept)
@@ -99,7 +99,8 @@ static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr
 	return error ? error : cuda_own.module_global(address, &size, module, name);
 }
 
-/* Lines "//gpubpf-bind NAME" at the head of the twin's text, in the order of its words gpubpf_bind_<i>. */
+/* Bind the variables named by lines "//gpubpf-bind NAME" at the head of the twin's text, in the order of its words
+ * gpubpf_bind_<i>. */
 static int bind_variables(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
 {
 	static const char mark[] = "//gpubpf-bind ";
@@ -127,7 +128,7 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 	return 0;
 }
 
-/* The application may unload the module meanwhile, where no launch of its waits for the twin. */
+/* The application may unload the module meanwhile, since its launches need not wait for the twin. */
 static int lend(struct cuda_module *original, struct gpubpf_why *why)
 {
 	if (cuda_module_lend(original))
@@ -200,7 +201,8 @@ static void twin_unload(void *module)
 	free(m);
 }
 
-/* The driver takes it where its text would be the driver's to compile; older ones than its compiler may not. */
+/* Load machine code in place of text that the driver would compile. A driver older than the code's compiler may
+ * refuse it. */
 static bool load_beside(struct module *m, const void *data, size_t size)
 {
 	void *code = malloc(size);
@@ -214,7 +216,7 @@ static bool load_beside(struct module *m, const void *data, size_t size)
 	return loaded;
 }
 
-/* The driver's own compiler makes code of it, of at most so many registers a thread, if not 0. */
+/* Compile the text with the driver's compiler, with a register limit per thread if not 0. */
 static int compile(struct module *m, const char *text, uint32_t registers, struct gpubpf_why *why)
 {
 	char log[160] = "";
@@ -227,8 +229,8 @@ static int compile(struct module *m, const char *text, uint32_t registers, struc
 	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, text, strlen(text), why);
 }
 
-/* Drivers that load lazily look at a module's code when something of it is asked for: what they do not take then they
- * compile, as what they would not load. In the module's context. */
+/* Compile the text after its machine code failed. A driver with lazy loading inspects a module's code only on its
+ * first use. The caller has made the module's context current. */
 static int compile_after_all(struct module *m, struct gpubpf_why *why)
 {
 	CUmodule code = m->module;
@@ -299,7 +301,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	return 0;
 }
 
-/* The address of a word, 0: the twin lacks it. */
+/* The address of a word; 0: the twin does not define it. */
 static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr *at)
 {
 	CUresult error = CUDA_ERROR_NOT_FOUND;
@@ -325,10 +327,11 @@ static CUresult store_optional(const struct module *m, enum symbol word, uint64_
 	return error ? error : store_at(at, value);
 }
 
-/* The words of the twin, and what stays in them. */
+/* Find the twin's words and initialize them. */
 static CUresult store_words(struct module *m, struct cuda_twin_handle *t, uint64_t kernel)
 {
-	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid(); /* for launches of graphs, which write nothing: this process at least */
+	/* graph launches write no words: name at least this process */
+	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid();
 	CUresult error = find_word(m, LAUNCH, &t->launch);
 
 	t->offset = gpubpf_hook_device_clock_offset(m->device);
@@ -345,10 +348,10 @@ static CUresult store_words(struct module *m, struct cuda_twin_handle *t, uint64
 	return error ? error : store_at(t->pid, pid);
 }
 
-/* A twin that counts a block's lanes has more of its own than the kernel, and launches may add so much less. */
+/* A twin that counts a block's lanes has more static shared memory than the kernel, so a launch can add less. */
 static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 {
-	int all = 0; /* of a driver that does not know of it */
+	int all = 0; /* stays 0 if the driver does not know the attribute */
 
 	t->shared_more = -1;
 	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
@@ -356,7 +359,7 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 		t->shared_more = all - t->shared;
 }
 
-/* INT_MAX: not known. */
+/* INT_MAX: unknown. */
 static int attribute(int which, CUfunction f)
 {
 	int value = 0;
@@ -364,7 +367,7 @@ static int attribute(int which, CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&value, which, f) ? INT_MAX : value;
 }
 
-/* 0: not known, or the application has unloaded it. */
+/* 0: unknown, or the application has unloaded it. */
 static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 {
 	CUfunction original = cuda_plain_function(t->original, t->context);
@@ -373,13 +376,13 @@ static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 	return value == INT_MAX ? 0 : value;
 }
 
-/* Given out by 8 a thread. */
+/* The device allocates registers in units of 8 per thread. */
 static int all_of(int registers)
 {
 	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
 }
 
-/* Where the twin has room, its form for launches of one dimension shall have room. */
+/* Wherever the twin fits, its flat variant must fit too. */
 static bool as_small(CUfunction flat, CUfunction f)
 {
 	return all_of(attribute(FUNC_REGISTERS, flat)) <= all_of(attribute(FUNC_REGISTERS, f)) &&
@@ -397,7 +400,7 @@ static void find_flat(struct module *m, struct cuda_twin_handle *t, const struct
 		t->flat = NULL;
 }
 
-/* In the module's context. */
+/* The caller has made the module's context current. */
 static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	CUresult error = cuda_own.module_function(&t->f, m->module, what->name);
@@ -422,13 +425,14 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	return error;
 }
 
-/* ---- a twin of more registers than the kernel has: a multiprocessor holds fewer of its blocks, and waits longer for memory ---- */
+/* ---- a twin with more registers than its kernel holds fewer blocks per multiprocessor, which hides less memory
+ * latency ---- */
 
 enum {
-	BLOCK = 256,             /* threads, for want of a launch */
-	MOST_NS = 500 * 1000000, /* what it took to compile, of those that are compiled again */
-	MOST_TEXT = 160 << 10,   /* and how much text they are, where that was not seen: ptxas 13.0 takes 0.1 s for 50 KiB */
-	SPILLED = 8,             /* bytes more of a lane's memory, for a quarter more blocks */
+	BLOCK = 256,             /* threads; assumed, because no launch shape is known yet */
+	MOST_NS = 500 * 1000000, /* recompile only twins that compiled in less time, */
+	MOST_TEXT = 160 << 10,   /* or, if the time is unknown, have less text: ptxas 13.0 takes 0.1 s for 50 KiB */
+	SPILLED = 8,             /* more bytes of local memory per lane are acceptable for a quarter more blocks */
 };
 
 static int held(CUfunction f)
@@ -438,7 +442,8 @@ static int held(CUfunction f)
 	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
 }
 
-/* Is it better than one that has `now` blocks, and these bytes of a lane's memory? Stacks have no room for more. */
+/* Is the twin better than one with `now` blocks and `bytes` of local memory per lane? A recursive kernel may not use
+ * more. */
 static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
 {
 	int n = held(t->f);
@@ -448,8 +453,8 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
 	return n > now && attribute(FUNC_LOCAL, t->f) <= bytes;
 }
 
-/* One block more than it has now, if that many of the kernel fit: the text is compiled anew for so many registers, and taken
- * if it is better. */
+/* Recompile the text with a register limit that allows one more block, if that many blocks of the original fit. Use
+ * the result if it is better. */
 static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	int now = held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->all_registers;
@@ -476,7 +481,7 @@ static bool compiles_soon(const struct module *m, uint64_t ns)
 	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MOST_NS : strlen(m->text) <= MOST_TEXT;
 }
 
-/* In the module's context, and by the lock of its one kernel. 0, or refused. */
+/* The caller has made the module's context current and holds the lock of its one kernel. Returns 0, or refuses. */
 static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
 {
 	uint64_t from = gpubpf_now_ns();
@@ -497,8 +502,8 @@ static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struc
 	return error ? refuse(why, "the twin", what->name, error) : 0;
 }
 
-/* A kernel that recurses has as much stack as the program set as a limit, and may use it up; others have what the
- * driver finds that they need. */
+/* A recursive kernel has the stack limit that the program set, and may use all of it. For other kernels the driver
+ * computes the stack size. */
 static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
@@ -583,7 +588,7 @@ void cuda_twins_end(CUcontext context)
 	gpubpf_handles_each(&twins, end_of_context, context);
 }
 
-/* The record stays: look-ups take no lock. */
+/* The record stays, since look-ups take no lock. */
 static void twin_kernel_put(void *twin)
 {
 	struct cuda_twin_handle *t = twin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Older ways to launch, for which there are no twins: each launch is counted, and why it has no probes is told. */
+/* Older launch calls, which twins do not support: the agent counts each launch and reports why it is unprobed. */
 #include "cuda.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void count(const struct cuda_launch *k, const char *reason)
 	cuda_function_leave(f);
 }
 
-/* Blocks are as large as was said before. */
+/* An earlier call has set the block size. */
 static CUresult launched(CUresult error, CUfunction f, unsigned width, unsigned height)
 {
 	if (!error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading, looking up and registering: the runtime does it, and we remember what came of it. */
+/* Calls that load, look up and register kernels: the runtime executes them, and the agent records the results. */
 #include "hip.h"
 
 /* clang's __CudaFatBinaryWrapper for HIP: CodeGen/CGCUDANV.cpp */
@@ -86,8 +86,8 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 }
 
 /*
- * What takes all memory of a device along, our maps too. Contexts do not: in HIP they are names of devices, and what
- * is on one stays when they are destroyed or released. (HIP 5 drops nothing in a reset of the primary one either.)
+ * Calls that free all memory of a device, including the agent's maps. Destroying a context does not: HIP contexts only
+ * name devices, and a device's memory outlives them. (In HIP 5 a reset of the primary context frees nothing either.)
  */
 
 hipError_t hipDeviceReset(void)

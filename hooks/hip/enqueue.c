@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every way to launch a kernel, turned into a struct hip_call. A twin is a function of a module, so where the
- * original is known by its host function's address the twin goes by the module's way of the same launch.
+ * Converts every kind of kernel launch to a struct hip_call. A twin is a module's function. If the host function's
+ * address identifies the original, the twin uses the equivalent call for module functions.
  */
 #include "hip.h"
 
@@ -18,14 +18,14 @@ static struct hip_call call_of(const void *f, dim3 grid, dim3 block, size_t shar
 	};
 }
 
-/* What the ways differ in: the original's function of the runtime, and what the launch has besides. */
+/* Differences between the kinds of launches: the runtime's function for the original, and extra arguments. */
 struct more {
 	hipError_t (*launch)(const void *, dim3, dim3, void **, size_t, hipStream_t);
 	hipError_t (*cooperative)(const void *, dim3, dim3, void **, unsigned, hipStream_t);
 	typeof(hip_next.hipExtModuleLaunchKernel) ext;
 	typeof(hip_next.hcc_module_launch) hcc;
-	hipStream_t stream;          /* a module's launch wants this one */
-	dim3 grid, block;            /* as given */
+	hipStream_t stream;          /* stream argument for a module's launch */
+	dim3 grid, block;            /* as passed by the application */
 	size_t shared;
 	hipEvent_t start, stop;
 	uint32_t flags;
@@ -49,10 +49,10 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
 }
 
-/* ---- of registered kernels ---- */
+/* ---- registered kernels ---- */
 
-/* HIP 5 records launches of registered kernels where a stream is captured, but runs a module's at once: so the
- * twin becomes a node behind what was recorded last. -1: nothing is being captured. */
+/* HIP 5 records launches of registered kernels in a stream capture, but runs a module's launch at once. Therefore
+ * the twin becomes a graph node after the last recorded one. -1: no capture is active. */
 static hipError_t run_captured(const struct hip_call *c, const void *f, void **params)
 {
 	struct hip_kernel_node kernel = {
@@ -73,7 +73,7 @@ static hipError_t run_captured(const struct hip_call *c, const void *f, void **p
 		return -1;
 	hip_twin_keep((void *)f);
 	error = hip_next.hipGraphAddKernelNode(&node, graph, deps, ndeps, &kernel);
-	return error ? error : hip_next.stream_depend(c->stream, &node, 1, 1 /* instead of what it depends on */);
+	return error ? error : hip_next.stream_depend(c->stream, &node, 1, 1 /* replaces the dependencies */);
 }
 
 static hipError_t run_registered(const struct hip_call *c, const void *f, void **params, void **extra)
@@ -110,7 +110,7 @@ hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args
 				 stream, stream ? stream : PER_THREAD);
 }
 
-/* ---- cooperative: a runtime that cannot launch a module's function so runs the original ---- */
+/* ---- cooperative: a runtime without cooperative launches of module functions runs the original ---- */
 
 static hipError_t run_cooperative(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -163,7 +163,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsign
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
 }
 
-/* ---- with events: the module's way counts threads, and is a C++ function before ROCm 6 ---- */
+/* ---- with events: the module's call counts threads, and is a C++ function before ROCm 6 ---- */
 
 static hipError_t run_ext(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -191,7 +191,7 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 	c.run = run_ext;
 	if (grid.x * block.x == threads.x && grid.y * block.y == threads.y && grid.z * block.z == threads.z)
 		return hip_launch(&c);
-	/* blocks that are not whole: what that means is the runtime's matter */
+	/* partial blocks: their meaning is up to the runtime */
 	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
 				     params, extra, more->start, more->stop)
 			 : more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
@@ -258,7 +258,7 @@ hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
 	return hip_launch(&c);
 }
 
-/* ---- kernels as nodes of a graph: the twin's node, so that each launch of the graph runs it ---- */
+/* ---- kernel nodes of graphs: the node gets the twin, so that each launch of the graph runs it ---- */
 
 struct node {
 	hipGraphNode_t *node, of;
@@ -295,7 +295,7 @@ static hipError_t set_node(const struct node *n)
 	struct hip_call c = { .more = n, .run = run_node };
 
 	if (!k)
-		return run_node(&c, NULL, NULL, NULL); /* the runtime's error to give */
+		return run_node(&c, NULL, NULL, NULL); /* the runtime reports the error */
 	c = call_of(hip_twin_original(k->f), k->grid, k->block, k->shared, NULL, k->params, k->extra);
 	c.more = n;
 	c.run = run_node;

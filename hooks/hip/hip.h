@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HIP adapter: what its files share. It answers the runtime's API in the application's place, remembers
- * which image each kernel came from, and at a launch does what the launch path says. The application's code
- * objects are loaded as they came; a twin is a module of ours.
+ * Shared declarations of the HIP adapter. It interposes the runtime's API and records which image each kernel came
+ * from. At a launch it carries out the launch path's decision. The application's code objects are loaded unchanged; a
+ * twin is a separate module.
  */
 #ifndef GPUBPF_HOOKS_HIP_H
 #define GPUBPF_HOOKS_HIP_H
@@ -22,8 +22,7 @@ struct hip_kernel_node {
 	unsigned shared;
 };
 
-/* The runtime's own functions behind the calls that we answer, and others that we need; NULL where this
- * version has none. */
+/* The runtime's functions: the interposed ones, and others that the agent needs. NULL if this version lacks one. */
 struct hip_next {
 #define HIP_CALL(result, name, symbol, parameters) result (*name) parameters;
 #include "calls.def"
@@ -38,103 +37,103 @@ struct hip_next {
 	hipError_t (*device_pointer)(void **address, void *memory, unsigned flags);
 };
 
-/* Our own, under the runtime's names. */
+/* The agent's functions under the runtime's names. */
 #define HIP_CALL(result, name, symbol, parameters) \
 	__attribute__((visibility("default"))) result name parameters __asm__(symbol);
 #include "calls.def"
 
-/* lookup.c: filled when the application first reaches for the runtime; false: there is none */
+/* lookup.c: filled on the first use of the runtime; false without a runtime */
 bool hip_next_init(void);
-bool hip_next_complete(void);        /* and it has all that we need for twins; says what it lacks */
+bool hip_next_complete(void);        /* and does it provide all that twins need? Reports a missing function. */
 extern struct hip_next hip_next;
-extern struct hip_driver hip_own; /* the runtime for our own work: never comes back into the hooks */
+extern struct hip_driver hip_own; /* runtime entry points for the agent's own calls; they bypass the hooks */
 
-/* module.c: images and the kernels that came from them */
+/* module.c: images and the kernels loaded from them */
 struct hip_module {
 	struct gpubpf_handle base;   /* hipModule_t, or the handle of a registered binary; dead once unloaded */
 	bool registered;
 	enum gpubpf_image_kind kind;
-	const char *where;           /* the application's own image; NULL: a file */
+	const char *where;           /* the application's image in memory; NULL: a file */
 	size_t size;
 	struct gpubpf_kept image;
-	pthread_mutex_t lock;        /* of what follows, and of the image: it goes with the module */
-	struct hip_loaded {          /* by device */
+	pthread_mutex_t lock;        /* protects the members below and the image, which ends with the module */
+	struct hip_loaded {          /* one per device */
 		struct hip_loaded *next;
 		int device;
-		uint64_t code_object;    /* the runtime's handle; 0: not found, and why says so */
-		uint64_t base;           /* where virtual address 0 of it was loaded */
-		size_t offset, size;     /* of the code object in the image; size 0: not known */
+		uint64_t code_object;    /* the runtime's handle; 0: not found, `why` has the reason */
+		uint64_t base;           /* load address of virtual address 0 */
+		size_t offset, size;     /* of the code object in the image; size 0: unknown */
 		const char *why;
 	} *loaded;
 };
 
-/* To the launch path each kernel is a program of its own: its twin is made of it and what it calls. */
+/* Each kernel is a program of the launch path: its twin contains it and its callees. */
 struct hip_function {
 	struct gpubpf_handle base;   /* hipFunction_t, or the host address of a registered kernel */
 	struct hip_module *module;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *_Atomic kernel; /* NULL before its first launch */
-	struct gpubpf_users users;   /* launches that look at it; the last one lets go of its twins */
+	struct gpubpf_users users;   /* launches that use it; the last one releases its twins */
 	char name[];
 };
 
-bool hip_active(void);               /* there is a session; joins it on the first call */
-bool hip_joined(void);               /* it has joined one, which may be over */
+bool hip_active(void);               /* is a session connected? The first call joins it. */
+bool hip_joined(void);               /* has the process joined a session, even if it has ended? */
 void hip_module_add(void *handle, bool registered, const void *image);
 void hip_module_add_file(void *handle, const char *path);
 void hip_module_remove(void *handle);
 void hip_function_add(const void *handle, void *module, const char *name);
-/* NULL: not known. Else hip_function_leave() it. */
+/* NULL: unknown. Otherwise call hip_function_leave() later. */
 struct hip_function *hip_function_enter(const void *handle);
 void hip_function_leave(struct hip_function *f);
-/* A copy of `size` bytes (0: all) of the module's image, malloc()ed; NULL and why. */
+/* A malloc'd copy of `size` bytes of the module's image (0: all); NULL with the reason. */
 void *hip_module_image(struct hip_module *module, size_t offset, size_t *size, const char **why);
-/* The kernel of a function for the launch path; NULL: out of memory. */
+/* The function's kernel in the launch path; NULL: out of memory. */
 struct gpubpf_hook_kernel *hip_function_kernel(struct hip_function *f);
 
-/* loader.c: where the runtime has the code object of a kernel, on a device; asked once and kept */
+/* loader.c: where the runtime has loaded a kernel's code object on a device; queried once and cached */
 const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device);
-/* Just loaded from the application's memory: note where, while no other of the same image is new. */
+/* The image was just loaded from the application's memory: record its place before another copy of it is loaded. */
 void hip_loaded_note(struct hip_module *module);
-/* The code object that a twin of ours is. */
+/* The code object is one of the agent's twins. */
 void hip_loaded_ignore(const void *image, size_t size);
 void hip_loaded_forget(const void *image);
-/* Is it that of another module that is loaded? */
+/* Does it belong to another loaded module? */
 bool hip_module_has(const struct hip_module *except, uint64_t code_object);
 
 /* twin_load.c */
 struct hip_twin {
 	hipFunction_t f;
 	struct hip_function *original;
-	uint32_t params;             /* that the original has */
-	uint32_t words;              /* enum hip_bind_args: what each launch adds behind its arguments */
-	size_t words_at;             /* and where they lie */
-	int lanes;                   /* of a wave */
-	int unit_threads;            /* that a multiprocessor holds at most */
-	int regs, original_regs;     /* a thread; -1 unknown */
+	uint32_t params;             /* number of the original's parameters */
+	uint32_t words;              /* enum hip_bind_args: words that each launch appends to its arguments, */
+	size_t words_at;             /* and their offset */
+	int lanes;                   /* lanes of a wave */
+	int unit_threads;            /* maximum threads of a multiprocessor */
+	int regs, original_regs;     /* per thread; -1 unknown */
 	struct gpubpf_hook_fit fit;
 };
 extern const struct gpubpf_hook_ops hip_hook_ops;
-/* The original's handle, where f is a twin's; else f. */
+/* The original's handle if f is a twin's; else f. */
 void *hip_twin_original(void *f);
-void hip_twin_keep(void *f);         /* a graph has the twin whose handle this is */
+void hip_twin_keep(void *f);         /* a graph contains the twin with this handle */
 
 /* launch.c */
 struct hip_call {
 	const void *f;               /* the original's handle */
-	uint32_t grid[3], block[3];  /* blocks; threads a block */
+	uint32_t grid[3], block[3];  /* number of blocks; threads per block */
 	uint32_t shared;
 	hipStream_t stream;
 	void **params, **extra;
-	const void *more;            /* of run */
-	/* Launch f with these arguments: the twin's own, or the original's, where f is c->f. */
+	const void *more;            /* passed to run() */
+	/* Launch f with these arguments: a twin with its own, or the original (f == c->f). */
 	hipError_t (*run)(const struct hip_call *c, const void *f, void **params, void **extra);
 };
 
-/* The application has looked up the function, to launch it on the current device. */
+/* The application has looked up the function to launch it on the current device. */
 void hip_function_ahead(const void *handle);
 hipError_t hip_launch(const struct hip_call *call);
-/* What stands for a device in the launch path: HIP's contexts are names of devices. */
+/* The launch path's key for a device: HIP's contexts only name devices. */
 static inline const void *hip_device_key(int number)
 {
 	return (const void *)(uintptr_t)(number + 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path answers with the original or a twin; a twin runs only if it fits where the
- * original would have run, and if the runtime refuses it the original runs. The application sees the
- * original's errors alone.
+ * Launches. The launch path selects the original or a twin. A twin runs only if it fits where the original would have
+ * run. If the runtime refuses it, the original runs. The application sees only errors of the original.
  */
 #include "hip.h"
 
@@ -13,7 +12,7 @@
 
 enum {
 	MAX_PARAMS = 1024,
-	FEW_PARAMS = 16, /* that a launch has on its stack */
+	FEW_PARAMS = 16, /* parameters that a launch stores on its stack */
 	MAX_BUFFER = 1 << 16,
 	/* the members of `extra` */
 	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
@@ -30,7 +29,7 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 
 	if (hip_own.get_device(&number))
 		return NULL;
-	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1 and 2 are names of the device's own streams */
+	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1 and 2 name the device's own streams */
 		number = hip_next.stream_device(stream);
 	if (number < 0)
 		return NULL;
@@ -56,7 +55,7 @@ struct fitting {
 	const struct hip_twin *twin;
 };
 
-/* HIP 5 divides by the waves of a block, rounded down, and by a kernel's registers, of which it may have none. */
+/* HIP 5 divides by the waves of a block, rounded down, and by a kernel's register count, which may be 0. */
 static int blocks(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
@@ -83,7 +82,7 @@ static bool fits(struct hip_twin *t, const struct hip_call *c)
 				c->block[0] * c->block[1] * c->block[2], c->shared, blocks, NULL, &fitting);
 }
 
-/* ---- the words behind the arguments ---- */
+/* ---- words appended to the arguments ---- */
 
 struct words {
 	uint64_t word[2];
@@ -132,7 +131,8 @@ static bool read_extra(void **extra, const void **from, size_t *size)
 	return *from && *size;
 }
 
-/* The arguments as one buffer, which ends before the words' place or runs over the hidden arguments. */
+/* Pass the arguments as one buffer. The application's buffer may end before the words' offset, or extend over the
+ * hidden arguments. */
 static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t, const struct words *w)
 {
 	size_t size, end = t->words_at + sizeof(w->word[0]) * w->n;
@@ -166,7 +166,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	else
 		error = run_buffer(c, t, &words);
 	if (error)
-		hip_own.last_error(); /* the application shall not see it */
+		hip_own.last_error(); /* hide the error from the application */
 	return error;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the runtime has loaded the code object that a kernel is in. ROCr, below HIP, tells of each code object
- * where its bytes came from and where it lies on a device (hsa_ven_amd_loader.h, version 1.3). One whose bytes
- * lie in the application's own image is that image's; where the runtime made a copy (a file, a compressed
- * bundle), the only one with that kernel which is no other module's.
+ * Finds where the runtime has loaded a kernel's code object. ROCr, the layer below HIP, reports the source of each code
+ * object's bytes and its load address on a device (hsa_ven_amd_loader.h, version 1.3). A code object whose bytes are in
+ * the application's image belongs to that image. If the runtime made a copy (of a file, or a compressed bundle), the
+ * agent searches by kernel name and accepts a single match that no other module owns.
  */
 #include "hip.h"
 
@@ -67,7 +67,7 @@ static bool loader_ready(void)
 	return ready;
 }
 
-/* ---- code objects of our own ---- */
+/* ---- code objects of twins ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ours {
@@ -119,13 +119,13 @@ static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
 	const struct hip_module *module;
-	char symbol[1024];           /* the kernel's descriptor; "": none is named */
-	unsigned domain, bdf;        /* the device's place on the bus */
-	unsigned matches, inside;    /* all, and of these in the application's own memory */
+	char symbol[1024];           /* the kernel's descriptor; "": search by place only */
+	unsigned domain, bdf;        /* the device's PCI address */
+	unsigned matches, inside;    /* number of matches, and of those in the application's memory */
 	struct hip_loaded found;
 };
 
-/* Where the object lies in the application's image, and how long it is. */
+/* The object's offset in the application's image. */
 static bool inside(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
 {
 	if (!m->where || from < m->where || from >= m->where + m->size || size > m->size - (from - m->where))
@@ -141,7 +141,7 @@ static bool on_device(const struct search *s, hsa_handle_t object, hsa_handle_t 
 	if (hsa.loader.info(object, INFO_AGENT, agent))
 		return false;
 	if (hsa.agent_info(*agent, AGENT_INFO_BDFID, &bdf) || hsa.agent_info(*agent, AGENT_INFO_DOMAIN, &domain))
-		return true; /* a runtime that does not tell is older than several devices in one program */
+		return true; /* older runtimes do not report it, and predate programs with several devices */
 	return bdf == s->bdf && domain == s->domain;
 }
 
@@ -152,7 +152,7 @@ static void take(struct search *s, hsa_handle_t object, bool in, size_t offset, 
 	if (hsa.loader.info(object, INFO_LOAD_DELTA, &delta))
 		return;
 	if (in && !s->inside++)
-		s->matches = 0; /* what was found by its name alone is another's */
+		s->matches = 0; /* earlier matches by name belong to other modules */
 	if (s->inside && !in)
 		return;
 	s->matches++;
@@ -188,11 +188,12 @@ static hsa_status_t look(hsa_handle_t executable, hsa_handle_t object, void *arg
 
 static hsa_status_t look_in(hsa_handle_t executable, void *arg)
 {
-	hsa.loader.each_code_object(executable, look, arg); /* those that are gone are listed too, and have none */
+	/* unloaded executables are listed too, without code objects */
+	hsa.loader.each_code_object(executable, look, arg);
 	return 0;
 }
 
-/* The runtime loads what was registered when it is first asked for. */
+/* Make the runtime load a registered binary, which it does at first use. */
 static void make_loaded(const struct hip_function *f)
 {
 	struct hip_function_attributes attributes;
@@ -201,7 +202,7 @@ static void make_loaded(const struct hip_function *f)
 		hip_next.attributes(&attributes, f->base.handle);
 }
 
-/* `name` NULL: by the place in the application's image alone. */
+/* A NULL `name` matches only by place in the application's image. */
 static void search(const struct hip_module *m, const char *name, int device, struct hip_loaded *loaded)
 {
 	struct search s = { .module = m };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the application comes to our functions instead of the runtime's: it links them (we are preloaded), asks
- * dlsym, or asks hipGetProcAddress. What we do not answer goes to the runtime untouched.
+ * How the application reaches the agent's functions instead of the runtime's. It links them (the agent is preloaded),
+ * or looks them up by dlsym or hipGetProcAddress. Symbols that the agent does not interpose resolve to the runtime's.
  */
 #include "hip.h"
 #include "hooks/run_aside.h"
@@ -13,8 +13,8 @@ struct hip_next hip_next;
 struct hip_driver hip_own;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool ready;      /* there is a runtime, */
-static const char *lacks; /* and what it has not that we need; NULL: all is there */
+static bool ready;      /* a runtime is loaded */
+static const char *lacks; /* a function that it lacks and the agent needs; NULL: none */
 
 static void load_aside(void *unused)
 {
@@ -75,7 +75,8 @@ static void *find_hook(const char *symbol)
 	return NULL;
 }
 
-/* It gives what the header of a version means by a name, which may be another symbol: its address tells. */
+/* Returns the function that the header of a version means by a name, maybe under another symbol. Its address
+ * identifies it. */
 hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags, void *status)
 {
 	hipError_t error;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's memory: that of a device is the device's, managed and page-locked memory is everybody's, at one address
- * (HIP programming guide, unified virtual addressing). What another device may read as a peer is not told to its probes.
+ * The application's memory. Device memory belongs to its device. Managed and page-locked memory belongs to all devices,
+ * at one address (HIP programming guide, unified virtual addressing). The agent does not report peer access to other
+ * devices' memory.
  */
 #include "hip.h"
 
@@ -14,7 +15,7 @@ static const void *current(void)
 	return hip_own.get_device(&device) ? NULL : hip_device_key(device);
 }
 
-/* What a question of ours comes to is not the application's last error. */
+/* An error of the agent's own query must not become the application's last error. */
 static hipError_t asked(bool clean, hipError_t error)
 {
 	if (error && clean)
@@ -38,7 +39,7 @@ static hipError_t add(hipError_t error, void *const *memory, size_t size, enum g
 	return error;
 }
 
-/* Where kernels see it at the address that the host has. */
+/* Add it if kernels see it at its host address. */
 static hipError_t add_same(hipError_t error, void *memory, size_t size)
 {
 	bool clean = !error && hip_active() && is_clean();
@@ -49,7 +50,7 @@ static hipError_t add_same(hipError_t error, void *memory, size_t size)
 	return add(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Of a stream that is being captured it is not there before the graph runs. */
+/* Memory allocated during a stream capture does not exist before the graph runs. */
 static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
 {
 	bool clean = !error && hip_active() && is_clean();
@@ -115,7 +116,7 @@ hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
 	return add_in_stream(NEXT(hipMallocAsync, memory, size, stream), memory, size, stream);
 }
 
-/* Freed memory is unknown before the runtime gets it: another thread may be given it at once. */
+/* Remove the record before the runtime frees the memory: another thread may get the same address at once. */
 
 hipError_t hipFree(void *memory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which image each module and kernel came from. Kernels of registered binaries are known by the address of
- * their host function; programs register many more than they launch, so that little is done before. */
+/* The image that each module and kernel came from. The address of the host function identifies a kernel of a
+ * registered binary. Programs register many more kernels than they launch, so registration does little work. */
 #include "hip.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static struct hip_module *find_module(const void *handle)
 
 /* ---- functions ---- */
 
-/* What a function has but its record: twins, what the launch path knows. */
+/* Release all that belongs to a function except its record: its twins and launch path state. */
 static void empty(struct hip_function *f)
 {
 	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_wanted(f->kernel))
@@ -119,10 +119,10 @@ static void kill_of_module(struct gpubpf_handle *record, void *module)
 		empty(f);
 }
 
-/* ---- modules that go ---- */
+/* ---- unloading modules ---- */
 
-/* Binaries are unregistered when their library or the process ends, maybe after the runtime: what they have on
- * the device stays. */
+/* Binaries are unregistered at the end of their library or of the process, maybe after the runtime's end. Therefore
+ * their device state is not released. */
 void hip_module_remove(void *handle)
 {
 	struct hip_module *m = find_module(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launch path asks of HIP: images of kernels, twins bound, loaded and unloaded. */
+/* The HIP operations of the launch path: images of kernels, and binding, loading and unloading twins. */
 #include "hip.h"
 
 #include <errno.h>
@@ -13,17 +13,17 @@ struct module {
 	hipModule_t module;
 	int device;
 	struct hip_function *original;
-	uint32_t words;              /* enum hip_bind_args, of the twin's kernel */
+	uint32_t words;              /* enum hip_bind_args of the twin's kernel */
 	size_t words_at;
 	size_t size;
-	char image[];                /* the runtime may refer to it as long as it is loaded */
+	char image[];                /* the runtime may reference it while it is loaded */
 };
 
 /* twins by their hipFunction_t */
 struct record {
 	struct gpubpf_handle base;
 	void *original;
-	atomic_bool kept;            /* a graph has it */
+	atomic_bool kept;            /* a graph contains it */
 };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
@@ -33,7 +33,7 @@ static int device_of(const struct gpubpf_hook_device *device)
 	return gpubpf_hook_device_how(device)->index;
 }
 
-/* The code object that the runtime chose, where it lies in the application's image; else all there is. */
+/* The code object that the runtime selected if it is in the application's image, else the whole image. */
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct hip_function *f = adapter_program;
@@ -60,7 +60,7 @@ static int refuse(struct gpubpf_why *why, const char *what, hipError_t error)
 	return -EINVAL;
 }
 
-/* Write into the twin what only this process knows. */
+/* Write values into the twin that only this process knows. */
 static int bind(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
 		struct gpubpf_why *why)
 {
