@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches that bring their arguments along, as pointers to values of which the driver alone knows the sizes. A twin is
- * given the same pointers and those to its own arguments. The call leaves the kernel with these arguments, for launches
- * without: so the original is first appended with them to a list that nobody executes.
+ * Launches that carry their arguments as pointers to values whose sizes only the driver knows. The twin gets these
+ * pointers and pointers to its extra arguments. The call also leaves the arguments set on the kernel, for later
+ * launches without arguments. Therefore the agent first appends the original with them to a list that is never
+ * executed.
  */
 #include "levelzero.h"
 
@@ -58,7 +59,7 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 
 	gpubpf_assert_held(&a->kernel->lock);
 	if (!values)
-		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or the driver's to say */
+		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or the driver will report the error */
 	if (n)
 		memcpy(values, a->values, n * sizeof(*values));
 	if (l->twin_flags & GPUBPF_TWIN_ARG_ARENA)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a module is made of: its IL, the build's flags and the values of specialization constants, which a twin gets too. */
+/* The inputs of a module: IL, build flags and values of specialization constants. A twin gets the same. */
 #include "levelzero.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "backends/spirv/wire/parts.h"
 
-#define CONSTANT_SIZE 8 /* the widest; the driver reads as many bytes of a value as its type in the module has */
+#define CONSTANT_SIZE 8 /* the widest type; the driver reads the size of the constant's type in the module */
 
 static void free_constants(ze_module_constants_t *c)
 {
@@ -18,8 +18,8 @@ static void free_constants(ze_module_constants_t *c)
 	free((void *)c->pConstantIds);
 }
 
-/* Nothing says how large a value is: from an address on a page's last bytes no more is read than lies on it. Not by
- * memcpy(), which a sanitizer in the application may watch. */
+/* The API does not pass the size of a value. Near the end of a page, read only up to the end, since the next page
+ * may be unmapped. Do not use memcpy(), which a sanitizer in the application may check. */
 static void copy_value(unsigned char to[CONSTANT_SIZE], const void *value)
 {
 	size_t left = 4096 - ((uintptr_t)value & 4095);

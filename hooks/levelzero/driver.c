@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How we come into a driver's dispatch tables: the loader asks each driver's library, by dlsym, for the functions
- * zeGet<table>ProcAddrTable that fill them, and gets ours, which let the driver's fill the table and put our functions in
- * place of its own. Each driver has its own set of ours, since the handles do not say whose they are. The
- * loader itself and its layers have functions of the same names; those are left alone.
+ * Intercepts a driver's dispatch tables. The loader looks up the functions zeGet<table>ProcAddrTable of each driver's
+ * library by dlsym and gets the agent's. These let the driver fill the table and then replace its entries. Each driver
+ * has its own set of replacements, because handles do not identify their driver. The loader and its layers export
+ * functions of the same names, which are not replaced.
  */
 #include "levelzero.h"
 
@@ -15,7 +15,7 @@
 
 struct lz_driver lz_drivers[LZ_DRIVERS];
 
-/* ---- what stands in the tables: a set for each driver ---- */
+/* ---- the replacements: one set per driver ---- */
 
 #define LZ_CALL(table, member, parameters, arguments) \
 	static ze_result_t ZE_APICALL in0_##table##member(parameters) { return lz_##table##member(&lz_drivers[0], arguments); }
@@ -34,7 +34,7 @@ struct lz_driver lz_drivers[LZ_DRIVERS];
 #include "calls.def"
 #undef LZ_CALL
 
-/* ---- and where ---- */
+/* ---- the tables ---- */
 
 typedef ze_driver_dditable_t ddi_Driver;
 typedef ze_device_dditable_t ddi_Device;
@@ -62,11 +62,12 @@ enum table {
 	NTABLES,
 };
 
-/* An entry that we read (ours: NULL), or read and replace. Those that are read come first, as the driver had them. */
+/* An entry that the agent reads (ours: NULL), or reads and replaces. Reads come first, so they see the driver's
+ * entries. */
 static const struct entry {
 	enum table table;
-	uint32_t since;                    /* which version of the table has it */
-	size_t at, driver;                 /* in the table, and in struct lz_driver */
+	uint32_t since;                    /* first version of the table with this entry */
+	size_t at, driver;                 /* offset in the table, and in struct lz_driver */
 	void *ours[LZ_DRIVERS];
 } entries[] = {
 #define API(table, member) \
@@ -140,7 +141,7 @@ static void *find(const char *symbol)
 	return t < NTABLES ? (void *)fills[t].ours[0] : NULL;
 }
 
-/* Neither the loader nor one of its layers: those tell their versions. */
+/* The library is neither the loader nor a layer: those export their versions. */
 static bool is_driver(const void *address)
 {
 	static const char *const versions[] = { "zelLoaderGetVersion", "zelLoaderGetVersions" };
@@ -193,18 +194,18 @@ static bool always(void)
 
 GPUBPF_DLSYM_USER(level_zero, "zeGet", find, always, .stand_in = stand_in);
 
-/* ---- a way past the tables ---- */
+/* ---- direct calls that bypass the tables ---- */
 
 #define DIRECT_HANDLES 0x00020027 /* ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES */
 
 struct direct_handles {
 	ze_structure_type_t stype;
 	void *next;
-	uint32_t flags;                    /* bit 0: it has */
+	uint32_t flags;                    /* bit 0: handles begin with tables */
 };
 
-/* Handles of newer drivers can begin with tables, by which a loader of several drivers calls them, and not by those that it
- * asked for, unless it is told that they do not. */
+/* Handles of newer drivers can begin with tables. A loader of several drivers then calls through these instead of
+ * the tables that it requested. Clearing the flag prevents that. */
 ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t driver, ze_driver_properties_t *properties)
 {
 	ze_result_t err = d->next.DriverGetProperties(driver, properties);
@@ -217,7 +218,7 @@ ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t drive
 	return err;
 }
 
-/* ---- */
+/* ---- session and device numbers ---- */
 
 static bool others; /* $GPUBPF_BACKEND names another runtime */
 
@@ -237,7 +238,7 @@ bool lz_active(void)
 
 #define MAX_DEVICES 64
 
-/* Some drivers write as many handles as there is room for, even where they have fewer. */
+/* Some drivers write as many handles as there is room for, even if they have fewer. */
 static uint32_t devices_of(const struct lz_driver *d, ze_driver_handle_t driver, ze_device_handle_t devices[MAX_DEVICES])
 {
 	uint32_t n = 0;
@@ -264,7 +265,7 @@ static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_dev
 	return false;
 }
 
-/* How many devices the driver has; *at: the number of this one, if it is among them. */
+/* The driver's number of devices; *at: index of this device, if it is among them. */
 static uint32_t ordinal(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
 {
 	ze_device_handle_t devices[MAX_DEVICES];

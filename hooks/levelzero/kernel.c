@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels, and what they are given. The original is given it first, and what it took is recorded; a twin is given
- * what changed just before it is launched.
+ * Kernels, their arguments and settings. The adapter sets them on the original first and records them if the driver
+ * accepts them. Before its launch a twin gets the changes.
  */
 #include "levelzero.h"
 
@@ -33,7 +33,7 @@ static void destroy(struct lz_kernel *k)
 	free(k);
 }
 
-/* A record for a kernel that the driver just made; without one it runs as it is. */
+/* Create the record of a new kernel; without a record it runs unprobed. */
 static void add(const struct lz_driver *d, struct lz_module *m, const char *name, ze_kernel_handle_t handle)
 {
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
@@ -97,11 +97,11 @@ ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t ke
 	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
 
 	if (k && index < k->nargs && set_arg(&k->args[index], size, value) < 0)
-		k->recorded = false; /* out of memory: the kernel runs as it is */
+		k->recorded = false; /* out of memory: the kernel runs unprobed */
 	return err;
 }
 
-/* The kernel's settings, of which one changes; NULL: nobody's. */
+/* Mark one of the kernel's settings as changed. NULL: the kernel has no record. */
 static struct lz_setting *changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
 {
 	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
@@ -159,7 +159,7 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 	const void *bytes = arg->size > sizeof(arg->bytes) ? arg->data : arg->bytes;
 
 	if (arg->how == LZ_ARG_UNSET)
-		return ZE_RESULT_SUCCESS; /* what the original does without, the twin does too */
+		return ZE_RESULT_SUCCESS; /* the original runs without this argument, so the twin does too */
 	if (arg->how == LZ_ARG_UNKNOWN) {
 		gpubpf_hook_note("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then plainly, with "
 				 "arguments that its twin was not given; it ran unprobed until all are set again",

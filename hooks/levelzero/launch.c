@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. Where the launch path answers with a twin, it is given what the original was given and is appended in its
- * place, with the application's events; where the driver does not take it, the original is, and the error that the
- * application sees is the original's own. What is appended to an immediate list is launched; to a regular one,
- * recorded.
+ * Launches. If the launch path selects a twin, the adapter applies the original's arguments and settings and appends it
+ * with the application's events. If the driver refuses it, the original is appended, and the application sees only the
+ * original's error. Appending to an immediate list launches; appending to a regular list records.
  */
 #include "levelzero.h"
 
@@ -56,7 +55,7 @@ static int prepare(const struct lz_driver *d, const struct gpubpf_hook_launch *l
 	return err ? (int)err : (int)set_extra(d, l, twin);
 }
 
-/* All groups of a cooperative launch run at once. */
+/* All groups of a cooperative launch must run at once. */
 static bool fits(const struct lz_append *a, ze_kernel_handle_t twin)
 {
 	uint32_t most = 0;
@@ -87,7 +86,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 		     const struct lz_group_size *size)
 {
 	const uint32_t *group = size ? &size->x : k->setting.group;
-	uint32_t count[3] = { 0 }; /* of an indirect launch the device alone knows */
+	uint32_t count[3] = { 0 }; /* only the device knows the size of an indirect launch */
 
 	if (groups) {
 		count[0] = groups->groupCountX;
@@ -101,7 +100,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 	}
 }
 
-/* The list has the twin as long as it is not reset. */
+/* The list contains the twin until it is reset. */
 static void keep(const struct gpubpf_hook_launch *l)
 {
 	struct lz_twin *twin = l->twin;
@@ -202,13 +201,13 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 					   .event = event, .nwait = nwait, .wait = wait });
 }
 
-/* ---- several kernels by one call, of which the device knows how many are launched: all are counted ---- */
+/* ---- several kernels in one call: only the device knows how many it launches, so all are counted ---- */
 
 struct several {
 	struct lz_list *list;
 	uint32_t n;
 	ze_kernel_handle_t *chosen;
-	struct gpubpf_hook_launch *launches;  /* kernel NULL: nobody's */
+	struct gpubpf_hook_launch *launches;  /* kernel NULL: no record */
 };
 
 static bool open_several(struct several *s, ze_command_list_handle_t list, uint32_t n)
@@ -220,7 +219,7 @@ static bool open_several(struct several *s, ze_command_list_handle_t list, uint3
 	return s->launches;
 }
 
-/* The handles to append; false: the originals. */
+/* Select the handles to append; false: only originals. */
 static bool choose_several(const struct lz_driver *d, struct several *s, const ze_kernel_handle_t *kernels)
 {
 	bool any = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Level Zero adapter: what its files share. It stands in a driver's dispatch tables, below the loader and its layers:
- * an application's own layers (tracing, validation) see the original kernels, and we the driver's own handles.
- * Beside each context, module, kernel, command list and queue stands a record of ours, found by handle, until it is
- * destroyed.
+ * Shared declarations of the Level Zero adapter. It replaces entries in a driver's dispatch tables, below the loader
+ * and its layers. Therefore the application's layers (tracing, validation) see the original kernels, and the agent sees
+ * the driver's handles. For each context, module, kernel, command list and queue the agent has a record, found by
+ * handle, until the object is destroyed.
  */
 #ifndef GPUBPF_HOOKS_LEVELZERO_H
 #define GPUBPF_HOOKS_LEVELZERO_H
@@ -16,22 +16,22 @@
 #include "hooks/launch.h"
 #include "hooks/records.h"
 
-#define LZ_DRIVERS 4 /* of one process; more are left alone */
+#define LZ_DRIVERS 4 /* per process; further drivers are not intercepted */
 
-struct lz_group_size { /* the specification's ze_group_size_t, since 1.14 */
+struct lz_group_size { /* ze_group_size_t of the specification, since 1.14 */
 	uint32_t x, y, z;
 };
 
-/* driver.c: a driver that the loader has loaded */
+/* driver.c: a driver loaded by the loader */
 struct lz_driver {
-	const void *library;               /* where it lies; NULL: a free one */
-	struct gpubpf_ze_api api;          /* what we call, */
-	struct {                           /* what we stand in for, NULL where the driver or its loader has it not, */
+	const void *library;               /* load address; NULL: unused slot */
+	struct gpubpf_ze_api api;          /* functions that the agent calls */
+	struct {                           /* replaced functions; NULL: unsupported by the driver or its loader */
 #define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
 #include "calls.def"
 #undef LZ_CALL
 	} next;
-	_Atomic(void *) fill[16];          /* and its functions that fill the tables */
+	_Atomic(void *) fill[16];          /* the driver's functions that fill the tables */
 };
 
 extern struct lz_driver lz_drivers[LZ_DRIVERS];
@@ -41,23 +41,23 @@ extern struct lz_driver lz_drivers[LZ_DRIVERS];
 #include "calls.def"
 #undef LZ_CALL
 
-bool lz_active(void);                      /* there is a session; joins it on the first call */
-uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device); /* over all drivers; a part counts
-										    * as its whole */
+bool lz_active(void);                      /* is a session connected? The first call joins it. */
+/* over all drivers; a sub-device has its parent's number */
+uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device);
 
 extern struct gpubpf_records lz_contexts, lz_modules, lz_kernels, lz_lists;
 
 /* context.c: NULL: out of memory */
 struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device);
 
-/* code.c: what a module is made of; immutable */
+/* code.c: the inputs of a module; immutable */
 struct lz_code {
-	uint32_t nparts;                   /* 1, or those that the driver links */
+	uint32_t nparts;                   /* 1, or the number of parts that the driver links */
 	struct lz_part {
 		void *data;
 		size_t size;
-		ze_module_constants_t constants; /* with the values' own memory, */
-		const ze_module_constants_t *given; /* or NULL */
+		ze_module_constants_t constants; /* owns copies of the values */
+		const ze_module_constants_t *given; /* `constants`, or NULL */
 		char *flags;
 	} *parts;
 };
@@ -66,24 +66,24 @@ struct lz_code *lz_code_new(const ze_module_desc_t *desc); /* NULL: out of memor
 void lz_code_free(struct lz_code *code);
 int lz_code_image(const struct lz_code *code, struct gpubpf_hook_image *image);
 
-/* native.c: NULL: its IL was not seen */
+/* native.c: NULL: its IL is unknown */
 struct lz_code *lz_native_code(const void *native, size_t size);
-struct lz_code *lz_native_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
+struct lz_code *lz_native_parse(const void *bytes, size_t size); /* parses a cache file; NULL: invalid format */
 
 /* module.c */
-struct lz_module {                         /* stays when it is destroyed: a thread may be loading its twins */
+struct lz_module {                         /* outlives the module, since a thread may be loading its twins */
 	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
 	struct gpubpf_hook_device *hook_device;
 	struct gpubpf_hook_program *hook;
-	pthread_mutex_t lock;              /* of what follows */
+	pthread_mutex_t lock;              /* protects the members below */
 	bool dead;
-	struct lz_code *code;              /* NULL: native code alone */
-	ze_module_handle_t *peers;         /* that it was linked with */
+	struct lz_code *code;              /* NULL: only native code is known */
+	ze_module_handle_t *peers;         /* modules that it was linked with */
 	uint32_t npeers;
-	char *names;                       /* of its kernels, separated by ';' */
+	char *names;                       /* names of its kernels, separated by ';' */
 };
 
 /* kernel.c */
@@ -93,7 +93,7 @@ struct lz_arg {
 	size_t size;
 	union {
 		unsigned char bytes[16];
-		void *data;                /* malloc'd, where size > 16 */
+		void *data;                /* malloc'd if size > 16 */
 	};
 };
 
@@ -101,11 +101,11 @@ struct lz_kernel {
 	struct gpubpf_record object;
 	struct lz_module *module;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded;                     /* what it was given is; not where there was no memory */
-	pthread_mutex_t lock;              /* one launch of a twin at a time */
+	bool recorded; /* its arguments and settings are recorded; false after a failed allocation */
+	pthread_mutex_t lock;              /* serializes launches of a twin */
 	uint32_t nargs;
 	struct lz_arg *args;
-	struct lz_setting {                /* what is set besides; a call that was never made is 0 in `set` */
+	struct lz_setting {                /* other settings; `set` has a bit per call that was made */
 		uint32_t set, version;
 		uint32_t group[3], offset[3];
 		ze_kernel_indirect_access_flags_t indirect;
@@ -116,16 +116,17 @@ struct lz_kernel {
 struct lz_twin {
 	ze_kernel_handle_t handle;
 	struct lz_kernel *kernel;
-	uint32_t *applied;                 /* version of each argument, */
-	uint32_t setting;                  /* and of what is set besides */
-	ze_kernel_indirect_access_flags_t indirect; /* that its programs want, whatever the kernel's own */
-	atomic_bool kept;                  /* a command list has it */
+	uint32_t *applied;                 /* version of each argument as set on the twin, */
+	uint32_t setting;                  /* and of the other settings */
+	/* access flags that its programs need in addition to the kernel's */
+	ze_kernel_indirect_access_flags_t indirect;
+	atomic_bool kept;                  /* a command list contains it */
 };
 
-/* By the kernel's lock: */
+/* The caller holds the kernel's lock. */
 ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_TOLD, or the driver's error */
 ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
-/* The kernel was launched with arguments that the driver alone knows the sizes of. */
+/* The kernel was launched with arguments whose sizes only the driver knows. */
 void lz_kernel_given(struct lz_kernel *kernel, const struct lz_group_size *size);
 
 /* list.c */
@@ -135,22 +136,22 @@ struct lz_list {
 	ze_context_handle_t context;
 	ze_device_handle_t device;
 	uint32_t ordinal;                  /* of its queue group */
-	bool immediate, waits;             /* what is appended is launched; and has ended when the call returns */
-	ze_command_list_handle_t aside;    /* arguments.c; NULL: none yet */
+	bool immediate, waits;             /* appending launches; waits: and the call returns after its end */
+	ze_command_list_handle_t aside;    /* arguments.c: scratch list, or NULL */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;
 };
 
-void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes it */
-/* What is launched there has ended behind lz_queues_wait(): not in an asynchronous list of a driver before 1.6. */
+void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes over the record */
+/* Does lz_queues_wait() cover launches in this list? Not for an asynchronous immediate list of a driver before 1.6. */
 bool lz_list_settles(const struct lz_list *list);
-/* Wait for what was given to the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
+/* Wait for all work in the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
 int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
 
 /* launch.c */
 struct lz_append {
 	struct lz_driver *driver;
-	/* AppendLaunchKernel and those like it; NULL: WithParameters, or, where there is a size, WithArguments */
+	/* AppendLaunchKernel or a similar call. NULL: WithArguments if there is a size, otherwise WithParameters. */
 	ze_result_t (ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
 					ze_event_handle_t, uint32_t, ze_event_handle_t *);
 	ze_command_list_handle_t list;
@@ -167,9 +168,9 @@ struct lz_append {
 	ze_event_handle_t *wait;
 };
 
-/* arguments.c: launches that bring their arguments along */
+/* arguments.c: launches that carry their arguments */
 ze_result_t lz_append_values(const struct lz_append *a, ze_kernel_handle_t kernel, void **values);
-/* By the kernel's lock. */
+/* The caller holds the kernel's lock. */
 ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf_hook_launch *l);
 bool lz_append_cooperative(const void *more);
 

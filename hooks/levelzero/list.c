@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lists. A launch that is recorded in a regular one is counted each time the list is executed, as what it was
- * when it was recorded. Queues are known so that they can be waited for.
+ * Command lists. Each execution of a regular list counts its recorded launches in the state of their recording. The
+ * agent records queues so that it can wait for them.
  */
 #include "levelzero.h"
 
@@ -17,7 +17,7 @@ struct queue {
 	ze_context_handle_t context;
 };
 
-/* A record for a list that the driver just made; without one what is launched there runs as it is. */
+/* Create the record of a new list; without a record its launches run unprobed. */
 static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 {
 	struct lz_list *list = lz_active() ? calloc(1, sizeof(*list)) : NULL;
@@ -115,7 +115,8 @@ ze_result_t lz_CommandQueueCreate(struct lz_driver *d, ze_context_handle_t conte
 
 ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_t queue)
 {
-	free(gpubpf_records_release(&lz_queues, queue)); /* waits for who waits for it */
+	/* takes the table's lock, so it waits for threads that wait for the queue */
+	free(gpubpf_records_release(&lz_queues, queue));
 	return d->next.CommandQueueDestroy(queue);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's memory, for helpers that ask for it: host memory is of all devices of its context; device and shared memory
- * of the device that it was made on, since nobody says whether others may read it.
+ * The application's memory, for helpers that look up allocations. All devices of a context can access its host memory.
+ * Device and shared memory is listed for the device of its allocation only, since access by others cannot be
+ * determined.
  */
 #include "levelzero.h"
 
@@ -48,7 +49,7 @@ ze_result_t lz_MemFree(struct lz_driver *d, ze_context_handle_t context, void *a
 	return d->next.MemFree(context, at);
 }
 
-/* With a policy; where that defers it, no later than the call. */
+/* A policy may defer the free; the record is removed at the call. */
 ze_result_t lz_MemFreeExt(struct lz_driver *d, ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *at)
 {
 	gpubpf_allocation_remove((uintptr_t)at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The IL beside native code: a program that keeps its modules' native code comes back without IL. For what was
- * handed out through the agent it lies in the user's cache folder, under the native code's hash.
+ * Stores the IL of native code. A program that caches its modules' native code later loads it without IL. For native
+ * code that passed through the agent, the user's cache folder has the IL, keyed by the native code's hash.
  */
 #include "levelzero.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launch path asks of Level Zero: images of modules, twins loaded and unloaded. */
+/* The Level Zero operations of the launch path: images of modules, and loading and unloading twins. */
 #include "levelzero.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static void unload(void *module)
 	free(m);
 }
 
-/* What the original was linked with, the twin is too. */
+/* Link the twin with the modules that the original was linked with. */
 static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_why *why)
 {
 	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
@@ -75,7 +75,7 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 	return err ? gpubpf_ze_error(why, "linking the twin", err) : 0;
 }
 
-/* By the program's lock, which keeps it. */
+/* The caller holds the program's lock, which keeps it alive. */
 static int load_by(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
 		   struct gpubpf_why *why)
 {
@@ -140,7 +140,7 @@ static uint32_t extra_args(uint32_t flags)
 	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* The twin must take the kernel's own arguments and the extra ones, no more and no fewer. */
+/* The twin must take exactly the kernel's arguments plus the extra ones. */
 static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
 		      struct gpubpf_why *why)
 {
@@ -154,7 +154,7 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	return -EINVAL;
 }
 
-/* Do maps lie in memory that is no argument? */
+/* Are any maps in memory that is not passed as an argument? */
 static bool maps_elsewhere(struct gpubpf_hook_device *device)
 {
 	uint32_t n = 0;
@@ -164,7 +164,7 @@ static bool maps_elsewhere(struct gpubpf_hook_device *device)
 	return n;
 }
 
-/* What programs read of the application's memory is no argument. */
+/* Application memory that programs read is not passed as an argument either. */
 static ze_result_t reach_memory(const struct module *m, struct lz_twin *t)
 {
 	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
@@ -214,7 +214,7 @@ static bool kept(const void *twin)
 	return atomic_load_explicit(&((const struct lz_twin *)twin)->kept, memory_order_relaxed);
 }
 
-/* ---- the backend's device, which can be waited for by the queues that the application has ---- */
+/* ---- the backend's device, which waits through the application's queues ---- */
 
 static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
 {

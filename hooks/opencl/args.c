@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments. The original is set first, and what it took is recorded; a twin is given what changed just
- * before it is launched. OpenCL lets no two threads set arguments of one kernel at once, but they may
- * launch it at once, which ocl_kernel.lock orders.
+ * Arguments. The layer sets the original's argument first and records it if the runtime accepts it. Before its launch a
+ * twin gets the arguments that changed. OpenCL forbids setting arguments of one kernel in two threads at once. Launches
+ * may be concurrent, and ocl_kernel.lock serializes them.
  */
 #include "opencl.h"
 
@@ -54,7 +54,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint ind
 	struct ocl_arg *arg = arg_of(k, index);
 
 	if (arg && set_value(arg, size, value) < 0)
-		k->recorded = false; /* out of memory: the kernel runs as it is */
+		k->recorded = false; /* out of memory: the kernel runs unprobed */
 	return err;
 }
 
@@ -214,7 +214,7 @@ static cl_int apply_arg(struct ocl_twin *twin, cl_uint i, const struct ocl_arg *
 	}
 }
 
-/* The SVM that a kernel reaches beside its arguments is one list: the application's, which may be none, and ours. */
+/* The SVM that a kernel accesses indirectly is one list: the application's, which may be empty, and the agent's. */
 static cl_int apply_svm(struct ocl_twin *twin, const void *theirs, size_t size)
 {
 	size_t own = twin->nsvm * sizeof(*twin->svm);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source beside the binary. A program that keeps the binaries of its kernels in a cache of its own
- * comes back with a binary and no source; for binaries that were handed out through this layer the source
- * lies in the user's cache folder, under the binary's hash.
+ * Stores the source of a binary. A program that caches kernel binaries later loads a binary without source. For
+ * binaries that passed through this layer, the user's cache folder has the source, keyed by the binary's hash.
  */
 #include "opencl.h"
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds. What a program is made of is noted once the runtime has built it; with a callback before that, because
- * then kernels may exist before the call has returned, and taken back if the runtime refuses to build.
+ * Builds. The layer records a program's inputs after the runtime has built it. With a callback it does so before,
+ * because then kernels may exist before the call returns. It restores the previous record if the runtime refuses the
+ * build.
  */
 #include "opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The program's code as this build sees it: the same data, other options. */
+/* The program's code in this build: same data, other options. */
 static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 {
 	struct ocl_code *from = p->code, *code;
 
 	if (!from)
-		return NULL; /* binaries keep what they have */
+		return NULL; /* binaries keep their code */
 	code = ocl_code_new(from->kind, from->data, from->size, options);
 	if (!code)
 		return NULL;
@@ -32,7 +33,7 @@ struct build {
 	bool at_once;
 };
 
-/* `code` NULL: nothing to note. */
+/* A NULL `code` records nothing. */
 static struct build begin(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
 			  bool at_once)
 {
@@ -45,8 +46,8 @@ static struct build begin(struct ocl_program *p, cl_uint n, const cl_device_id *
 	return b;
 }
 
-/* A refused build (a program that has kernels, unknown options) leaves the program's code as it was; one that failed
- * may have succeeded for some of the devices. */
+/* A refused build (the program has kernels, or an option is unknown) leaves the program's code unchanged. A failed
+ * build may have succeeded for some devices. */
 static cl_int end(struct build *b, cl_int error)
 {
 	bool built = !error || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
@@ -118,7 +119,7 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 	return end(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
 }
 
-/* What will come out of the link, noted before the inputs can change. */
+/* The inputs of the link, recorded before the program can change them. */
 static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *devices, const char *options,
 				    cl_uint n, const cl_program *inputs)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks of events, which a runtime may call on the thread that runs its kernels (PoCL does): a launch
- * there must not wait for anything that needs a kernel to run, such as opening a device (which tries small kernels).
+ * Event callbacks. A runtime may call them on the thread that runs its kernels, as PoCL does. A launch there must not
+ * wait for work that runs a kernel, such as opening a device, which tries small kernels.
  */
 #include "opencl.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cl_khr_command_buffer: kernels are recorded once and launched with their buffer, by the runtime alone. They
- * are counted at each launch of the buffer, and not probed: their arguments are those of the recording, and
- * the number of the launch, an argument of the twin, would be too. What changes them later
- * (cl_khr_command_buffer_mutable_dispatch) goes past us.
+ * cl_khr_command_buffer: the program records kernels once, and the runtime launches them with their buffer. The layer
+ * counts each launch but does not probe it: a recorded kernel has fixed arguments, and the twin's launch number is an
+ * argument. Later changes (cl_khr_command_buffer_mutable_dispatch) are not intercepted.
  */
 #include "opencl.h"
 
@@ -21,8 +20,8 @@ struct recorded {
 struct ocl_buffer {
 	struct gpubpf_record object;
 	const struct ocl_platform *platform;
-	cl_command_queue queue;           /* the first; recorded commands name none where it is the only one */
-	pthread_mutex_t lock;             /* of what follows */
+	cl_command_queue queue; /* the first queue; recorded commands need not name it if it is the only one */
+	pthread_mutex_t lock;             /* protects the members below */
 	struct recorded *kernels;
 };
 
@@ -76,7 +75,7 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
 	return handle;
 }
 
-/* A copy of the buffer for other queues (cl_khr_command_buffer_multi_device): the same kernels. */
+/* A copy of the buffer for other queues (cl_khr_command_buffer_multi_device), with the same kernels. */
 static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bool automatic, cl_uint n,
 					       const cl_command_queue *queues, cl_uint nhandles,
 					       const cl_mutable_command_khr *handles,

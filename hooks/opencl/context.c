@@ -20,7 +20,7 @@ int ocl_context_held(struct ocl_context *context, cl_uint before)
 {
 	int held = (int)(ocl_context_references(context->object.handle) - before);
 
-	if (held < 0 || held > 8) /* another thread's doing */
+	if (held < 0 || held > 8) /* a concurrent change by another thread */
 		held = 0;
 	atomic_fetch_add(&context->held, held);
 	return held;
@@ -96,7 +96,7 @@ struct adding {
 	int err;
 };
 
-/* To number the device, loaders begin the platforms that the application has not used. */
+/* Numbering the device makes loaders initialize platforms that the application has not used. */
 static void create_hook(void *arg)
 {
 	struct adding *a = arg;

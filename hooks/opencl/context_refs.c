@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend's device, with one thing more: what it makes in the application's context holds references to
- * that context, which the application's own queries must not show.
+ * The backend's device with reference counting: objects that the agent creates in the application's context hold
+ * references to it, which the application's queries must not show.
  */
 #include "opencl.h"
 
 #include "backends/spirv/device/device.h"
 
-/* open and attach run one after the other in the same thread (hooks/hook_device.c) */
+/* open and attach run in this order on one thread (hooks/hook_device.c) */
 static _Thread_local struct ocl_context *opening;
 
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,

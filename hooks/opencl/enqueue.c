@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. Where the launch path answers with a twin, it is given the original's arguments
- * and enqueued in its place, with the application's event; where the runtime does not take it, the original
- * runs, and the error that the application sees is the original's own.
+ * Launches. If the launch path selects a twin, the layer sets the original's arguments on it and enqueues it with the
+ * application's event. If the runtime refuses it, the original runs, and the application sees only the original's
+ * error.
  */
 #include "opencl.h"
 
 struct enqueue {
 	cl_command_queue queue;
 	cl_kernel kernel;
-	bool task;                     /* clEnqueueTask: no range of its own */
+	bool task;                     /* clEnqueueTask: it has no range */
 	cl_uint dim;
 	const size_t *offset, *global, *local;
 	cl_uint nwait;
@@ -48,8 +48,8 @@ static cl_int set_extra(const struct gpubpf_hook_launch *l, const struct ocl_twi
 	return err;
 }
 
-/* A runtime may choose another local size for the twin than for the original, and a program's results may
- * depend on it: the original's choice is the twin's. */
+/* Without a local size, the runtime may choose different ones for twin and original, and results may depend on it.
+ * The twin uses the size suggested for the original. */
 static const size_t *local_size(const struct enqueue *e, const struct ocl_kernel *k, size_t chosen[3])
 {
 	const struct ocl_context *c = k->program->context;
@@ -60,7 +60,7 @@ static const size_t *local_size(const struct enqueue *e, const struct ocl_kernel
 	return chosen;
 }
 
-/* Devices whose arena is not host memory copy it back when no twin runs: the launch is followed. */
+/* The launch is followed: an arena outside host memory is copied back when no twin runs. */
 static cl_int run_followed(const struct enqueue *e, const struct gpubpf_hook_launch *l, cl_kernel kernel,
 			   const size_t *local)
 {
@@ -104,7 +104,7 @@ void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *k, cl_
 		.dim = dim,
 		.grid = { 1, 1, 1 },
 	};
-	for (cl_uint i = 0; i < dim && dim <= 3 && global; i++) { /* of more dimensions the runtime makes an error */
+	for (cl_uint i = 0; i < dim && dim <= 3 && global; i++) { /* the runtime reports an error for more dimensions */
 		l->grid[i] = global[i];
 		l->block[i] = local ? local[i] : 0;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that applications ask for by name: ours for those that concern kernels and programs. */
+/* Functions that applications look up by name. The layer returns its own functions for calls on kernels and
+ * programs. */
 #include "opencl.h"
 
 #include <string.h>

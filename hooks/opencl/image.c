@@ -68,7 +68,7 @@ void ocl_code_put(struct ocl_code *code)
 	free(code);
 }
 
-/* The parts in order, those of linked parts among them in their place. -EOPNOTSUPP with a reason. */
+/* The parts in order, with linked parts expanded in place. -EOPNOTSUPP with a reason. */
 static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint32_t *n, const char **reason)
 {
 	if (code->reason) {
@@ -99,7 +99,7 @@ static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint
 
 _Static_assert(sizeof(struct gpubpf_hook_header) == sizeof(struct gpubpf_header), "the same three members");
 
-/* Parts that were compiled in several folders have no relative paths. The earliest build counts. */
+/* Parts that were compiled in different folders lose their relative include paths. The earliest build time is used. */
 static void note_build(const struct ocl_code *code, struct gpubpf_hook_image *image, bool *several)
 {
 	for (uint32_t i = 0; i < code->nparts; i++)

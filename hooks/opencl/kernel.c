@@ -7,7 +7,7 @@
 
 GPUBPF_RECORDS(ocl_kernels)
 
-/* malloc'd; NULL: not known, or longer than the session takes. */
+/* malloc'd; NULL: unknown, or above the session's length limit. */
 static char *read_name(cl_kernel handle)
 {
 	size_t size = 0;
@@ -42,7 +42,7 @@ static void destroy(struct ocl_kernel *k)
 	ocl_program_release(program);
 }
 
-/* A record for a kernel that the runtime just made; without one it runs as it is. */
+/* Create the record of a new kernel; without a record it runs unprobed. */
 static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 {
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
@@ -58,12 +58,12 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		destroy(k);
 		return NULL;
 	}
-	/* what is not attached now may be later, and nobody can be asked then what arguments a kernel has */
+	/* a program may be attached later, when the arguments cannot be queried any more */
 	k->recorded = true;
 	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	gpubpf_records_add(&ocl_kernels, handle, &k->object);
-	if (p->only) /* else only a launch tells on which device it will run */
+	if (p->only) /* otherwise only a launch determines the device */
 		gpubpf_hook_kernel_ahead(k->hook, p->only);
 	return k;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a program came as a binary: the cache of the application, and how it builds from source instead. */
+/* Explains why a program has only a binary: the application caches kernels. States how to make it build from source. */
 #include "opencl.h"
 
 #include <errno.h>

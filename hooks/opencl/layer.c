@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layer's two entry points (cl_loader_layers). Without a session the table that we give back is the
- * one that we were given: an application that nobody traces pays nothing here.
+ * The layer's two entry points (cl_loader_layers). Without a session the layer returns the dispatch table that it got,
+ * so an untraced application has no overhead.
  */
 #include "opencl.h"
 
@@ -12,7 +12,7 @@
 
 const cl_icd_dispatch *ocl;
 static cl_icd_dispatch table;
-static const void *loader; /* where it lies: whose calls `ocl` holds */
+static const void *loader; /* load address of the loader that owns the calls in `ocl` */
 
 static const void *object_of(const void *address)
 {
@@ -21,7 +21,7 @@ static const void *object_of(const void *address)
 	return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* Its functions are called until the process ends, whatever the application does to it. */
+/* Keep the loader loaded until the process ends: its functions are called until then. */
 static void keep(const void *address)
 {
 	Dl_info info;
@@ -30,7 +30,8 @@ static void keep(const void *address)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* Named twice in OPENCL_LAYERS: the second time there is nothing between. Or another loader: we take one. */
+/* The layer is named twice in OPENCL_LAYERS, and the second instance only forwards. Or there is a second loader,
+ * which is not supported. */
 static void note_again(const void *address)
 {
 	Dl_info info;
@@ -112,7 +113,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 	return init_layer(num_entries, target, num_entries_ret, layer, __builtin_return_address(0));
 }
 
-/* What Khronos's loader asks for from v2026.05.29 on, as do those of Intel's wheels. The properties are none so far. */
+/* Entry point of Khronos's loader from v2026.05.29 on, also in Intel's wheels. No properties are defined yet. */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target,
 							  cl_uint *num_entries_ret, const cl_icd_dispatch **layer,
 							  const void *properties)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's memory. SVM and Intel's USM are addresses; where a buffer lies is asked of the device when a twin is
- * launched whose programs want to know, in contexts of one device: among several it may lie in another place on each.
+ * The application's memory. SVM and Intel's USM allocations are addresses. For buffers, the layer queries the device
+ * for the address when it launches a twin whose programs use allocations. It does so in contexts with one device,
+ * because a buffer may have another address on each device.
  */
 #include "opencl.h"
 
@@ -14,21 +15,21 @@
 static GPUBPF_RECORDS(ocl_memories)
 
 struct buffer {
-	struct gpubpf_record object;      /* until the application lets go of it: kernels may have it longer */
+	struct gpubpf_record object;      /* until the application's last release; kernels may hold the buffer longer */
 	struct buffer *next, **link;
 	cl_context context;
-	struct gpubpf_allocation row;  /* base 0: not known, */
-	bool asked;                    /* nor will it be */
-	bool busy;                     /* it is being asked for, and must stay */
+	struct gpubpf_allocation row;  /* base 0: address unknown */
+	bool asked;                    /* no further query will be made */
+	bool busy;                     /* a query is in progress: do not release the buffer */
 };
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* one question at a time */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* of the list */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* protects the list */
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
-static struct buffer *buffers, **last = &buffers; /* the oldest first */
+static struct buffer *buffers, **last = &buffers; /* oldest first */
 static atomic_uint unknown;
 
-/* Of others in the same host memory: they are known again. */
+/* Re-add other buffers that use the same host memory. */
 static void know_others(uint64_t address)
 {
 	gpubpf_assert_held(&lock);
@@ -78,7 +79,7 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 	}
 }
 
-/* The application's last reference is about to go: nobody asks for it from now on. */
+/* Before the application's last release: exclude the buffer from further queries. */
 static void let_go(struct buffer *b)
 {
 	pthread_mutex_lock(&lock);
@@ -115,7 +116,7 @@ static bool has_one_device(cl_context context)
 	return !ocl->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL) && n == 1;
 }
 
-/* A buffer of the context that was not asked for yet; it stays until it was. */
+/* Take a buffer of the context without a query so far; it is not released until the query ends. */
 static struct buffer *next_unknown(cl_context context)
 {
 	struct buffer *b;
@@ -131,7 +132,7 @@ static struct buffer *next_unknown(cl_context context)
 	return b;
 }
 
-/* False: the device had no time to answer. It is asked again at another launch. */
+/* False: the device was too busy to answer. Another launch repeats the query. */
 static bool find(struct buffer *b, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_allocation row = b->row;
@@ -193,7 +194,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Who asked is not there. */
+/* The querying thread does not exist in the child. */
 static void in_child(void)
 {
 	for (struct buffer *b = buffers; b; b = b->next)
@@ -246,13 +247,13 @@ CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 	ocl->clSVMFree(context, memory);
 }
 
-/* From here on, since nobody says when the queue has come to it. */
+/* Removed at this call, since the runtime does not report when the queue executes it. */
 CL_API_ENTRY cl_int CL_API_CALL
 ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
 		     void (CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *), void *user, cl_uint nwait,
 		     const cl_event *wait, cl_event *event)
 {
-	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a function of its own the program frees it itself */
+	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a callback, the program frees the memory itself */
 		gpubpf_allocation_remove((uintptr_t)memory[i]);
 	return ocl->clEnqueueSVMFree(queue, n, memory, done, user, nwait, wait, event);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL that went past us: a loader that never looks at OPENCL_LAYERS, as the one of the CUDA toolkit. We are
- * preloaded too, so that at the program's end somebody can tell. Nothing here runs before that.
+ * Detects OpenCL use that bypassed the layer. Some loaders, such as the CUDA toolkit's, ignore OPENCL_LAYERS. The
+ * library is also preloaded, so that it can report this when the program ends. Before that nothing here runs.
  */
 #include "opencl.h"
 #include "hooks/dlsym.h"
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define LOADER "libOpenCL.so"
-#define DRIVER_ENTRY "clGetExtensionFunctionAddress" /* cl_khr_icd: how a loader enters a driver */
+#define DRIVER_ENTRY "clGetExtensionFunctionAddress" /* cl_khr_icd: a loader's entry point into a driver */
 #define OBJECTS_MAX 1024
 
 struct loaded {
-	char *objects[OBJECTS_MAX];      /* all but loaders; drivers may be among them */
+	char *objects[OBJECTS_MAX];      /* all except loaders; drivers may be among them */
 	size_t nobjects;
 	char *loader;
 	bool knows_layers;
@@ -29,7 +29,7 @@ static bool is_loader(const char *path)
 	return !strncmp(slash ? slash + 1 : path, LOADER, strlen(LOADER));
 }
 
-/* A loader with layers asks the environment for this name, so it is among its constants. */
+/* A loader that supports layers contains the variable's name as a constant. */
 static bool has_text(const struct dl_phdr_info *info, const char *text)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -42,7 +42,7 @@ static bool has_text(const struct dl_phdr_info *info, const char *text)
 	return false;
 }
 
-/* The linker's lock is held: objects are looked into later. */
+/* The dynamic linker's lock is held, so objects are inspected later. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct loaded *l = arg;
@@ -51,7 +51,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (is_loader(info->dlpi_name)) {
 		if (l->loader && !l->knows_layers)
-			return 0; /* of two, the one that went past us */
+			return 0; /* of two loaders, report the one that ignores layers */
 		l->knows_layers = has_text(info, "OPENCL_LAYERS");
 		free(l->loader);
 		l->loader = strdup(info->dlpi_name);
@@ -69,13 +69,13 @@ static bool is_driver(const char *path)
 
 	if (!lib)
 		return false;
-	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* may be of a library that this one needs */
+	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* may belong to a dependency */
 	own = entry && dladdr(entry, &at) && at.dli_fname && !strcmp(at.dli_fname, path);
 	dlclose(lib);
 	return own;
 }
 
-/* Programs that link OpenCL and never use it have no driver in them. */
+/* Programs that link OpenCL without using it load no driver. */
 static bool used(const struct loaded *l)
 {
 	for (size_t i = 0; i < l->nobjects; i++)
@@ -84,7 +84,7 @@ static bool used(const struct loaded *l)
 	return false;
 }
 
-/* Of a program that has other kernels it is not known whether it ran any of OpenCL's. */
+/* If the program also has other kernels, it is unknown whether any OpenCL kernel ran. */
 static void tell(const struct loaded *l)
 {
 	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
@@ -92,7 +92,7 @@ static void tell(const struct loaded *l)
 
 	ocl_device_init();
 	if (gpubpf_hook_init(&ocl_hook_ops))
-		return; /* no session, or another runtime was asked for */
+		return; /* no session, or one for another runtime */
 	if (l->knows_layers)
 		gpubpf_hook_note("%s: %s loaded no layer of ours; did the program change OPENCL_LAYERS? It must keep what "
 				 "gpubpf put there", what, l->loader);

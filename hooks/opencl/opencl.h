@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL layer: argument adapters over hooks/launch.h. The application holds the runtime's own
- * handles; beside each context, program and kernel stands a record of ours, found by handle. A record
- * lives as long as the runtime's object: its references are the application's and those of the records
- * that the runtime lets hold it (kernels hold programs, programs hold contexts). It leaves its table
- * before the runtime may free the handle, for handles are used again.
+ * The OpenCL layer: argument adapters over hooks/launch.h. The application uses the runtime's handles. For each
+ * context, program and kernel the agent has a record, found by handle. A record lives as long as the runtime's object.
+ * It counts the application's references and the references of other objects: kernels hold programs, programs hold
+ * contexts. It leaves its table before the runtime may free the handle, because runtimes reuse handles.
  */
 #ifndef GPUBPF_HOOKS_OPENCL_H
 #define GPUBPF_HOOKS_OPENCL_H
@@ -35,7 +34,7 @@ extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */
 
 extern struct gpubpf_records ocl_contexts, ocl_programs, ocl_kernels;
 
-/* Extensions' calls that set a pointer as an argument; all have the same shape. */
+/* Extension calls that set a pointer argument; all have the same signature. */
 enum ocl_pointer_call {
 	OCL_MEM_POINTER_INTEL,        /* cl_intel_unified_shared_memory */
 	OCL_DEVICE_POINTER_EXT,       /* cl_ext_buffer_device_address */
@@ -45,9 +44,9 @@ enum ocl_pointer_call {
 typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
 extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
 
-/* command_buffer.c: the calls of cl_khr_command_buffer that concern kernels */
+/* command_buffer.c: calls of cl_khr_command_buffer that concern kernels */
 enum { OCL_BUFFER_CALLS = 6 };
-/* of cl_khr_command_buffer_multi_device, which Debian's headers lack */
+/* part of cl_khr_command_buffer_multi_device; Debian's headers lack it */
 typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
 							  const cl_command_queue *, cl_uint,
 							  const cl_mutable_command_khr *, cl_mutable_command_khr *,
@@ -57,7 +56,7 @@ extern const struct ocl_extension_call {
 	void *ours;
 } ocl_buffer_calls[OCL_BUFFER_CALLS];
 
-/* memory.c: those of cl_intel_unified_shared_memory that make memory and free it */
+/* memory.c: the allocating and freeing calls of cl_intel_unified_shared_memory */
 enum { OCL_USM_CALLS = 5 };
 extern const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS];
 struct ocl_usm {
@@ -68,7 +67,7 @@ struct ocl_usm {
 	cl_int (CL_API_CALL *blocking_free)(cl_context, void *);
 };
 
-/* platform.c: functions that are not in the dispatch table */
+/* platform.c: functions that the dispatch table does not contain */
 struct ocl_platform {
 	struct ocl_platform *next;
 	cl_platform_id id;
@@ -87,7 +86,7 @@ struct ocl_platform {
 
 struct ocl_platform *ocl_platform_get(cl_platform_id id);
 struct ocl_platform *ocl_platform_of(cl_device_id device);
-uint32_t ocl_device_ordinal(cl_device_id device); /* over all platforms; a part counts as its whole */
+uint32_t ocl_device_ordinal(cl_device_id device); /* over all platforms; a sub-device has its parent's number */
 
 /* context.c */
 struct ocl_device {
@@ -101,46 +100,46 @@ struct ocl_context {
 	struct ocl_platform *platform;
 	pthread_mutex_t lock;
 	_Atomic(struct ocl_device *) devices;
-	atomic_int held;              /* references to the runtime's context that are ours */
+	atomic_int held;              /* references to the runtime's context that the agent holds */
 };
 
-struct ocl_context *ocl_context_hold(cl_context handle); /* with a reference more; NULL: out of memory */
+struct ocl_context *ocl_context_hold(cl_context handle); /* adds a reference; NULL: out of memory */
 void ocl_context_put(cl_context handle);
 struct gpubpf_hook_device *ocl_context_device(struct ocl_context *context, cl_device_id device);
 cl_uint ocl_context_references(cl_context handle);
-/* Count what our own objects added to the references since there were `before`. */
+/* Count references that the agent's own objects added since there were `before`. */
 int ocl_context_held(struct ocl_context *context, cl_uint before);
 
-/* image.c: what a program is made of; immutable, shared */
-#define OCL_CWD_MAX 256             /* with its NUL: what the session takes */
+/* image.c: the inputs of a program; immutable and shared */
+#define OCL_CWD_MAX 256             /* including the NUL: the session's limit */
 
 struct ocl_code {
 	atomic_uint refs;
-	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (then: key), OPENCL_PARTS */
+	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (uses `key`), OPENCL_PARTS */
 	void *data;
 	size_t size;
 	char *options;
-	char *cwd;                    /* when it was built, and then; NULL, 0: not built from here */
+	char *cwd;                    /* folder and time of the build; NULL and 0: not built here */
 	uint64_t built_ns;
 	struct gpubpf_hook_header *headers;
 	uint32_t nheaders;
-	struct ocl_code **parts;      /* of clLinkProgram */
+	struct ocl_code **parts;      /* inputs of clLinkProgram */
 	uint32_t nparts;
-	char key[65];                 /* SHA-256 of a binary that the application brought */
-	const char *reason;           /* static text: cannot be probed */
+	char key[65];                 /* SHA-256 of a binary from the application */
+	const char *reason;           /* static text: why it cannot be probed */
 };
 
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
-void ocl_code_built(struct ocl_code *code); /* now, here: which files it may include */
+void ocl_code_built(struct ocl_code *code); /* records time and folder: they determine the files it may include */
 struct ocl_code *ocl_code_ref(struct ocl_code *code);
 void ocl_code_put(struct ocl_code *code);
 int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image);
 void ocl_code_image_put(struct gpubpf_hook_image *image);
 
 /* program.c */
-struct ocl_build {                    /* the newest first */
+struct ocl_build {                    /* newest first */
 	struct ocl_build *next;
-	cl_device_id *devices;        /* NULL: all of the program's */
+	cl_device_id *devices;        /* NULL: all devices of the program */
 	cl_uint ndevices;
 	struct ocl_code *code;
 };
@@ -149,44 +148,45 @@ struct ocl_program {
 	struct gpubpf_record object;
 	cl_context context_handle;
 	struct ocl_context *context;
-	pthread_mutex_t lock;         /* of what follows */
-	struct ocl_code *code;        /* as created; NULL: by clLinkProgram */
+	pthread_mutex_t lock;         /* protects the members below */
+	struct ocl_code *code;        /* as created; NULL: created by clLinkProgram */
 	struct ocl_build *builds;
 	struct gpubpf_hook_program *hook;
-	char *names;                  /* of the hook's kernels, separated by ';'. Asked for when one is made: Intel's
-				       * runtime does not answer when the application has let go of the program */
+	/* names of the hook's kernels, separated by ';'. Queried when the hook is created: Intel's runtime does not
+	 * answer after the application has released the program. */
+	char *names;
 	cl_device_id *devices;
 	cl_uint ndevices;
-	struct gpubpf_hook_device *only; /* where the program has one device */
+	struct gpubpf_hook_device *only; /* set if the program has one device */
 };
 
 struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code);
-void ocl_program_release(cl_program handle);  /* one reference less */
+void ocl_program_release(cl_program handle);  /* drop one reference */
 void ocl_program_built(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
-		       struct ocl_code *code); /* takes the code's reference */
-/* A copy of what is known of its builds, and to go back to it, which takes the copy. */
+		       struct ocl_code *code); /* takes over a reference to `code` */
+/* Save a copy of the recorded builds, and restore it; the latter takes over the copy. */
 struct ocl_build *ocl_program_builds(struct ocl_program *program);
 void ocl_program_unbuilt(struct ocl_program *program, struct ocl_build *builds);
 void ocl_builds_drop(struct ocl_build *builds);
-struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* with a reference */
+struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* adds a reference */
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *program);
-char *ocl_program_names(struct ocl_program *program); /* malloc'd; NULL: not known */
+char *ocl_program_names(struct ocl_program *program); /* malloc'd; NULL: unknown */
 struct gpubpf_hook_device *ocl_program_device(struct ocl_program *program, cl_command_queue queue);
 
 /* binary.c */
-struct ocl_code *ocl_binary_code(const char *key); /* the source of a binary, NULL: not known */
-const char *ocl_binary_reason(void);               /* and then why there are no twins, with a remedy; static */
-struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
+struct ocl_code *ocl_binary_code(const char *key); /* the source of a binary; NULL: unknown */
+const char *ocl_binary_reason(void);               /* why such a binary has no twins, with a remedy; static */
+struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* parses a cache file; NULL: invalid format */
 
 /* kernel.c */
 struct ocl_arg {
-	/* from OCL_ARG_POINTER on: by which of enum ocl_pointer_call */
+	/* from OCL_ARG_POINTER on: plus a value of enum ocl_pointer_call */
 	enum { OCL_ARG_UNSET, OCL_ARG_VALUE, OCL_ARG_NULL, OCL_ARG_SVM, OCL_ARG_POINTER } how;
 	uint32_t version;
 	size_t size;
 	union {
 		unsigned char bytes[16];
-		void *data;           /* malloc'd, where size > 16 */
+		void *data;           /* malloc'd if size > 16 */
 		const void *pointer;
 	};
 };
@@ -202,8 +202,8 @@ struct ocl_kernel {
 	struct gpubpf_record object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded;                /* its arguments are; not where there was no memory */
-	pthread_mutex_t lock;         /* one launch of a twin at a time: its arguments are the kernel's */
+	bool recorded;                /* its arguments are recorded; false after a failed allocation */
+	pthread_mutex_t lock;         /* serializes launches of a twin, which share the kernel's arguments */
 	cl_uint nargs;
 	struct ocl_arg *args;
 	struct ocl_exec_info *infos;
@@ -213,9 +213,9 @@ struct ocl_kernel {
 struct ocl_twin {
 	cl_kernel handle;
 	struct ocl_kernel *kernel;
-	uint32_t *applied;            /* version of each argument */
+	uint32_t *applied;            /* version of each argument as set on the twin */
 	uint32_t info_applied;
-	void **svm;                   /* [nsvm] of ours, which kernels must be told of */
+	void **svm;                   /* [nsvm] the agent's SVM, which the kernel must declare */
 	uint32_t nsvm;
 };
 
@@ -223,10 +223,10 @@ struct ocl_twin {
 struct ocl_kernel *ocl_kernel_of(cl_kernel handle);
 int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
 void ocl_args_free(struct ocl_kernel *kernel);
-cl_int ocl_args_apply(struct ocl_twin *twin); /* by the kernel's lock */
-extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* ours */
+cl_int ocl_args_apply(struct ocl_twin *twin); /* the caller holds the kernel's lock */
+extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* the agent's functions */
 
-/* memory.c: learn where buffers lie, where a program on the device asks; before a twin is launched there */
+/* memory.c: before a twin's launch, query buffer addresses if a program on the device uses them */
 void ocl_memory_init(void);
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device);
 

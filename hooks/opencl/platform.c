@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ocl_platform *platforms; /* never freed: platforms are not either */
+static struct ocl_platform *platforms; /* never freed, like the platforms themselves */
 
 static void *function(cl_platform_id id, const char *name)
 {
@@ -40,7 +40,7 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 	*(void **)&p->buffer_record = function(id, "clCommandNDRangeKernelKHR");
 	*(void **)&p->buffer_enqueue = function(id, "clEnqueueCommandBufferKHR");
 	pthread_mutex_lock(&lock);
-	p->next = platforms; /* a second one from a race does no harm */
+	p->next = platforms; /* a duplicate from a race is harmless */
 	platforms = p;
 	pthread_mutex_unlock(&lock);
 	return p;
@@ -65,7 +65,7 @@ static cl_device_id whole(cl_device_id device)
 	return device;
 }
 
-/* Where the device stands in its platform, or -1; *count is how many the platform has. */
+/* The device's index in its platform, or -1; *count is the platform's number of devices. */
 static int ordinal(cl_platform_id id, cl_device_id device, cl_uint *count)
 {
 	cl_device_id devices[64];

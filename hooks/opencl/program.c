@@ -75,7 +75,7 @@ static bool same_devices(const struct ocl_build *b, cl_uint n, const cl_device_i
 	return b->ndevices == n && (!n || !memcmp(b->devices, devices, n * sizeof(*devices)));
 }
 
-/* A build for all devices hides the earlier ones; one for the same devices takes the other's place. */
+/* A build for all devices replaces all earlier ones; one for some devices replaces that for the same devices. */
 static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id *devices)
 {
 	struct ocl_build **at = &p->builds;
@@ -123,7 +123,7 @@ void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *dev
 	replace_builds(p, n, devices);
 	b->next = p->builds;
 	p->builds = b;
-	before = p->hook; /* its twins were of the earlier build */
+	before = p->hook; /* its twins belong to the earlier build */
 	p->hook = NULL;
 	pthread_mutex_unlock(&p->lock);
 	gpubpf_hook_program_destroy(before);
@@ -227,7 +227,7 @@ struct gpubpf_hook_device *ocl_program_device(struct ocl_program *p, cl_command_
 	return ocl_context_device(p->context, device);
 }
 
-/* All strings as one text (OpenCL 5.8.1: a length of 0 means up to the NUL). */
+/* Concatenate all strings (OpenCL 5.8.1: length 0 means up to the NUL). */
 static struct ocl_code *source_code(cl_uint count, const char **strings, const size_t *lengths)
 {
 	struct ocl_code *code;
@@ -271,8 +271,8 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context
 	return p;
 }
 
-/* Only the runtime of the context's platform may make it; the function pointer that the application got
- * from one platform is good for that platform's contexts alone. */
+/* Only the runtime of the context's platform may create it. The function pointer that the application got from a
+ * platform is valid only for that platform's contexts. */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error)
 {
 	struct ocl_context *c = ocl_context_hold(context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Specialization constants of SPIR-V modules: what the application sets becomes the default in our copy of the
- * module, so that the twin is built of the same program. Citations are of the SPIR-V specification 1.6.
+ * Specialization constants of SPIR-V modules. A value set by the application becomes the default in the layer's copy of
+ * the module, so that the twin is built from the same program. Citations are from the SPIR-V specification 1.6.
  */
 #include "opencl.h"
 
@@ -11,7 +11,7 @@
 
 #define HEADER 5 /* words, section 2.3 */
 
-/* the words of a module; the one that is looked at was checked to lie inside */
+/* the words of a module; callers check that an index is in range */
 struct module {
 	unsigned char *bytes;
 	size_t nwords;
@@ -32,7 +32,8 @@ static void set_word(struct module *m, size_t at, uint32_t w)
 	memcpy(m->bytes + 4 * at, &w, 4);
 }
 
-/* The next instruction from *at on that has this opcode; the functions' are not looked at. Its words, 0: none. */
+/* The next instruction with this opcode, from *at up to the first function. Returns its number of words, or 0 if
+ * there is none. */
 static size_t find(const struct module *m, size_t *at, uint32_t op)
 {
 	while (*at < m->nwords) {
@@ -48,7 +49,7 @@ static size_t find(const struct module *m, size_t *at, uint32_t op)
 	return 0;
 }
 
-/* Numbers of less than a word are padded, those of two have the low one first (section 2.2.1). */
+/* Values narrower than a word are padded; two-word values store the low word first (section 2.2.1). */
 static bool set_number(struct module *m, size_t at, size_t n, size_t size, const void *value)
 {
 	unsigned char padded[8] = {0};
@@ -82,7 +83,7 @@ static bool set_constant(struct module *m, uint32_t id, size_t size, const void 
 	return false;
 }
 
-/* All that are decorated so: compilers may have made copies. */
+/* Set all constants with this decoration, since compilers may have made copies. */
 static bool specialize(struct module *m, uint32_t spec, size_t size, const void *value)
 {
 	size_t found = 0, n;
@@ -97,7 +98,7 @@ static bool specialize(struct module *m, uint32_t spec, size_t size, const void 
 	return found;
 }
 
-/* A copy of the code in which the constant has that value; NULL: out of memory. */
+/* A copy of the code with this value of the constant; NULL: out of memory. */
 static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
 				    bool built)
 {
@@ -109,7 +110,7 @@ static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, s
 	code->reason = from->reason;
 	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
-	if (built) /* Intel's CPU runtime keeps the first build's values, though the standard says otherwise */
+	if (built) /* Intel's CPU runtime keeps the first build's values, contrary to the standard */
 		code->reason =
 			"the program sets specialization constants after it was built, which runtimes take differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
@@ -117,7 +118,7 @@ static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, s
 	return code;
 }
 
-/* Of the next build, as the runtime has it; what is built stays as it was. */
+/* Affects the next build, as in the runtime; existing builds are unchanged. */
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
 								       size_t size, const void *value)
 {

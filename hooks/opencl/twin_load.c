@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launch path asks of OpenCL: images of programs, twins loaded and unloaded. */
+/* The OpenCL operations of the launch path: images of programs, and loading and unloading twins. */
 #include "opencl.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_how(device);
-	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps it */
+	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps it alive */
 	cl_device_id handle = how->handle;
 	const unsigned char *binary = data;
 	struct module *m;
@@ -108,7 +108,7 @@ static cl_uint extra_args(uint32_t flags)
 	       !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* The twin must take the kernel's own arguments and the extra ones, no more and no fewer. */
+/* The twin must take exactly the kernel's arguments plus the extra ones. */
 static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_why *why)
 {
 	cl_uint has = 0, want = t->kernel->nargs + extra_args(flags);
@@ -121,7 +121,7 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 	return -EINVAL;
 }
 
-/* Where maps lie that are not in the arena. */
+/* Find the memory of maps outside the arena. */
 static int take_memory(struct ocl_twin *t, struct gpubpf_hook_device *device)
 {
 	uint32_t n = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, NULL, 0);
@@ -130,7 +130,7 @@ static int take_memory(struct ocl_twin *t, struct gpubpf_hook_device *device)
 	if (n && !t->svm)
 		return -ENOMEM;
 	t->nsvm = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, t->svm, n);
-	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* these are to be applied too */
+	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* forces the list to be applied */
 	return 0;
 }
 

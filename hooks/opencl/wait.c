@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls in which the application waits for the device: afterwards device memory can be copied back. */
+/* Calls in which the application waits for the device: device memory can be copied back afterwards. */
 #include "opencl.h"
 
 static cl_int waited(cl_int err)
