@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to the session: one a process, made when it is first needed, and again after fork(2). */
+/* The connection to the session: one per process, made when it is first needed, and again after fork(2). */
 #include "loader.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include "core/wire/checks.h"
 #include "environ.h"
 
-#define HIGH_FD 200                /* programs count on small numbers, and close those that they do not know */
+#define HIGH_FD 200                /* programs expect small numbers to be free, and close unknown ones */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
-static struct stat identity;       /* its file: a program may close what it does not know, and use the number */
+static struct stat identity;       /* of the connection: a program may have closed it and reused the number */
 static pid_t owner;
 
 bool have_session(void)
@@ -78,7 +78,7 @@ static bool connected(void)
 	return connection >= 0;
 }
 
-/* The thread that had it is the parent's, and has not come with us. */
+/* Its holder was a thread of the parent, which does not exist in the child. */
 static void free_lock(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -89,8 +89,8 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, free_lock);
 }
 
-/* While a question is on its way no signal comes, whose handler may ask one too, and the thread is not cancelled:
- * libc's syscall() is no point of that. */
+/* Block signals during a request, since their handlers may send one too, and disable cancellation: libc's syscall()
+ * is not a cancellation point. */
 struct quiet {
 	sigset_t signals;
 	int cancel;
@@ -140,7 +140,7 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct a
 	}
 	if (err < 0)
 		disconnect();
-	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* it has ended */
+	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* the session has ended */
 }
 
 static int ask_with(uint32_t op, struct gpubpf_writer *w, int fd, struct answer *a)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf(2), by its commands. */
+/* Dispatches bpf(2) by command. */
 #include "loader.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 4096              /* the largest attribute that the kernel takes; nothing lies in the first one */
+#define PAGE 4096              /* the largest attribute that the kernel accepts; the first page is never mapped */
 
 static long (*const commands[])(struct call *c) = {
 #define GPUBPF_COMMAND(number, name, function, ways, meaning) [number] = function,
@@ -27,7 +27,7 @@ bool bpf_gives_descriptor(int cmd)
 	return cmd >= 0 && cmd < 64 && those >> cmd & 1;
 }
 
-/* Is there something behind what we know of? */
+/* Are there nonzero bytes after the known attribute? */
 static bool is_newer(const uint8_t *attr, unsigned int size)
 {
 	for (size_t i = sizeof(union bpf_attr); i < size; i++)
@@ -36,7 +36,8 @@ static bool is_newer(const uint8_t *attr, unsigned int size)
 	return false;
 }
 
-/* Behind the last member of a command that we know of: it is the Linux kernel's, whose errno it has where that knows no more. */
+/* Are there nonzero bytes after the command's last known member? The Linux kernel then handles the call and returns
+ * its errno if it does not know them either. */
 static bool has_more(const struct call *c)
 {
 	static const uint16_t ends[] = {
@@ -77,7 +78,7 @@ void *copied(uint64_t from, size_t size, int *err)
 	return to;
 }
 
-/* A pointer that is none is the kernel's to refuse, as is what we do not know. */
+/* The kernel refuses invalid pointers and unknown commands. */
 long bpf_call(int cmd, uint64_t attr, unsigned int size)
 {
 	struct call c = { .cmd = cmd, .user = attr, .size = size };

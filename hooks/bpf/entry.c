@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of libc that we stand before. */
-#undef _FILE_OFFSET_BITS /* fopen is fopen64 elsewhere */
+/* The interposed functions of libc. */
+#undef _FILE_OFFSET_BITS /* otherwise fopen is an alias of fopen64 */
 #include "loader.h"
 
 #include <dlfcn.h>
@@ -31,14 +31,14 @@ static long told(long ret)
 	return -1;
 }
 
-/* Of a call that we have a part in: errno is of failures alone. */
+/* Return the result of a handled call: errno changes only on failure. */
 static long told_quietly(long ret, int before)
 {
 	errno = before;
 	return told(ret);
 }
 
-/* Calls of the kernel may be made from handlers of signals, and what we do of them allocates: none comes meanwhile. */
+/* System calls are allowed in signal handlers, but this code allocates: block signals meanwhile. */
 static void hush(sigset_t *before)
 {
 	sigset_t all;
@@ -63,7 +63,7 @@ static long our_call(long nr, const long arg[6])
 	return ret;
 }
 
-/* A caller may pass fewer than six arguments: the rest is then whatever the registers hold, as with libc's own. */
+/* A caller may pass fewer than six arguments. The others are whatever the registers hold, as with libc's function. */
 EXPORT long syscall(long nr, ...)
 {
 	int before = errno;
@@ -147,7 +147,7 @@ EXPORT int statfs(const char *path, struct statfs *buf)
 
 EXPORT int statfs64(const char *path, struct statfs64 *buf)
 {
-	return statfs(path, (struct statfs *)buf); /* they are the same where we run */
+	return statfs(path, (struct statfs *)buf); /* identical on the supported platforms */
 }
 
 typedef FILE *(*fopen_fn)(const char *path, const char *mode);
@@ -162,7 +162,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
 }
 
-/* bcc reads by open(2) what libbpf reads by fopen(3). */
+/* bcc reads by open(2) the files that libbpf reads by fopen(3). */
 static int open_own(const char *path)
 {
 	const char *text = own_file(path);
@@ -184,7 +184,7 @@ EXPORT int open(const char *path, int flags, ...)
 	long ret;
 
 	va_start(ap, flags);
-	mode = va_arg(ap, mode_t);             /* of none it is what the register holds, and nobody asks */
+	mode = va_arg(ap, mode_t); /* without O_CREAT this is an arbitrary register value, which is unused */
 	va_end(ap);
 	ret = kernel_call(SYS_openat, (const long[6]){ AT_FDCWD, (long)path, flags, mode });
 	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_own(path) : (int)told_quietly(ret, before);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one file here that reads the environment, the session once: a program may change it in another thread. A set-user-ID program
- * sees none of that. */
+/* The only file here that reads the environment. It reads the session once, since another thread may change the
+ * environment. A set-user-ID program sees no session. */
 #include "environ.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char session[108]; /* as long as a socket's name can be */
+static char session[108]; /* the size limit of a socket's name */
 
 static void read_session(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that a loader runs, a shell say, and that we do not reach: gpubpf-supervise runs them, in the same process. What is
- * called here may be called between vfork(2) and exec, and so allocates nothing.
+ * Programs run by a loader, for example by a shell, in which the library cannot be loaded: gpubpf-supervise runs them
+ * in the same process. This code may run between vfork(2) and exec, so it does not allocate.
  */
 #include "loader.h"
 
@@ -25,8 +25,8 @@ typedef int (*execvpe_fn)(const char *name, char *const argv[], char *const envp
 typedef int (*spawn_fn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
 			char *const argv[], char *const envp[]);
 
-static char supervisor[PATH_MAX];  /* "": there is none */
-static execvpe_fn next_execvpe;    /* libc's */
+static char supervisor[PATH_MAX];  /* "": not found */
+static execvpe_fn next_execvpe;    /* libc's functions */
 static spawn_fn next_spawn, next_spawnp;
 
 static void find_supervisor(void)
@@ -48,7 +48,7 @@ static void find_supervisor(void)
 		strcpy(supervisor, GPUBPF_LIBEXECDIR "/gpubpf-supervise");
 }
 
-/* Before anybody forks: its child could wait for a lock of a thread that has not come with it. */
+/* Resolve before any fork: a child could wait for a lock of a thread that does not exist there. */
 __attribute__((constructor)) static void prepare(void)
 {
 	next_execvpe = (execvpe_fn)dlsym(RTLD_NEXT, "execvpe");
@@ -66,7 +66,7 @@ static bool names_session(char *const envp[])
 	return false;
 }
 
-/* Is it to be supervised, and is not yet? */
+/* Does it need supervision, and is not supervised yet? */
 static bool is_beyond(const char *file, char *const envp[])
 {
 	int before = errno;
@@ -87,7 +87,7 @@ static size_t count(char *const argv[])
 	return n;
 }
 
-/* [n + 3] */
+/* `with` has n + 3 entries. */
 static void put_before(char **with, const char *file, char *const argv[], size_t n)
 {
 	with[0] = supervisor;
@@ -96,7 +96,7 @@ static void put_before(char **with, const char *file, char *const argv[], size_t
 	with[n + 2] = NULL;
 }
 
-/* Comes back only if it cannot be. */
+/* Returns only on failure. */
 static void run_supervised(const char *file, char *const argv[], char *const envp[])
 {
 	size_t n = count(argv);
@@ -128,7 +128,7 @@ EXPORT int execvpe(const char *name, char *const argv[], char *const envp[])
 
 	if (count(argv) && gpubpf_reach_find(name, loader_env_path(), file) && is_beyond(file, envp))
 		run_supervised(file, argv, envp);
-	return next_execvpe(name, argv, envp); /* which runs what is no program by a shell, too */
+	return next_execvpe(name, argv, envp); /* which also runs scripts by a shell */
 }
 
 EXPORT int execvp(const char *name, char *const argv[])
@@ -136,7 +136,7 @@ EXPORT int execvp(const char *name, char *const argv[])
 	return execvpe(name, argv, environ);
 }
 
-/* -- as a list that ends with NULL -- */
+/* -- arguments as a list that ends with NULL -- */
 
 static size_t length(va_list ap)
 {
@@ -188,7 +188,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 	return execve(path, argv, envp);
 }
 
-/* -- posix_spawn(3), which calls libc's own -- */
+/* -- posix_spawn(3), which calls libc's exec internally -- */
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
 		       char *const argv[], char *const envp[])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that libbpf reads to learn how kprobes are made, where the Linux kernel has none and so lacks them: they are there for who
- * has loaded a program for a GPU. */
+/* Files that libbpf reads to learn how to create kprobes. If the Linux kernel has no kprobes, they are emulated for
+ * processes that have loaded a GPU program. */
 #include "loader.h"
 
 #include <string.h>

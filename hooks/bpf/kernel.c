@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Linux kernel, by itself: libc's syscall() may be ours. */
+/* Direct system calls: libc's syscall() may be the interposed one. */
 #include "caller.h"
 
 long kernel_call(long nr, const long arg[6])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps: the kernel's until a program for a GPU names them (take.c). */
+/* Maps: they are kernel maps until a GPU program refers to them (take.c). */
 #include "loader.h"
 
 #include <errno.h>
@@ -51,7 +51,8 @@ int map_make_asked(const union bpf_attr *attr, uint32_t like)
 	return fd;
 }
 
-/* An array that programs of the Linux kernel may share is the kernel's, as all that is until a program for a GPU names it. */
+/* An array that Linux kernel programs can share is created in the kernel, like all maps that no GPU program refers
+ * to yet. */
 static long create_shared(const struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -98,7 +99,8 @@ long map_create(struct call *c)
 	if (ret != -EPERM)
 		return ret;
 	ours = map_make_asked(&c->attr, 0);
-	/* no session; of a type of our own it is the session's answer too, as of one that loaders cannot read */
+	/* no session; for a type of gpubpf's this is also the session's answer, as for a type that loaders cannot
+	 * read */
 	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
 }
 
@@ -109,7 +111,7 @@ static bool gives(uint32_t cmd)
 	return cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM;
 }
 
-/* A value is put in, or looked for where there are no keys (a bloom filter) */
+/* A value is passed in by an update, or by a look-up without keys (a bloom filter). */
 static bool has_value(struct handle map, uint32_t cmd)
 {
 	return cmd == BPF_MAP_UPDATE_ELEM || (cmd == BPF_MAP_LOOKUP_ELEM && !map.key);
@@ -143,7 +145,7 @@ int map_put(struct handle map, const void *key, const void *value)
 	return map_elem_ours(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
-/* A descriptor in a value becomes its object's number. 0 or -EBADF. */
+/* Replace the descriptor in a value by its object's number. 0 or -EBADF. */
 static int name_value(struct handle map, uint8_t *value)
 {
 	uint32_t number;
@@ -217,7 +219,7 @@ long map_freeze(struct call *c)
 
 /* -- batches -- */
 
-/* What an answer gives back, to the caller's pointer. */
+/* Copy bytes of an answer to the caller's pointer. */
 static int give(struct answer *a, uint64_t pointer, size_t room)
 {
 	size_t size;
@@ -242,7 +244,7 @@ static int put_caller_bytes(struct gpubpf_writer *w, bool wanted, uint64_t from,
 	return 0;
 }
 
-/* Where a batch goes on: a caller's buffer has room for 4 bytes, whatever the key of a hash has. */
+/* The position of a batch is 4 bytes in the caller's buffer, whatever the key size. */
 static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 {
 	bool puts = c->cmd == BPF_MAP_UPDATE_BATCH, keys = puts || c->cmd == BPF_MAP_DELETE_BATCH;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors of ours that are mapped and waited for as the Linux kernel's are: memory that the session gives when it is
- * mapped, and pipes, in which a byte stands as long as something is unread. */
+/* Session descriptors can be mapped and polled like kernel descriptors. The session provides the memory on mmap. For
+ * polling they are pipes, which hold a byte while a record is unread. */
 #include "loader.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static long map_at(const struct range *r, int lent)
 	return caller_mmap((const long[6]){ r->at, r->size, r->prot, MAP_SHARED_VALIDATE | MAP_FIXED, lent, (long)r->offset });
 }
 
-/* The last `twice` bytes of the file stand there twice, one behind the other, so that no record is split. */
+/* Map the last `twice` bytes of the file twice in a row, so that no record is split. */
 static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_t twice)
 {
 	uint64_t first = r.offset < end ? end - r.offset : 0, size = (uint64_t)r.size;
@@ -36,7 +36,7 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 
 	if (r.offset > end + twice || size > end + twice - r.offset)
 		return -EINVAL;
-	if (r.prot & PROT_WRITE && r.offset) /* as of the Linux kernel's */
+	if (r.prot & PROT_WRITE && r.offset) /* same error as the Linux kernel */
 		return -EPERM;
 	at = caller_mmap((const long[6]){ r.at, r.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0 });
 	if (is_error(at))
@@ -51,7 +51,7 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 	return is_error(err) ? err : at;
 }
 
-/* MAP_SHARED_VALIDATE is MAP_SHARED, but for a supervisor that looks for what a loader maps. */
+/* MAP_SHARED_VALIDATE equals MAP_SHARED here, but a supervisor's filter does not intercept it. */
 static long map_given(struct answer *a, const long arg[6])
 {
 	struct range r = { arg[0], arg[1], (int)arg[2], (uint64_t)arg[5] };
@@ -75,7 +75,7 @@ static long map_given(struct answer *a, const long arg[6])
 	return ret;
 }
 
-/* The session gives all memory that loaders map. A map without such memory gets the kernel's error. */
+/* The session provides all memory that loaders map. A map without such memory gets the kernel's error. */
 static uint32_t given_by_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
@@ -83,15 +83,15 @@ static uint32_t given_by_session(int fd)
 	return h.id ? h.id : handle_of(fd, GPUBPF_BPF_BUFFER).id;
 }
 
-/* -- what callers have mapped to write: a map cannot be frozen meanwhile -- */
+/* -- writable mappings of callers: a map cannot be frozen meanwhile -- */
 
 #define WRITTEN_MOST 256u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct written {
-	uint32_t map;                  /* 0: none */
+	uint32_t map;                  /* 0: unused */
 	long at;
-	char process[PROC_SIZE];       /* its list of mappings */
+	char process[PROC_SIZE];       /* path of its list of mappings */
 } written[WRITTEN_MOST];
 static uint32_t next_written;
 
@@ -104,7 +104,7 @@ static void keep_written(uint32_t map, long at)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Is a map still mapped there, to be written? */
+/* Is the map still mapped there, writable? */
 static bool is_there(const struct written *w)
 {
 	FILE *f = fopen(w->process, "re");
@@ -163,7 +163,7 @@ bool own_mmap(const long arg[6], long *result)
 	return true;
 }
 
-/* Nobody reads the byte, so who waits is told of each that comes, and not as long as it stands. */
+/* No reader consumes the byte, so a poller is woken by each new byte, not as long as one is there. */
 bool own_bell(int fd)
 {
 	return handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id;

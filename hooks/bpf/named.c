@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and of programs, whose values are descriptors when they are put in and numbers when they are looked up. What
- * is in one with something of ours is ours. What its elements are like the Linux kernel tells nobody: the session is told when
- * such a map is made.
+ * Maps of maps and of programs. Their values are descriptors on update and numbers on look-up. A map that holds a
+ * session object is a session map. The Linux kernel does not report what the elements of such a map are like, so the
+ * session is informed at its creation.
  */
 #include "loader.h"
 
@@ -21,7 +21,7 @@ bool is_named(uint32_t type)
 	return is_of_maps(type) || type == BPF_MAP_TYPE_PROG_ARRAY;
 }
 
-/* -- made -- */
+/* -- creation -- */
 
 static void tell_inner(int outer, int inner)
 {
@@ -43,7 +43,7 @@ static void tell_inner(int outer, int inner)
 	answer_close(&a);
 }
 
-/* One whose elements are like a map of ours is ours at once. */
+/* If its elements are like a session map, it is created in the session at once. */
 long map_create_of(struct call *c)
 {
 	int inner = (int)c->attr.inner_map_fd, own;
@@ -61,7 +61,7 @@ long map_create_of(struct call *c)
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
-/* -- put in -- */
+/* -- update -- */
 
 uint32_t number_in(struct handle map, int fd)
 {
@@ -86,9 +86,9 @@ bool named_taken(int map, uint64_t value)
 	return (handle_of(fd, GPUBPF_BPF_PROG).id || handle_of(fd, GPUBPF_BPF_MAP).id) && map_taken(map) > 0;
 }
 
-/* -- one of the kernel's becomes ours -- */
+/* -- adoption of a kernel map -- */
 
-/* Of an element: its number there, 0: there is none. */
+/* The number of the element for a key; 0: none. */
 static uint32_t element(int from, const void *key)
 {
 	uint32_t id = 0;
@@ -97,7 +97,7 @@ static uint32_t element(int from, const void *key)
 	return kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD_END(flags)) < 0 ? 0 : id;
 }
 
-/* The map of that number as ours: its descriptor or -errno */
+/* The session map for the kernel map with this number: its descriptor or -errno. */
 static int element_ours(uint32_t id)
 {
 	union bpf_attr attr = { .map_id = id };
@@ -114,7 +114,7 @@ static int element_ours(uint32_t id)
 	return ours;
 }
 
-/* Each key that has an element, until fn says otherwise. */
+/* Call fn for each key that has an element, until it returns nonzero. */
 static int each(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id), void *arg)
 {
 	uint8_t *keys = calloc(2, info->key_size + 8), *next = keys ? keys + info->key_size + 8 : NULL;
@@ -153,7 +153,7 @@ struct copying {
 	bool progs;
 };
 
-/* A program of the kernel's is none that the session knows, and refused there with the reason. */
+/* The session does not know a kernel program and refuses it with the reason. */
 static int copy_one(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;

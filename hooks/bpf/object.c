@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What objects there are, what they are, and BTF and links. */
+/* Enumeration and description of objects, BTF, and links. */
 #include "loader.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -- numbers: the kernel's first -- */
+/* -- numbers: kernel objects first -- */
 
 static enum gpubpf_bpf_kind kind_of(int cmd)
 {
@@ -42,8 +42,8 @@ static int next_of_ours(struct call *c, uint32_t after)
 	return err;
 }
 
-/* A map that became the session's has a number there, and one of each is enough: the kernel's, which the session may keep
- * like it, is passed over. */
+/* An adopted map has a session number, and is listed once. The enumeration skips the kernel map, which the session
+ * may keep next to its own. */
 static long next_of_theirs(struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -63,7 +63,7 @@ static long next_of_theirs(struct call *c)
 
 long next_id(struct call *c)
 {
-	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* which it refuses */
+	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* the kernel refuses it */
 	long ret = theirs ? next_of_theirs(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
@@ -72,7 +72,7 @@ long next_id(struct call *c)
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
-/* As of a kprobe's: it goes when it is closed. */
+/* As for a kprobe's link: closing it detaches. */
 long link_detach(struct call *c)
 {
 	return handle_of((int)c->attr.link_detach.link_fd, GPUBPF_BPF_LINK).id ? -EOPNOTSUPP : pass(c);
@@ -92,14 +92,14 @@ long fd_by_id(struct call *c)
 	return ask_handle(GPUBPF_BPF_FD_BY_ID, &w, -1);
 }
 
-/* -- what they are -- */
+/* -- description -- */
 
 static int copy_out(uint64_t pointer, uint64_t room, const void *data, size_t size)
 {
 	return pointer ? caller_write(pointer, data, size < room ? size : room) : 0;
 }
 
-/* What the caller's struct points to is filled, and what it says of lengths becomes what there is. */
+/* Fill the buffers in the caller's struct, and set lengths to the available sizes. */
 static int fill_prog(struct bpf_prog_info *info, const struct bpf_prog_info *asked, const void *insns, size_t size,
 		     const uint32_t *maps, size_t maps_size)
 {
@@ -172,7 +172,7 @@ bool kernel_map(int fd, struct bpf_map_info *info)
 	return !err;
 }
 
-/* Whoever is about to open buffers for one, as libbpf, asks what it is first. */
+/* A loader such as libbpf queries the array before it opens buffers for it. */
 static void perf_array_named(bool ours)
 {
 	atomic_store(&caller_state()->array_is_ours, ours);
@@ -241,7 +241,7 @@ static int copy_btf(int fd)
 	void *data = NULL;
 
 	if (!err && (!size || size > GPUBPF_BPF_MAX))
-		err = -EBADF; /* a map, say */
+		err = -EBADF; /* for example a map */
 	if (!err && !(data = malloc(size)))
 		err = -ENOMEM;
 	if (!err) {

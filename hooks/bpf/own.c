@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caller.h where this process itself calls. */
+/* Implements caller.h for calls of this process itself. */
 #include "loader.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void *at(uint64_t pointer)
 	return (void *)(uintptr_t)pointer;
 }
 
-/* By the kernel, for which a pointer that leads nowhere is an error; a sandbox may not let it, and then it is as of libc. */
+/* Copy by system call, so that an invalid pointer is an error. If a sandbox forbids it, copy directly like libc. */
 static int move(long call, void *ours, uint64_t theirs, size_t size)
 {
 	const struct iovec here = { ours, size }, there = { at(theirs), size };
@@ -50,7 +50,7 @@ int caller_write(uint64_t to, const void *from, size_t size)
 	return move(SYS_process_vm_writev, (void *)(uintptr_t)from, to, size);
 }
 
-/* Up to the end of a page at a time: what is behind its end need not be there. */
+/* Read up to the end of a page at a time: the next page need not be mapped. */
 int caller_text(char *to, uint64_t from, size_t room)
 {
 	size_t n, left = room;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a GPU as kprobes, and buffers for records: perf_event_open(2) and what ioctl(2) does to what it gives. */
+/* GPU kernels as kprobes, and record buffers: perf_event_open(2) and ioctl(2) on its descriptors. */
 #include "loader.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "core/wire/name.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
-/* Bytes of the longest name with a kprobe's prefix, and one more, which the session refuses */
+/* bytes of the longest name with a kprobe's prefix, plus one more, which the session refuses */
 #define FUNCTION_MAX (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) - 1)
 
 uint32_t kernel_pmu(const char *type, uint32_t *known)
@@ -26,7 +26,7 @@ uint32_t kernel_pmu(const char *type, uint32_t *known)
 	return *known;
 }
 
-/* The Linux kernel's number for its kprobes, PMU_TYPE where it has none. */
+/* The Linux kernel's PMU type of kprobes, or PMU_TYPE without kprobes. */
 static uint32_t kprobe_type(void)
 {
 	static uint32_t known;
@@ -46,20 +46,20 @@ static int open_ours(const char *function, const struct perf_event_attr *attr)
 	return ask_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
-/* The kernel knows no such function, or may not be asked. */
+/* The kernel does not know the function, or does not permit the call. */
 static bool is_refusal(long ret)
 {
 	return ret == -ENOENT || ret == -EINVAL || ret == -EPERM || ret == -EACCES || ret == -EADDRNOTAVAIL;
 }
 
-/* A buffer for records, before anybody says whose: of the array that was spoken of last. */
+/* A record buffer whose array is not known yet: it belongs to the array that the caller queried last. */
 static bool is_buffer(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
 	       attr->sample_type == PERF_SAMPLE_RAW;
 }
 
-/* As much of it as the caller says there is; a size of 0 is the first one that there was. */
+/* Read as much as the caller's size says; a size of 0 means the first version of the struct. */
 static int read_attr(uint64_t from, struct perf_event_attr *attr)
 {
 	uint32_t size;
@@ -77,7 +77,7 @@ static long pass_call(const long arg[6])
 	return pass_perf(arg, NULL, NULL);
 }
 
-/* What the kernel does not know, or may not be asked, is a kernel of a GPU's once there is a program for one. */
+/* After a GPU program is loaded, a function that the Linux kernel refuses names a GPU kernel. */
 static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 {
 	char function[FUNCTION_MAX + 1];
@@ -172,7 +172,7 @@ bool is_perf_request(unsigned long request)
 	return request_of(request) != NULL;
 }
 
-/* What was put before is in the buffers when this returns, as it is where the Linux kernel's programs put it. */
+/* Returns after earlier records have reached the buffers, as with programs of the Linux kernel. */
 static int switch_output(uint32_t id, enum gpubpf_bpf_output to)
 {
 	struct gpubpf_writer w = {0};
@@ -204,7 +204,7 @@ static int do_request(uint32_t id, unsigned long request, long arg)
 	}
 }
 
-/* Records of a GPU go to the kernel's buffers too, which take none when they are switched off: those that were put before do. */
+/* Records of a GPU also go to kernel buffers, which accept none once they are disabled: flush earlier ones before. */
 static void flush_theirs(unsigned long request)
 {
 	if ((uint32_t)request == PERF_EVENT_IOC_DISABLE && atomic_load(&caller_state()->kernel_buffers) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of ours, in the session's folder, which loaders take for a BPF file system. */
+/* Pinned session objects, in the session's folder, which loaders take for a BPF file system. */
 #include "loader.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 
 #define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, of Linux 6.5 */
 
-/* Is what the caller calls so in the session's folder, or that itself? As this process calls it, whole. */
+/* Is the caller's path inside the session's folder, or the folder itself? `is` gets the absolute path in this
+ * process. */
 static bool is_within(const char *path, char is[PATH_MAX])
 {
 	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], here[PATH_MAX];
@@ -31,7 +32,7 @@ static bool is_within(const char *path, char is[PATH_MAX])
 	return !strncmp(is, folder, n) && (!is[n] || is[n] == '/');
 }
 
-/* The name that is to be, whole; false: its folder is not ours. */
+/* The absolute path of a new name; false: its folder is not the session's. */
 static bool whole_name(const char *path, char *whole, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -68,7 +69,7 @@ static uint32_t pinnable(int fd)
 	return id;
 }
 
-/* A map that is pinned there is the session's. */
+/* A map that is pinned there becomes a session map. */
 long obj_pin(struct call *c)
 {
 	uint32_t id = pinnable((int)c->attr.bpf_fd);
@@ -85,7 +86,7 @@ long obj_pin(struct call *c)
 	if (!id)
 		return pass(c);
 	if (!within)
-		return -EPERM; /* as where there is no BPF file system */
+		return -EPERM; /* as outside a BPF file system */
 	gpubpf_put_u32(&w, id);
 	gpubpf_put_str(&w, whole);
 	err = ask(GPUBPF_BPF_PIN, &w, &a);
@@ -93,7 +94,7 @@ long obj_pin(struct call *c)
 	return err;
 }
 
-/* By the name of a map of the kernel's that became ours: ours, or -errno. */
+/* The session map for the name of an adopted kernel map, or -errno. */
 static int pinned_instead(const char *path)
 {
 	union bpf_attr attr = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: which are for a GPU, and how they go there. */
+/* Programs: decides which are for a GPU, and loads them. */
 #include "loader.h"
 
 #include <errno.h>
@@ -7,19 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_INSNS 1000000u         /* the Linux kernel's */
+#define MAX_INSNS 1000000u         /* the Linux kernel's limit */
 #define MAX_RECORD 256u            /* bytes */
-#define MAX_LOG (16u << 20)        /* bytes that a loader is given of a log, which is libbpf's most */
-#define LICENSE_MAX 128            /* what the Linux kernel reads of it */
-#define FIRST_OWN_HELPER 501       /* of include/gpubpf/helpers.def, */
-#define LAST_OWN_HELPER 999        /* and of those to come; libbpf calls 195896080 what it could not relocate */
-#define KERNEL_MAPS 1024           /* instructions of a kernel's program that name maps */
-#define TRIVIAL 6                  /* instructions of programs by which libbpf learns what the kernel can do */
+#define MAX_LOG (16u << 20)        /* bytes of log that a loader gets, libbpf's maximum */
+#define LICENSE_MAX 128            /* bytes that the Linux kernel reads */
+#define FIRST_OWN_HELPER 501       /* first number in include/gpubpf/helpers.def */
+#define LAST_OWN_HELPER 999        /* reserved up to here; libbpf uses 195896080 for unresolved calls */
+#define KERNEL_MAPS 1024           /* limit of map references in a kernel program */
+#define TRIVIAL 6                  /* instructions of a program with which libbpf probes kernel features */
 
-/* A call with what it points to: we decide by what we then send. */
+/* A call with copies of its inputs: decisions use the data that is sent later. */
 struct program {
 	struct call *c;
-	struct bpf_insn *insns;        /* [n] */
+	struct bpf_insn *insns;        /* n instructions */
 	uint32_t n;
 };
 
@@ -32,7 +32,7 @@ static bool calls_own_helper(const struct program *p)
 	return false;
 }
 
-/* One that sets r0, or stores into a value of a map, and ends. */
+/* A program that sets r0, or stores to a map value, and exits. */
 static bool is_trivial(const struct program *p)
 {
 	static const uint8_t codes[] = {
@@ -72,7 +72,7 @@ static bool is_for_gpu(const struct program *p)
 	return p->c->attr.prog_type == BPF_PROG_TYPE_KPROBE && (calls_own_helper(p) || wanted(p->c));
 }
 
-/* -- the maps that instructions name -- */
+/* -- map references in instructions -- */
 
 static bool names_map(const struct bpf_insn *insn)
 {
@@ -81,7 +81,7 @@ static bool names_map(const struct bpf_insn *insn)
 		insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE);
 }
 
-/* The descriptor, which may be named by its place in fd_array: 0, or -EPROTO as the kernel has it, or -EFAULT. */
+/* Read the descriptor, which may be an index into fd_array: 0, -EPROTO as in the kernel, or -EFAULT. */
 static int map_fd_of(const struct call *c, const struct bpf_insn *insn, int *fd)
 {
 	*fd = insn->imm;
@@ -100,7 +100,7 @@ static void set_map(struct bpf_insn *insn, int32_t map)
 	insn->src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
 }
 
-/* Maps by their numbers, and ours from now on */
+/* Replace map descriptors by session numbers; this adopts the maps. */
 static int name_maps(const struct program *p)
 {
 	int64_t map;
@@ -119,9 +119,9 @@ static int name_maps(const struct program *p)
 	return 0;
 }
 
-/* -- for a GPU -- */
+/* -- GPU programs -- */
 
-/* Records of any size as records of `want` bytes, cut or with zeros behind. */
+/* Convert records of any size to records of `want` bytes, truncated or zero-padded. */
 static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	char *dst, *src = NULL;
@@ -162,7 +162,7 @@ static int put_program(const struct program *p, struct gpubpf_writer *w, int *ow
 	return err;
 }
 
-/* What the session said of the program. */
+/* Copy the session's log to the caller. */
 static void give_log(const struct call *c, struct gpubpf_reader *r)
 {
 	size_t size, room = c->attr.log_size;
@@ -204,11 +204,11 @@ static long load(const struct program *p)
 	return err;
 }
 
-/* -- the kernel's programs, which may name maps that have become ours -- */
+/* -- kernel programs, which may refer to adopted maps -- */
 
 struct borrowed {
-	int fd[KERNEL_MAPS];           /* ours to close; */
-	int lent[KERNEL_MAPS];         /* the caller's, to be given back */
+	int fd[KERNEL_MAPS];           /* owned, to be closed */
+	int lent[KERNEL_MAPS];         /* borrowed from the caller */
 	uint32_t n, nlent;
 };
 
@@ -231,7 +231,7 @@ static bool calls_taker(const struct program *p)
 	return false;
 }
 
-/* Of queues that its programs take values from, the kernel's is where values go. */
+/* Kernel programs that consume values of a queue: values must go to the kernel's queue. */
 static void tell_takers(const struct program *p)
 {
 	int fd;
@@ -241,7 +241,7 @@ static void tell_takers(const struct program *p)
 			map_is_taken(fd);
 }
 
-/* Those of ours of which the kernel has one too, by the kernel's descriptors; what else is ours is the kernel's to refuse. */
+/* Replace session maps by their kernel counterparts, if there are any. The kernel refuses other session maps. */
 static void name_kernel_maps(const struct program *p, struct borrowed *b)
 {
 	for (uint32_t i = 0; i < p->n && b->n < KERNEL_MAPS && b->nlent < KERNEL_MAPS; i++) {
@@ -260,11 +260,11 @@ static void name_kernel_maps(const struct program *p, struct borrowed *b)
 	}
 }
 
-/* How much of an attribute we know: no pointer or descriptor of the caller's may come to the kernel as one of this process's. Behind
- * the last member is how long the log is, which the kernel tells. */
+/* Known size of the attribute: a pointer or descriptor of the caller must not reach the kernel as one of this
+ * process. The log's true size follows the last member; the kernel writes it. */
 #define KNOWN (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
 
-/* What an attribute points to, in this process's memory */
+/* Copies in this process's memory of the data that an attribute points to. */
 struct copies {
 	char license[LICENSE_MAX];
 	void *part[4];
@@ -293,7 +293,7 @@ static int copy_log(struct copies *copies, union bpf_attr *attr)
 	void *log;
 
 	if (!attr->log_buf || !attr->log_size)
-		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* as the kernel has it */
+		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* same error as the kernel */
 	attr->log_size = attr->log_size < MAX_LOG ? attr->log_size : MAX_LOG;
 	log = calloc(1, attr->log_size);
 	attr->log_buf = (uintptr_t)log;
@@ -311,7 +311,7 @@ static int copy_fd(struct copies *copies, __u32 *fd)
 	return own < 0 ? own : 0;
 }
 
-/* Functions of the kernel's modules are by places in fd_array, which nobody who shares arrays with us has. */
+/* Kernel module functions use indexes into fd_array. Programs that share arrays with a GPU do not use it. */
 static bool calls_modules(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
@@ -335,7 +335,7 @@ static int copy_program(const struct program *p, union bpf_attr *attr, struct co
 	return err ? err : copy_log(copies, attr);
 }
 
-/* The log, and how long it is, which the kernel puts behind what the headers know of. */
+/* Copy back the log and its size, which the kernel writes after the members that headers declare. */
 static void give_result(const struct call *c, union bpf_attr attr, size_t known)
 {
 	const char *log = (const char *)(uintptr_t)attr.log_buf;
@@ -369,7 +369,7 @@ static long load_borrowing(const struct program *asked)
 		return -ENOMEM;
 	memcpy(p.insns, asked->insns, p.n * sizeof(*p.insns));
 	name_kernel_maps(&p, &b);
-	ret = copy_program(&p, &attr, &copies); /* all that it names, or an error */
+	ret = copy_program(&p, &attr, &copies); /* copies all referenced data, or fails */
 	if (!ret) {
 		ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
 		give_result(p.c, attr, known);
@@ -386,7 +386,7 @@ static long load_borrowing(const struct program *asked)
 	return ret;
 }
 
-/* -- both -- */
+/* -- both kinds -- */
 
 static long load_either(const struct program *p)
 {
@@ -414,7 +414,7 @@ long prog_load(struct call *c)
 	if (c->attr.insns && p.n && p.n <= MAX_INSNS)
 		p.insns = copied(c->attr.insns, p.n * sizeof(*p.insns), &err);
 	if (!p.insns)
-		return pass(c); /* the kernel's to refuse */
+		return pass(c); /* the kernel refuses it */
 	ret = load_either(&p);
 	free(p.insns);
 	return ret;
@@ -422,10 +422,11 @@ long prog_load(struct call *c)
 
 long prog_test_run(struct call *c)
 {
-	return handle_of((int)c->attr.test.prog_fd, GPUBPF_BPF_PROG).id ? -524 : pass(c); /* ENOTSUPP, the kernel's alone */
+	/* ENOTSUPP, which only the kernel defines */
+	return handle_of((int)c->attr.test.prog_fd, GPUBPF_BPF_PROG).id ? -524 : pass(c);
 }
 
-/* A map lives as long as what names it, and a session's as long as the session. */
+/* A map lives as long as objects that refer to it; session maps live as long as the session. */
 long prog_bind_map(struct call *c)
 {
 	return handle_of((int)c->attr.prog_bind_map.prog_fd, GPUBPF_BPF_PROG).id ? 0 : pass(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A map of the kernel's becomes ours, with what it holds, when a program for a GPU names it. */
+/* Adopts a kernel map, with its contents, as a session map when a GPU program refers to it. */
 #include "loader.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ static int copy_all(int from, struct handle to)
 	return err;
 }
 
-/* A value for each of the machine's CPUs, of which the kernel and the session need not count as many: they begin with zeros. */
+/* Does the type hold a value per CPU? Kernel and session may count different CPUs, so the values start at zero. */
 static bool has_copies(uint32_t asked)
 {
 	enum {
@@ -73,7 +73,7 @@ static bool has_copies(uint32_t asked)
 	return false;
 }
 
-/* Its pages can be the session's too, so that the kernel's programs, the loader and the GPU's work on one memory. */
+/* Can the session use the map's pages, so that kernel programs, loader and GPU share one memory? */
 static bool is_shareable(int fd, const struct bpf_map_info *info)
 {
 	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE && !(info->map_flags & BPF_F_RDONLY_PROG) &&
@@ -92,7 +92,7 @@ static int fill(int from, int to, const struct bpf_map_info *info)
 	return err || !is_frozen(from) ? err : map_freeze_ours(map.id);
 }
 
-/* Its BTF as the session's: the number, 0 where it has none or it is not had; *own as of btf_taken(). */
+/* The session number of its BTF; 0: none, or unavailable. *own as in btf_taken(). */
 static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 {
 	union bpf_attr id = { .btf_id = info->btf_id };
@@ -104,7 +104,7 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 	return btf > 0 ? (uint32_t)btf : 0;
 }
 
-/* Has a loader mapped the ring buffer of the kernel's? mapped: this one just has. */
+/* Has a loader mapped the kernel's ring buffer? mapped: report that this caller just did. */
 static bool is_read(uint32_t id, bool mapped)
 {
 	struct gpubpf_writer w = {0};
@@ -118,7 +118,8 @@ static bool is_read(uint32_t id, bool mapped)
 	return read;
 }
 
-/* Its records are to come where the kernel's own programs' do: it stays the kernel's, and ours is beside it. */
+/* Records must arrive together with records of kernel programs. The kernel map stays in use, with a session map for
+ * it. */
 static bool stays(const struct bpf_map_info *info)
 {
 	if (info->type == BPF_MAP_TYPE_RINGBUF)
@@ -126,7 +127,7 @@ static bool stays(const struct bpf_map_info *info)
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
-/* One of the kernel's, and ours beside it: what is read alone is alike in both as it is copied. */
+/* Keep the kernel map, with a session map next to it. Read-only maps need only a copy. */
 static int make_beside(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
@@ -173,7 +174,7 @@ static int make(int fd, const struct bpf_map_info *info)
 	return ours;
 }
 
-/* The kernel's number of the map that a descriptor of the caller's is, 0: it is none. */
+/* The kernel's number of the map behind a caller's descriptor; 0: not a map. */
 static uint32_t map_id(const char *fd)
 {
 	char name[32], path[PROC_SIZE], line[128];
@@ -208,7 +209,7 @@ static int replace_all(uint32_t id, int ours)
 	return err;
 }
 
-/* What the map of the kernel's has become before, in whatever process. */
+/* The session map that the kernel map has become before, in any process. */
 static int known_as(uint32_t was, bool *stays_theirs)
 {
 	struct gpubpf_writer w = {0};
@@ -275,7 +276,7 @@ int map_info(int fd, struct bpf_map_info *info)
 
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
-	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+	return !err && !info->max_entries ? -EBADF : (int)err; /* for example a program */
 }
 
 void ring_is_mapped(int fd)
@@ -324,9 +325,9 @@ void map_is_taken(int fd)
 		caller_give_back(theirs);
 }
 
-#define HIGH_FD 200                /* as ask.c has it */
+#define HIGH_FD 200                /* as in ask.c */
 
-/* As long as this process runs: nothing else holds it before a program that names it is loaded. */
+/* Keep it open for the life of this process: nothing else refers to it before its program is loaded. */
 static void keep_open(int ours, uint32_t id)
 {
 	static _Atomic uint32_t last;

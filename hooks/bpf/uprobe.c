@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes: the Linux kernel's, until a program for a GPU is put there, whose kernel the function names. A loader says where
- * first, and which program then: the last place that it named is kept, with the number that its event has (PERF_EVENT_IOC_ID),
- * whatever descriptor it comes by.
+ * Uprobes. They belong to the Linux kernel until a GPU program is attached; then the function names a GPU kernel. A
+ * loader first opens the event and later sets the program. This file keeps the place of the last event, identified by
+ * its number (PERF_EVENT_IOC_ID) whatever descriptor the caller uses.
  */
 #include "core/wire/open_file.h"
 #include "loader.h"
@@ -17,8 +17,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	uint64_t event;                /* its number, 0: none */
-	int file;                      /* that was named, owned */
+	uint64_t event;                /* its number; 0: none */
+	int file;                      /* the probed file; owned */
 	uint64_t offset;
 	bool returns;
 } last = { 0, -1, 0, false };
@@ -42,7 +42,7 @@ bool is_uprobe(const struct perf_event_attr *attr)
 	return attr->type >= PERF_TYPE_MAX && attr->type == uprobe_type() && attr->uprobe_path;
 }
 
-/* What the caller names; -1: it is none that can be read. */
+/* Open the file that the caller names; -1: not a readable file. */
 static int open_named(uint64_t name)
 {
 	char given[PATH_MAX], path[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each call comes to: by the code that libgpubpf-bpf.so has, too. */
+/* Handles the calls by the code that libgpubpf-bpf.so also uses. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "hooks/bpf/environ.h"
 #include "hooks/bpf/loader.h"
 
-#define BELLS 1024                 /* numbers from here on are descriptors by which the supervisor calls epoll_ctl(2) */
+#define BELLS 1024                 /* first descriptor number for epoll_ctl(2) calls by the supervisor */
 
 static const __u64 *args(const struct notice *n)
 {
@@ -65,7 +65,7 @@ long answer_mmap(struct notice *n)
 	return own_mmap(own, &result) ? result : PASSED;
 }
 
-/* An epoll knows what it waits for by the file and its number where the call is made: the same number each time. */
+/* An epoll identifies an entry by the file and its number in the calling process, so each call uses the same number. */
 static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	int theirs = caller_borrow(epoll), file = caller_borrow(fd), bell = file < 0 ? file : dup3(file, BELLS + fd, O_CLOEXEC);
@@ -82,7 +82,7 @@ static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 	return ret;
 }
 
-/* Only one thread at a time has such a number. */
+/* Only one thread at a time uses such a number. */
 long answer_epoll_ctl(struct notice *n)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -113,7 +113,7 @@ long answer_statfs(struct notice *n)
 	return caller_write(args(n)[1], &buf, sizeof(buf));
 }
 
-/* A file that the Linux kernel has not, to be read */
+/* Open an emulated file that the Linux kernel lacks, for reading. */
 static long open_file(struct notice *n, __u64 path, __u64 flags)
 {
 	char name[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hooks/bpf/caller.h where a thread of another process called, and waits. */
+/* Implements hooks/bpf/caller.h for a waiting thread of another process. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A process with the filter, as long as its pidfd says that it is there. */
+/* A process with the filter; valid until its pidfd reports the end. */
 struct process {
 	struct process *next;
 	pid_t id;
 	int pidfd;
-	unsigned int users;            /* calls that are answered */
+	unsigned int users;            /* calls in progress */
 	struct caller_state state;
 };
 
@@ -35,7 +35,7 @@ bool notice_is_valid(void)
 
 /* -- processes -- */
 
-/* A number that stands behind a name in /proc/PID/status; 0: none. */
+/* The number after a name in /proc/PID/status; 0: not found. */
 static uint64_t status_of(pid_t id, const char *name, int base)
 {
 	char path[64], line[256];
@@ -80,7 +80,7 @@ static struct process *find(pid_t id)
 	return NULL;
 }
 
-/* What its parent knew when it came is what it knows. */
+/* A new process inherits the state that its parent has now. */
 static struct process *add(pid_t id)
 {
 	const struct process *parent = find((pid_t)status_of(id, "PPid:", 10));
@@ -100,7 +100,7 @@ static struct process *add(pid_t id)
 	return p;
 }
 
-/* It does not end while one of its threads waits for us, but for a kill: who waits then is nobody. */
+/* A process ends during a call only if it is killed, and then its thread no longer waits. */
 static struct process *caller_process(void)
 {
 	pid_t id;
@@ -149,14 +149,14 @@ bool caller_has_our_rights(uint64_t *effective)
 	static uint64_t ours;
 
 	if (!ours)
-		ours = status_of(getpid(), "CapEff:", 16) | 1ull << 63; /* known */
+		ours = status_of(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63: the value is known */
 	*effective = status_of((pid_t)now->call->pid, "CapEff:", 16);
 	return !(ours & ~(1ull << 63) & ~*effective);
 }
 
 /* -- memory -- */
 
-/* Others than loaders, who want nothing of us, may hide their memory. */
+/* Report only for loaders. Other programs may hide their memory and need nothing from the supervisor. */
 static void cannot_look(void)
 {
 	static bool said;
@@ -177,7 +177,8 @@ static ssize_t move(void *own, uint64_t theirs, size_t size, bool to_them)
 	return n;
 }
 
-/* The kernel moves whole pages, so a part may have come; and what came may be of another, where the caller was killed. */
+/* The kernel copies whole pages, so the result may be partial. After a kill, it may even be memory of another
+ * process. */
 int caller_read(void *to, uint64_t from, size_t size)
 {
 	if (!size)
@@ -192,7 +193,7 @@ int caller_write(uint64_t to, const void *from, size_t size)
 	return notice_is_valid() && move((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
 }
 
-/* Page by page: the next one need not be there. */
+/* Page by page: the next page need not be mapped. */
 int caller_text(char *to, uint64_t from, size_t room)
 {
 	const size_t page = 4096;
@@ -266,11 +267,12 @@ int caller_lend(int fd)
 	return add_descriptor(fd, 0, 0);
 }
 
-/* -- names -- */
+/* -- paths -- */
 
 int caller_path(const char *path, char out[PATH_MAX])
 {
-	const char *own = !strncmp(path, "/proc/self/", 11) ? path + 11 : NULL; /* who looks is not who asked */
+	/* /proc/self of the supervisor is another process */
+	const char *own = !strncmp(path, "/proc/self/", 11) ? path + 11 : NULL;
 	int n = own ? snprintf(out, PATH_MAX, "/proc/%d/%s", (int)now->call->pid, own) :
 		      snprintf(out, PATH_MAX, "/proc/%d/%s/%s", (int)now->call->pid, path[0] == '/' ? "root" : "cwd", path);
 

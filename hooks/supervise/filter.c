@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter: which calls wait for the supervisor. */
+/* The seccomp filter: selects the calls that wait for the supervisor. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST 128                   /* instructions */
+#define MOST 128                   /* maximum instructions */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif
@@ -38,7 +38,7 @@ static void finish(struct program *p, uint32_t verdict)
 	put(p, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-/* Requests are 32 bits to the kernel, too. */
+/* The kernel uses 32 bits of the request, too. */
 static void put_perf_requests(struct program *p)
 {
 	static const uint32_t those[] = {
@@ -54,7 +54,7 @@ static void put_perf_requests(struct program *p)
 	finish(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* MAP_SHARED alone: mappings of the supervisor's own in the caller are MAP_SHARED_VALIDATE. */
+/* Only MAP_SHARED: mappings that the supervisor makes in the caller use MAP_SHARED_VALIDATE. */
 static void put_shared_files(struct program *p)
 {
 	load_arg(p, 3);
@@ -64,7 +64,7 @@ static void put_shared_files(struct program *p)
 	finish(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* A block that ends, but for the jump over it. */
+/* A block that always returns, preceded by a jump over it. */
 static void put_call(struct program *p, uint32_t nr, enum select select)
 {
 	unsigned int at = p->n;
@@ -102,7 +102,8 @@ static int install(const struct sock_fprog *prog, unsigned long flags)
 	return (int)kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_SET_MODE_FILTER, (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
 }
 
-/* A thread that waits is not to be woken by signals (Go's come often), after which it would call again: from Linux 5.19 on. */
+/* Since Linux 5.19 signals need not interrupt a waiting thread, which would then repeat the call. Go's runtime sends
+ * many. */
 static int install_newest(const struct sock_fprog *prog)
 {
 	int fd = install(prog, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
@@ -119,7 +120,7 @@ int filter_install(const char **why)
 	make(&p);
 	prog.len = (unsigned short)p.n;
 	fd = install_newest(&prog);
-	if (fd == -EACCES) { /* without CAP_SYS_ADMIN: programs that it runs gain no rights */
+	if (fd == -EACCES) { /* without CAP_SYS_ADMIN: its child programs cannot gain rights */
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			return -errno;
 		fd = install_newest(&prog);

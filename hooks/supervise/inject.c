@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mmap(2) in the caller. What it mapped becomes two mappings, or one of another file, which nobody but itself can make: it is
- * stopped by ptrace(2) where it waits for us, makes those calls, and goes on with their result. It is for moments of a
- * loader's start, and debuggers are in the way: only one can stop it.
+ * mmap(2) in the caller. A mapping may become two mappings, or one of another file, and only the caller can make them.
+ * The supervisor stops the waiting thread by ptrace(2), makes it execute these calls, and resumes it with their result.
+ * This happens only a few times at a loader's start. It conflicts with debuggers, since only one tracer can stop a
+ * thread.
  */
 #include "supervise.h"
 
@@ -15,12 +16,12 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#define CALL_SIZE 2                /* bytes of x86-64's instruction `syscall` */
+#define CALL_SIZE 2                /* bytes of the x86-64 instruction `syscall` */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
 static __thread struct {
-	struct user_regs_struct regs;  /* when it was stopped, behind its call */
-	uint64_t signals;              /* that it blocks */
+	struct user_regs_struct regs;  /* registers at the stop, after its call */
+	uint64_t signals;              /* its blocked signals */
 	pid_t id;
 	bool gone;
 } at;
@@ -30,7 +31,7 @@ static long trace(int request, unsigned long address, void *data)
 	return kernel_call(SYS_ptrace, (const long[6]){ request, at.id, (long)address, (long)data });
 }
 
-/* It is killed, or stops. */
+/* The thread stops, or was killed. */
 static int wait_for_stop(int *status)
 {
 	pid_t id;
@@ -42,7 +43,7 @@ static int wait_for_stop(int *status)
 	return at.gone ? -ESRCH : 0;
 }
 
-/* Its call ends with an error, so that it comes out of the kernel, where it is stopped before anything else. */
+/* End its call with an error. It then leaves the kernel and stops before anything else. */
 static void let_go(const struct notice *n)
 {
 	struct seccomp_notif_resp resp = { .id = n->call->id, .error = -EAGAIN };
@@ -72,7 +73,7 @@ static int stop(struct notice *n)
 	return 0;
 }
 
-/* Its next stop at a call; SIGSTOP, which nothing blocks, waits until it is let go. */
+/* Run to its next system call stop; SIGSTOP cannot be blocked and stays pending until it is resumed. */
 static int go_to_call(void)
 {
 	int status;
@@ -92,7 +93,7 @@ static long call(long nr, const long arg[6])
 		return -ESRCH;
 	regs.rip -= CALL_SIZE;
 	regs.rax = (unsigned long)nr;
-	regs.orig_rax = ~0ul; /* nothing is to be restarted */
+	regs.orig_rax = ~0ul; /* suppress a restart of the call */
 	regs.rdi = (unsigned long)arg[0];
 	regs.rsi = (unsigned long)arg[1];
 	regs.rdx = (unsigned long)arg[2];

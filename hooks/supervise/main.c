@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FILE runs in this process, so that whoever started it has its number, its signals and its end. The supervisor is nobody's child,
- * and ends with the last process that has the filter.
+ * FILE runs in this process, so its parent sees the expected process id, signals and exit status. The supervisor has no
+ * waiting parent and ends with the last process that has the filter.
  */
 #include "supervise.h"
 
@@ -34,7 +34,7 @@ void say_once(bool *said, const char *text)
 		dprintf(STDERR_FILENO, "gpubpf: %s\n", text);
 }
 
-/* Before Linux 5.9 a supervisor can give no descriptors. */
+/* Before Linux 5.9 a supervisor cannot install descriptors in the caller. */
 static bool kernel_is_new(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -50,7 +50,7 @@ static bool is_supervised(void)
 	return !kernel_call(SYS_bpf, (const long[6]){ SUPERVISED, (long)session, (long)strlen(session) + 1 });
 }
 
-/* -- the listener goes over a socket, and back comes who has it -- */
+/* -- the listener is sent over a socket; the supervisor first sends its process id -- */
 
 static int send_listener(int sock, int fd)
 {
@@ -89,18 +89,18 @@ static int receive_listener(int sock)
 
 /* -- the supervisor -- */
 
-/* It has nothing of FILE's but the standard error. */
+/* Release everything of FILE's except standard error. */
 static void let_all_go(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* whatever was closed when we came */
+	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* standard descriptors may have been closed */
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(sock, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
 	if (chdir("/") < 0)
-		return; /* it stays where it is */
+		return; /* keep the folder */
 }
 
 static void supervise(int sock)
@@ -121,7 +121,7 @@ static void supervise(int sock)
 	serve(listener);
 }
 
-/* Its end of a socket, or -errno. It is nobody's child: its parent ends at once. */
+/* Returns FILE's end of a socket, or -errno. A double fork reparents the supervisor. */
 static int start_supervisor(void)
 {
 	int sock[2], status;
@@ -129,7 +129,7 @@ static int start_supervisor(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return -errno;
-	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* whose end is no SIGCHLD, which FILE could have come to it */
+	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* no exit signal: FILE must not get a SIGCHLD */
 	if (!between) {
 		close(sock[0]);
 		if (!fork())
@@ -151,10 +151,10 @@ static int be_supervised(const char **why)
 	*why = "a process for it cannot be started";
 	if (sock < 0 || read(sock, &who, sizeof(who)) != sizeof(who))
 		return -EAGAIN;
-	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* where Yama is, it may look into us */
+	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* allow access under Yama */
 	listener = filter_install(why);
 	if (listener >= 0 && send_listener(sock, listener) < 0)
-		_exit(EXIT_FAILURE); /* nobody would answer */
+		_exit(EXIT_FAILURE); /* no process would answer */
 	if (listener >= 0)
 		close(listener);
 	close(sock);
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || be_supervised(&why) < 0))
 		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. What it loads goes to the Linux kernel alone\n", argv[1], gpubpf_reach_why(reach), why);
 	if (reach == GPUBPF_OTHER_LIBC)
-		unsetenv("LD_PRELOAD"); /* which would not start with ours */
+		unsetenv("LD_PRELOAD"); /* the program cannot load these libraries */
 	err = (int)-kernel_call(SYS_execve, (const long[6]){ (long)argv[1], (long)(argv + 2), (long)environ });
 	fprintf(stderr, "gpubpf: %s: cannot be run: %s\n", argv[1], strerror(err));
 	return err == ENOENT ? 127 : 126;

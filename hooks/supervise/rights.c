@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the Linux kernel would answer. A call that it is left to answer is over for us, so where the answer decides whose the call
- * is, we ask first: for numbers, which are the same for all; and whether it lets the caller make maps and programs at all.
+ * Predicts the Linux kernel's answers. The supervisor does not see the result of a call that it passes on. Where the
+ * result decides who handles the call, it queries the kernel first. It queries object numbers, which are the same for
+ * all processes, and the permission to create maps and programs.
  */
 #include "supervise.h"
 
@@ -16,7 +17,8 @@
 #define BIT(cap) (1ull << (cap))
 #define MAY_LOAD (BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN))
 #define MAY_PROBE (BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
-#define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra)) /* of what we know */
+/* the known part of the attribute */
+#define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra))
 #define NEXT_ID_END (offsetof(union bpf_attr, next_id) + sizeof(uint32_t))
 
 static bool takes_rights(int cmd)
@@ -39,7 +41,7 @@ long kernel_bpf(int cmd, const void *attr, size_t size)
 	return plain_bpf(cmd, attr, size);
 }
 
-/* Of that kind and size; what it names is left out. */
+/* Try to create a map of that type and size, without referenced objects. */
 static long try_map(union bpf_attr attr)
 {
 	long fd;
@@ -74,7 +76,7 @@ static void try_once(void)
 	refuses_us = try_map(attr) == -EPERM;
 }
 
-/* Capabilities are of a user namespace, and only the kernel knows whether they count. */
+/* Capabilities belong to a user namespace, and only the kernel knows whether they count. */
 static bool refuses_all(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -83,8 +85,8 @@ static bool refuses_all(void)
 	return refuses_us;
 }
 
-/* Without a capability it depends on the type what the caller may make; the supervisor has it no more than the caller, or its own
- * answer says nothing. */
+/* Without capabilities, permission depends on the type. A trial by the supervisor is conclusive only if it has no
+ * more capabilities than the caller. */
 static bool refuses(const struct call *c)
 {
 	uint64_t effective;
@@ -126,7 +128,7 @@ long pass(struct call *c)
 	return PASSED;
 }
 
-/* Is there something behind what we know of? */
+/* Are there nonzero bytes after the known attribute? */
 static bool is_newer(const struct call *c)
 {
 	const uint8_t *attr = (const uint8_t *)&c->attr;
@@ -137,7 +139,7 @@ static bool is_newer(const struct call *c)
 	return c->size > sizeof(c->attr);
 }
 
-/* Only who made it can say what its elements are like. */
+/* Only its creator can report what its elements are like. */
 long pass_map_of(struct call *c)
 {
 	long ret = pass(c);
@@ -149,7 +151,7 @@ long pass_map_of(struct call *c)
 		attr.inner_map_fd = (uint32_t)inner;
 		attr.btf_fd = (uint32_t)btf;
 		ret = kernel_bpf(BPF_MAP_CREATE, &attr, MAP_END);
-		ret = ret < 0 ? PASSED : ret; /* it will say so itself */
+		ret = ret < 0 ? PASSED : ret; /* the caller's own call will fail alike */
 	}
 	if (inner >= 0)
 		caller_give_back(inner);
@@ -164,11 +166,11 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
-/* Once there may be a program for it that is ours, it is made here, where its number is known; what it names is the caller's. */
+/* Once a GPU program may be attached to it, create it here, where its number is known, from the caller's arguments. */
 long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 {
 	char given[PATH_MAX], path[PATH_MAX];
-	int pid = (int)arg[1], group = (int)arg[3]; /* of a register only that much is meant */
+	int pid = (int)arg[1], group = (int)arg[3]; /* only the low half of a register is the argument */
 	struct perf_event_attr attr = *asked;
 	uint64_t effective;
 	long fd;
@@ -179,10 +181,10 @@ long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 	attr.size = sizeof(attr);
 	attr.uprobe_path = (uintptr_t)path;
 	fd = kernel_call(SYS_perf_event_open, (const long[6]){ (long)&attr, pid, (int)arg[2], group, arg[4] });
-	return fd < 0 ? PASSED : fd; /* it will say so itself */
+	return fd < 0 ? PASSED : fd; /* the caller's own call will fail alike */
 }
 
-/* A kprobe is made and let go, to see. */
+/* Create a kprobe and close it, as a test. */
 long pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
 {
 	struct perf_event_attr attr;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notifications, each answered by one of a few threads: a question to the session may take its time, and others' mappings do not wait. */
+/* Receives notifications in a few threads: a request to the session may take long and must not delay others'
+ * mappings. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -35,8 +36,8 @@ static void send_result(struct notice *n, struct seccomp_notif_resp *resp, long 
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
-/* Ours is closed before the caller goes on: an object whose last descriptor it closes is gone then. So the two are not one step
- * (SECCOMP_ADDFD_FLAG_SEND). */
+/* Close this process's descriptor before the caller resumes, so that an object ends with the caller's last
+ * descriptor. Therefore the two steps are not combined (SECCOMP_ADDFD_FLAG_SEND). */
 static void send_file(struct notice *n, struct seccomp_notif_resp *resp, int fd)
 {
 	struct seccomp_notif_addfd add = { .id = n->call->id, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC };
@@ -79,7 +80,7 @@ static void *serve_all(void *arg)
 	return NULL;
 }
 
-/* Descriptors by which it calls epoll_ctl(2) have high numbers (answer.c). */
+/* Raise the limit: epoll_ctl(2) calls use descriptors with high numbers (answer.c). */
 static void take_numbers(void)
 {
 	struct rlimit limit;

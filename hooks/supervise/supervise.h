@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-supervise FILE ARG0 [ARG]...: FILE in this process, with system calls of it and its children that a library cannot
- * stand before (static programs, Go's) answered by a process beside it, by seccomp's user notification: no privileges, no
- * ptrace(2) stops. What is for a GPU goes to the session (hooks/bpf), all else on to the Linux kernel.
+ * gpubpf-supervise FILE ARG0 [ARG]... runs FILE in this process. Some system calls of FILE and its children cannot be
+ * interposed by a library (static programs, Go). A separate process handles these by seccomp user notification, without
+ * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/bpf), all others to the Linux kernel.
  *
- *   main.c     FILE, and the process beside it       calls.def  which calls, and what answers them
- *   filter.c   the filter that sends them here       answer.c   what each comes to
- *   serve.c    threads that receive them             caller.c   memory and descriptors of who called (hooks/bpf/caller.h)
- *   rights.c   what the Linux kernel would say       inject.c   mmap(2) in the caller, by ptrace(2): a call a mapping
+ *   main.c starts FILE and the supervisor, calls.def lists intercepted calls and their handlers.
+ *   filter.c has the seccomp filter, answer.c handles the calls, serve.c has the threads that receive notifications.
+ *   caller.c accesses memory and descriptors of callers (hooks/bpf/caller.h), rights.c predicts the kernel's answers.
+ *   inject.c makes the caller execute mmap(2) by ptrace(2): one call per mapping.
  *
- * A thread that called waits until it is answered, so what it called with stays unless another thread of its own changes it.
- * Whose call it is is decided by what was copied; and what the Linux kernel is then left to answer (CONTINUE) names no
- * descriptor that it would take for one of its own, whatever the memory has become.
+ * A calling thread waits for the answer, so its arguments are stable unless another of its threads changes them.
+ * Decisions use copies. A call that the Linux kernel then continues (CONTINUE) contains no descriptor that it could
+ * mistake for a kernel object, even if the memory has changed.
  */
 #ifndef GPUBPF_HOOKS_SUPERVISE_H
 #define GPUBPF_HOOKS_SUPERVISE_H
@@ -22,40 +22,40 @@
 
 #include "hooks/bpf/caller.h"
 
-/* One notification, while it is answered */
+/* One notification during its handling. */
 struct notice {
 	int listener;
 	struct seccomp_notif *call;
-	struct process *process;       /* looked up when first needed */
-	bool stopped;                  /* by inject.c: its result is put there */
-	bool is_file;                  /* the result is a descriptor of ours, for the caller */
+	struct process *process;       /* looked up on first use */
+	bool stopped;                  /* by inject.c, which also writes the result */
+	bool is_file;                  /* the result is a descriptor of this process, to be installed in the caller */
 };
 
-/* What a call comes to: its result, -errno, a descriptor (is_file), or PASSED */
+/* The result of a call: its value, -errno, a descriptor (is_file), or PASSED. */
 #define GPUBPF_SUPERVISED(name, select, function) long function(struct notice *n);
 #include "calls.def"
 long answer(struct notice *n);
 
-/* filter.c. The listener's descriptor, or -errno and *why: what was refused. */
+/* filter.c. The listener's descriptor, or -errno and *why: the reason of the refusal. */
 int filter_install(const char **why);
-bool filter_wants_files(void);     /* are files of the Linux kernel's missing (hooks/bpf/file.c)? */
+bool filter_wants_files(void);     /* does the kernel lack files that hooks/bpf/file.c emulates? */
 
-/* serve.c: until the last process with the filter is gone */
+/* serve.c: runs until the last process with the filter has ended */
 void serve(int listener);
 
 /* caller.c */
 extern __thread struct notice *now;
 bool notice_is_valid(void);
-int process_pidfd(void);           /* -errno */
-void process_let_go(struct notice *n); /* when it is answered */
-/* Do we have its rights, or more than it? Its capabilities, as a mask, and those of this process. */
+int process_pidfd(void);           /* or -errno */
+void process_let_go(struct notice *n); /* after the notification was answered */
+/* Does the caller have at least this process's capabilities? *effective gets its capability mask. */
 bool caller_has_our_rights(uint64_t *effective);
-bool caller_has_our_numbers(void); /* are processes called there what they are called here? */
+bool caller_has_our_numbers(void); /* are process ids the same in the caller's namespace? */
 
-/* inject.c: the thread goes on with this result of its call */
+/* inject.c: resume the thread with this result of its call */
 void inject_finish(struct notice *n, long result);
 
-/* main.c: say it on the standard error, once */
+/* main.c: write a message to standard error, once */
 void say_once(bool *said, const char *text);
 
 #endif
