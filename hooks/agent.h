@@ -46,8 +46,8 @@ void gpubpf_session_leave(void);
 /* The program installs a filter that forbids system call `nr`: end the session and make no further calls. */
 void gpubpf_session_seal(int nr);
 bool gpubpf_session_sealed(void);
-/* Number of a system call that probing needs and that an earlier filter kills the process for; -1: none found. The
- * function lets_tell() says whether the agent can still write to standard error if call `nr` is forbidden. */
+/* Number of a system call that probing needs and that an earlier filter kills the process for; -1: none found. If
+ * call `nr` is forbidden, gpubpf_lockdown_lets_tell() says whether the agent can still write to standard error. */
 int gpubpf_lockdown_found(void);
 bool gpubpf_lockdown_lets_tell(int nr);
 bool gpubpf_lockdown_lets_look(void); /* can the agent make the calls that reading stacks takes? */
@@ -108,7 +108,8 @@ static inline uint64_t gpubpf_plan_generation(void)
 
 /*
  * patience.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
- * past. Each begin() needs an end(), which subtracts the time waited from the process's --wait budget.
+ * past. Each gpubpf_patience_begin() needs a gpubpf_patience_end(), which subtracts the time waited from the process's
+ * --wait budget.
  */
 uint64_t gpubpf_patience_begin(void);
 void gpubpf_patience_end(void);
@@ -153,7 +154,7 @@ struct gpubpf_hook_device {
 	struct gpubpf_request *asked;               /* pending request for the arena */
 	void *host;                                 /* host mapping of the arena, */
 	int memory;                                 /* and its memfd until the device has the arena; then -1 */
-	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of what it has */
+	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of its filled part */
 	uint32_t rows;                              /* rows of the arena's map table that the device has */
 	struct gpubpf_elsewhere *elsewhere;         /* maps among these that lie outside the arena (elsewhere.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
@@ -189,23 +190,24 @@ int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *wh
  * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
 /*
- * elsewhere.c: maps placed outside the device's own memory. The caller holds the device's lock. Function fill()
- * allocates memory for such maps among the first `rows` rows and reports their addresses to the device. Function copy()
- * copies external memory to the arena, also while kernels run, unless the two share pages. Function end() frees
- * everything.
+ * elsewhere.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
+ * gpubpf_elsewhere_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
+ * device. External memory is copied to the arena by gpubpf_elsewhere_copy(), also while kernels run, unless the two
+ * share pages. Finally gpubpf_elsewhere_end() frees everything.
  */
 int gpubpf_elsewhere_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_why *why);
 void gpubpf_elsewhere_copy(struct gpubpf_hook_device *device);
 void gpubpf_elsewhere_end(struct gpubpf_hook_device *device);
 /* shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
- * on failure. The _part() function maps these pages from `fd` instead, now and in future mappings. It takes
- * ownership of `fd` and returns false and errno on failure. */
+ * on failure. A call of gpubpf_shared_arena_part() maps these pages from `fd` instead, now and in future mappings.
+ * It takes ownership of `fd` and returns false and errno on failure. */
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
 /*
- * allocations.c: call attach() when a device is ready or has new maps, with the device's lock held. If its arena has
- * allocation tables, this process claims one, until detach() or the end of the process.
+ * allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
+ * If its arena has allocation tables, this process claims one, until gpubpf_allocations_detach() or the end of the
+ * process.
  */
 void gpubpf_allocations_attach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
@@ -213,8 +215,8 @@ void gpubpf_allocations_leave(void);
 void gpubpf_allocations_after_fork(void);
 /*
  * stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
- * frames and keeps at most `depth`. 0: unknown, or not answered yet. The _word() function places the number in the
- * spare bits of the launch word with the process id.
+ * frames and keeps at most `depth`. 0: unknown, or not answered yet. The number goes into the spare bits of the launch
+ * word with the process id, as gpubpf_stack_word() places it.
  */
 uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth);
 uint64_t gpubpf_stack_word(uint32_t number);
@@ -352,13 +354,13 @@ void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
  * may try again.
  */
 bool gpubpf_aside_start(struct gpubpf_hook_choice *choice);
-/* Is this an agent thread? Its waits do not count against --wait. It waits while goes_on(), one slice at a time. */
+/* Is this an agent thread? Its waits do not count against --wait. It waits in slices while gpubpf_aside_goes_on(). */
 bool gpubpf_aside(void);
 bool gpubpf_aside_goes_on(void);
 uint64_t gpubpf_aside_slice(void);
 /* In other threads these do nothing. False: the kernel or device is gone, or the process is exiting; then do not
- * call leave. The agent may call the device's runtime between use and leave. It uses the adapter's kernel and
- * program only with the kernel's lock held. */
+ * leave. The agent may call the device's runtime between use and leave. It uses the adapter's kernel and program
+ * only with the kernel's lock held. */
 bool gpubpf_aside_use_device(void);
 void gpubpf_aside_leave_device(void);
 bool gpubpf_aside_use_kernel(void);

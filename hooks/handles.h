@@ -52,9 +52,9 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record);
 
 /*
- * Counts the users of a record that may die meanwhile. The last user to leave a dead record releases its resources. A
- * false enter(): the record is dead; call leave(). A true leave() or kill(), which happens once: release the resources
- * now.
+ * Counts the users of a record that may die meanwhile. The last user to leave a dead record releases its resources. If
+ * gpubpf_users_enter() returns false, the record is dead: call gpubpf_users_leave(). If gpubpf_users_leave() or
+ * gpubpf_users_kill() returns true, which happens once, release the resources now.
  */
 struct gpubpf_users {
 	atomic_uint n;

@@ -123,8 +123,8 @@ struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *
  */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key);
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
-/* Use the device's context outside an application call on it. The context outlives leave(), except after a time
- * limit. False: the context is gone, or belongs to the parent of a fork; then do not call leave(). */
+/* Use the device's context outside an application call on it. The context exists until gpubpf_hook_device_leave(),
+ * except after a time limit. False: the context is gone, or belongs to the parent of a fork; then do not leave. */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *device);
 void gpubpf_hook_device_leave(struct gpubpf_hook_device *device);
 const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
@@ -189,10 +189,11 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome);
 
 /*
- * Combines begin(), the launch and end(), for runtimes that copy arenas after waiting for the context. Callback twin()
- * enqueues l->twin. It returns GPUBPF_TWIN_NO_ROOM if the twin does not fit, or the runtime's error. Then original()
- * runs and its error is returned. If a lower register limit would make the twin fit, the agent first builds a twin with
- * that limit. The launch waits for it as for any twin, and later launches of the kernel use it.
+ * Combines gpubpf_hook_launch_begin(), the launch and gpubpf_hook_launch_end(), for runtimes that copy arenas after
+ * waiting for the context. Callback `twin` enqueues l->twin. It returns GPUBPF_TWIN_NO_ROOM if the twin does not fit,
+ * or the runtime's error. Then `original` runs and its error is returned. If a lower register limit would make the twin
+ * fit, the agent first builds a twin with that limit. The launch waits for it as for any twin, and later launches of
+ * the kernel use it.
  */
 #define GPUBPF_TWIN_NO_ROOM (-1)
 #define GPUBPF_TWIN_TOLD (-2) /* the adapter has reported why */
@@ -206,9 +207,9 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *launch, int error
 
 /*
  * A grid that fits the device all at once may rely on it: its blocks may wait for one another. Then the twin must fit
- * all at once too. Callback blocks() returns how many blocks one multiprocessor holds, of the original (twin: false) or
- * of the twin. The results are cached while the shape stays the same. Callback part() returns how many multiprocessors
- * the launch may use and is called only if that matters. It returns 0 for the whole device, as if part were NULL, and a
+ * all at once too. Callback `blocks` returns how many blocks one multiprocessor holds, of the original (twin: false) or
+ * of the twin. The results are cached while the shape stays the same. Callback `part` returns how many multiprocessors
+ * the launch may use and is called only if that matters. It returns 0 for the whole device, as if it were NULL, and a
  * negative value if unknown.
  */
 struct gpubpf_hook_fit {
@@ -247,8 +248,8 @@ void gpubpf_hook_quiet(void);
 /*
  * allocations.c: the application's allocations, for helpers that look them up. `context` is the owner as in the
  * device's `how`: its devices can access the memory, with `everywhere` all devices of the process. Or it is a struct
- * gpubpf_hook_device, the only one that can. add() replaces an allocation with the same context and base. Call remove()
- * before the runtime frees the memory.
+ * gpubpf_hook_device, the only one that can. An added allocation replaces one with the same context and base. Call
+ * gpubpf_allocation_remove() before the runtime frees the memory.
  */
 uint32_t gpubpf_allocation_number(void); /* number of an allocation that was just made, */
 uint32_t gpubpf_allocation_stack(void);  /* and of the stack that made it; 0: no program uses stacks */
@@ -258,7 +259,7 @@ void gpubpf_allocation_remove(uint64_t base);
 void gpubpf_allocation_cut(uint64_t base, uint64_t size);
 void gpubpf_allocations_end(const void *context); /* the context is destroyed, with all its allocations */
 /* For runtimes that do not report buffer addresses: do programs on the device use allocations? At which address do
- * kernels see the buffer? buffer_address() waits for the device and returns 0 or -errno. */
+ * kernels see the buffer? The query by gpubpf_buffer_address() waits for the device and returns 0 or -errno. */
 bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 

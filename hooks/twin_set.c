@@ -2,10 +2,13 @@
 /*
  * Does: brings a dispatch entry up to the current plan. It sends the program's image once per device, set of matching
  * links and register limit, with the names of the matching kernels. The session answers with an image to load and its
- * kernels. Before: the entry has the binding of an older plan, or no binding. After: it has the plan's binding: a twin,
- * a refusal with its reason, or nothing attached. It stays at the older plan when the wait budget is used up, or when
- * no twin is ready and the caller may not wait. Requires: locks as in agent.h. Agent threads (twin_aside.c) take the
- * same steps without the budget. A plan that restores an earlier set of programs reuses its twins.
+ * kernels.
+ * Before: the entry has the binding of an older plan, or no binding.
+ * After: the entry has the plan's binding: a twin, a refusal with its reason, or nothing attached. It stays at the older
+ * plan when the wait budget is used up, or when no twin is ready and the caller may not wait.
+ * Requires: the lock order of agent.h. Agent threads (twin_aside.c) take the same steps without using the budget.
+ *
+ * A plan that restores an earlier set of programs reuses its twins.
  */
 #include "session_parse.h"
 

@@ -92,13 +92,13 @@ int map_instead(uint32_t was);
  * stay there. */
 void ring_is_mapped(int fd);
 int map_info(int fd, struct bpf_map_info *info); /* info for a descriptor of this process */
-/* map_of_kernel(): the kernel map that kernel programs use in place of this session map, owned by the caller, or
- * -errno. And map_is_taken(): a kernel program consumes values of the caller's map, if that is a queue or a stack. */
+/* The kernel map that kernel programs use in place of this session map, owned by the caller, or -errno. Report by
+ * map_is_taken() that a kernel program consumes values of the caller's map; it counts only for a queue or a stack. */
 int map_of_kernel(int fd);
 void map_is_taken(int fd);
 /* map.c: create a session map and return its descriptor or -errno. The number of its BTF is `btf`. A map like its
  * elements has the number `like`, or 0. It was the kernel map `was`. The descriptor `given` is a kernel map (-1:
- * none), and `as` its relation to the new map. The _asked() function serves a caller's MAP_CREATE. */
+ * none), and `as` its relation to the new map. A caller's MAP_CREATE uses map_make_asked(). */
 int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_given as);
 int map_make_asked(const union bpf_attr *attr, uint32_t like);
 /* Execute a command on a session map, with key and value in this process's memory; store an element. */
@@ -132,8 +132,8 @@ long perf_event_open_call(const long arg[6]);
 bool is_perf_request(unsigned long request);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 
-/* uprobe.c: uprobe_opened() records a kernel event, a descriptor of this process. And uprobe_taken() replaces the
- * caller's event by the session's probe of the GPU kernel that the function names: 0 or -errno. */
+/* uprobe.c: record with uprobe_opened() a kernel event, a descriptor of this process. Later uprobe_taken() replaces
+ * the caller's event by the session's probe of the GPU kernel that the function names, and returns 0 or -errno. */
 struct perf_event_attr;
 bool is_uprobe(const struct perf_event_attr *attr);
 void uprobe_opened(int event, const struct perf_event_attr *attr);
