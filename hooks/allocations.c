@@ -24,19 +24,19 @@ struct known {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known known[GPUBPF_ALLOCATION_MOST]; /* sorted by base address */
 /* buffers for copies in flight */
-static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST], numbered[GPUBPF_ALLOCATION_MOST];
+static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MOST], numbered_buffer[GPUBPF_ALLOCATION_MOST];
 static uint64_t granules[GPUBPF_GRANULES]; /* granule table to send to a device */
 static uint32_t nknown;
-static atomic_uint made;
+static atomic_uint allocation_count;
 static uint64_t untold;
-static struct gpubpf_hook_device *tables; /* devices that have a table */
+static struct gpubpf_hook_device *devices_with_table; /* devices that have a table */
 
-static uint64_t at(const struct gpubpf_hook_device *d, uint64_t offset)
+static uint64_t table_offset(const struct gpubpf_hook_device *d, uint64_t offset)
 {
 	return atomic_load_explicit(&d->allocations, memory_order_relaxed) + offset;
 }
 
-static int put(struct gpubpf_hook_device *d, uint64_t offset, const void *from, size_t size)
+static int copy_to_device(struct gpubpf_hook_device *d, uint64_t offset, const void *from, size_t size)
 {
 	if (!d->shared)
 		return size ? d->ops->device->arena_push(d->device, offset, from, size) : 0;
@@ -45,11 +45,11 @@ static int put(struct gpubpf_hook_device *d, uint64_t offset, const void *from, 
 }
 
 /* Devices on host memory can access each other's allocations and share one table. */
-static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
+static bool can_access(const struct gpubpf_hook_device *d, const struct known *k)
 {
 	if (k->everywhere || k->context == d->how.context || k->context == d)
 		return true;
-	for (const struct gpubpf_hook_device *other = tables; d->shared && other; other = other->next_table)
+	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other; other = other->next_table)
 		if (other->shared && (other->how.context == k->context || other == k->context))
 			return true;
 	return false;
@@ -67,31 +67,31 @@ static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
 	return row;
 }
 
-static uint64_t choose(const struct gpubpf_hook_device *d, uint64_t version)
+static uint64_t collect_rows(const struct gpubpf_hook_device *d, uint64_t version)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < nknown; i++)
-		if (reaches(d, &known[i]))
-			told[n++] = row_of(&known[i], version);
+		if (can_access(d, &known[i]))
+			row_buffer[n++] = row_of(&known[i], version);
 	return n;
 }
 
 /* Written last, after the rows. Several devices on host memory share one table. */
-static int say_version(struct gpubpf_hook_device *d, uint64_t version)
+static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 {
-	uint64_t offset = at(d, GPUBPF_ALLOCATION_VERSION);
+	uint64_t offset = table_offset(d, GPUBPF_ALLOCATION_VERSION);
 
 	d->allocations_version = version;
 	if (!d->shared)
-		return put(d, offset, &d->allocations_version, sizeof(version)) ? -EIO :
+		return copy_to_device(d, offset, &d->allocations_version, sizeof(version)) ? -EIO :
 		       gpubpf_arena_wait(d->ops->device, d->device);
 	__atomic_store_n((uint64_t *)((char *)d->host + offset), version, __ATOMIC_RELEASE);
 	return 0;
 }
 
 /* Enter the granules that the allocation covers completely. */
-static void put_granules(const struct gpubpf_allocation *row)
+static void enter_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
 	uint64_t n = GPUBPF_GRANULE(row->base) + (row->base % (1u << GPUBPF_GRANULE_SHIFT) != 0), end = GPUBPF_GRANULE(row->base + size);
@@ -101,7 +101,7 @@ static void put_granules(const struct gpubpf_allocation *row)
 }
 
 /* Copy the changed range of the granule table. */
-static int tell_granules(struct gpubpf_hook_device *d)
+static int update_granules(struct gpubpf_hook_device *d)
 {
 	uint32_t first = 0, end = GPUBPF_GRANULES;
 
@@ -110,18 +110,18 @@ static int tell_granules(struct gpubpf_hook_device *d)
 		return 0;
 	memset(granules, 0, sizeof(granules));
 	for (uint32_t i = 0; i < nknown; i++)
-		if (reaches(d, &known[i]))
-			put_granules(&known[i].row);
+		if (can_access(d, &known[i]))
+			enter_granules(&known[i].row);
 	while (first < end && granules[first] == d->granules[first])
 		first++;
 	while (end > first && granules[end - 1] == d->granules[end - 1])
 		end--;
 	memcpy(d->granules + first, granules + first, (end - first) * sizeof(*granules));
-	return put(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
+	return copy_to_device(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
 }
 
 /* Find a map that is indexed by allocation number, within the part that the device has. */
-static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
+static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
 	uint64_t size = d->shared ? d->size : __atomic_load_n(&hdr->filled, __ATOMIC_ACQUIRE);
@@ -138,59 +138,59 @@ static bool numbered_at(const struct gpubpf_hook_device *d, uint32_t row, struct
 
 /* Add missing allocations to the maps indexed by their number. Returns how many, or -errno. Later cuts and frees do
  * not change these entries. count: only return the number. */
-static int tell_numbered(struct gpubpf_hook_device *d, bool count)
+static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 {
 	struct gpubpf_map_layout l;
 	int err = 0, n = 0;
 
 	gpubpf_assert_held(&lock);
-	for (uint32_t row = 0; !err && numbered_at(d, row, &l); row++)
+	for (uint32_t row = 0; !err && find_numbered_map(d, row, &l); row++)
 		for (uint32_t i = 0; !err && l.max_entries && i < nknown; i++) {
 			uint64_t offset = l.data + known[i].row.number * l.stride;
 			struct gpubpf_allocation *at = (void *)((char *)d->host + offset);
 			uint64_t none = 0;
 
-			if (known[i].row.number >= l.max_entries || at->size || !reaches(d, &known[i]))
+			if (known[i].row.number >= l.max_entries || at->size || !can_access(d, &known[i]))
 				continue;
 			n++;
 			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 				continue; /* entry of another process */
-			*at = numbered[i] = known[i].row;
-			err = d->shared ? 0 : put(d, offset, &numbered[i], sizeof(*at));
+			*at = numbered_buffer[i] = known[i].row;
+			err = d->shared ? 0 : copy_to_device(d, offset, &numbered_buffer[i], sizeof(*at));
 		}
 	return err ? err : n;
 }
 
 /* Write the set of rows that no kernel reads. */
-static int tell(struct gpubpf_hook_device *d)
+static int update_table(struct gpubpf_hook_device *d)
 {
-	const uint64_t *has = (uint64_t *)((char *)d->host + at(d, GPUBPF_ALLOCATION_VERSION));
-	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = choose(d, version);
-	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
+	const uint64_t *has = (uint64_t *)((char *)d->host + table_offset(d, GPUBPF_ALLOCATION_VERSION));
+	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = collect_rows(d, version);
+	int err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), row_buffer, n * sizeof(*row_buffer));
 
 	gpubpf_assert_held(&lock);
-	if (!err && tell_numbered(d, false) < 0)
+	if (!err && update_numbered_maps(d, false) < 0)
 		err = -EIO;
 	if (!err)
-		err = tell_granules(d);
+		err = update_granules(d);
 	if (!err)
-		err = put(d, at(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
+		err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
 	if (!err)
-		err = put(d, at(d, offsetof(struct gpubpf_allocation_head, untold)), &untold, sizeof(untold));
-	return err ? err : say_version(d, version);
+		err = copy_to_device(d, table_offset(d, offsetof(struct gpubpf_allocation_head, untold)), &untold, sizeof(untold));
+	return err ? err : publish_version(d, version);
 }
 
 /* Does it share its table with an earlier device in the list? */
-static bool is_told(const struct gpubpf_hook_device *d)
+static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 {
-	for (const struct gpubpf_hook_device *other = tables; d->shared && other != d; other = other->next_table)
-		if (other->shared && at(other, 0) == at(d, 0))
+	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d; other = other->next_table)
+		if (other->shared && table_offset(other, 0) == table_offset(d, 0))
 			return true;
 	return false;
 }
 
 /* A kernel runs on the device, and an update would wait for it. */
-static bool is_held(const struct gpubpf_hook_device *d)
+static bool is_busy(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 
@@ -199,15 +199,15 @@ static bool is_held(const struct gpubpf_hook_device *d)
 
 /* may_wait: wait for kernels, as the runtime does when it frees memory. False: a device with a running kernel gets
  * the update with the next change. */
-static bool tell_all(bool may_wait)
+static bool update_all(bool may_wait)
 {
 	bool all = true;
 
-	for (struct gpubpf_hook_device **d = &tables; *d && !gpubpf_session_sealed();) {
-		if (!may_wait && is_held(*d)) {
+	for (struct gpubpf_hook_device **d = &devices_with_table; *d && !gpubpf_session_sealed();) {
+		if (!may_wait && is_busy(*d)) {
 			all = false;
 			d = &(*d)->next_table;
-		} else if (!is_told(*d) && tell(*d) < 0) {
+		} else if (!shares_earlier_table(*d) && update_table(*d) < 0) {
 			*d = (*d)->next_table; /* its context is broken */
 		} else {
 			d = &(*d)->next_table;
@@ -255,7 +255,7 @@ static bool insert(const struct known *k)
 	return true;
 }
 
-static void take(uint32_t i, uint32_t end)
+static void remove_rows(uint32_t i, uint32_t end)
 {
 	gpubpf_assert_held(&lock);
 	memmove(&known[i], &known[end], (nknown - end) * sizeof(*known));
@@ -264,7 +264,7 @@ static void take(uint32_t i, uint32_t end)
 
 uint32_t gpubpf_allocation_number(void)
 {
-	return atomic_fetch_add(&made, 1);
+	return atomic_fetch_add(&allocation_count, 1);
 }
 
 uint32_t gpubpf_allocation_stack(void)
@@ -272,7 +272,7 @@ uint32_t gpubpf_allocation_stack(void)
 	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_here(0, GPUBPF_STACK_DEPTH) : 0;
 }
 
-static void note_late(void)
+static void report_delayed(void)
 {
 	gpubpf_hook_note("memory was allocated while a kernel ran, beside which this device cannot be told of it; probes know it from the "
 			 "next call on that allocates while none runs, or that frees");
@@ -281,18 +281,18 @@ static void note_late(void)
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
 {
 	struct known k = { context, everywhere, *row };
-	bool full, late;
+	bool full, delayed;
 
 	if (!row->base || !row->size)
 		return;
 	pthread_mutex_lock(&lock);
 	full = !insert(&k);
 	untold += full;
-	late = !tell_all(false);
-	full &= tables != NULL;
+	delayed = !update_all(false);
+	full &= devices_with_table != NULL;
 	pthread_mutex_unlock(&lock);
-	if (late)
-		note_late();
+	if (delayed)
+		report_delayed();
 	if (full)
 		gpubpf_hook_note("the program has more than %d allocations at a time; probes are not told of the newest ones",
 				 GPUBPF_ALLOCATION_MOST);
@@ -306,20 +306,20 @@ void gpubpf_allocation_remove(uint64_t base)
 	i = index_of(base);
 	end = index_of(base + 1);
 	if (end > i) {
-		take(i, end);
-		tell_all(true);
+		remove_rows(i, end);
+		update_all(true);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
 /* Keep the parts of a row before and after the range. */
-static void cut(uint32_t i, uint64_t base, uint64_t end)
+static void cut_row(uint32_t i, uint64_t base, uint64_t end)
 {
 	struct known before = known[i], behind = known[i];
 	uint64_t last = before.row.base + before.row.size;
 
 	gpubpf_assert_held(&lock);
-	take(i, i + 1);
+	remove_rows(i, i + 1);
 	before.row.size = base - before.row.base;
 	behind.row.size = last - end;
 	behind.row.base = end;
@@ -337,11 +337,11 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size)
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = index_of(end); i-- > 0;) /* inserted rows begin at `end`, or end at `base` */
 		if (known[i].row.base + known[i].row.size > base && known[i].row.base < end) {
-			cut(i, base, end);
+			cut_row(i, base, end);
 			any = true;
 		}
 	if (any)
-		tell_all(true);
+		update_all(true);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -355,7 +355,7 @@ void gpubpf_allocations_end(const void *context)
 			known[n++] = known[i];
 	if (n != nknown) {
 		nknown = n;
-		tell_all(true);
+		update_all(true);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -389,7 +389,7 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 }
 
 /* For a device with its own memory: store where the tables are and which process owns this one. */
-static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
+static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t self = getpid(), granules_at = hdr->granules;
 	int err;
@@ -400,41 +400,41 @@ static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr
 		return -EINVAL;
 	d->granules_at = granules_at;
 	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, like the device's table */
-	err = put(d, at(d, 0), &self, sizeof(self));
+	err = copy_to_device(d, table_offset(d, 0), &self, sizeof(self));
 	if (!err)
-		err = put(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
-	return err ? err : put(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
+		err = copy_to_device(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
+	return err ? err : copy_to_device(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
 /* A device that has a table may have received new maps. */
-static void tell_maps(struct gpubpf_hook_device *d)
+static void update_maps(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_hook_device *at;
-	bool late = false;
+	bool delayed = false;
 
 	pthread_mutex_lock(&lock);
-	at = tables;
+	at = devices_with_table;
 	while (at && at != d)
 		at = at->next_table;
 	if (at && !gpubpf_session_sealed() && !gpubpf_hook_device_gone(d)) {
-		late = is_held(d) && tell_numbered(d, true) > 0;
-		if (!late && tell_numbered(d, false) > 0 && !d->shared)
+		delayed = is_busy(d) && update_numbered_maps(d, true) > 0;
+		if (!delayed && update_numbered_maps(d, false) > 0 && !d->shared)
 			gpubpf_arena_wait(d->ops->device, d->device);
 	}
 	pthread_mutex_unlock(&lock);
-	if (late)
-		note_late();
+	if (delayed)
+		report_delayed();
 }
 
 void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
 	uint64_t offset;
-	bool searches;
+	bool lacks_granules;
 
 	gpubpf_assert_held(&d->lock);
 	if (d->allocations) {
-		tell_maps(d);
+		update_maps(d);
 		return;
 	}
 	if (!(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
@@ -443,14 +443,14 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	offset = gpubpf_hook_device_gone(d) ? 0 : claim(d, hdr);
 	atomic_store(&d->allocations, offset);
 	if (offset) {
-		d->next_table = tables;
-		tables = d;
-		if (introduce(d, hdr) || tell(d))
-			tables = d->next_table;
+		d->next_table = devices_with_table;
+		devices_with_table = d;
+		if (publish_table(d, hdr) || update_table(d))
+			devices_with_table = d->next_table;
 	}
-	searches = d->granules_at && !d->granules;
+	lacks_granules = d->granules_at && !d->granules;
 	pthread_mutex_unlock(&lock);
-	if (searches)
+	if (lacks_granules)
 		gpubpf_hook_note("no memory for the table by which probes find an allocation at once; they search for each, which takes longer");
 	if (!offset && hdr->allocation_tables)
 		gpubpf_hook_note("no table is left for the allocations of process %d: %d processes have one each; its probes find "
@@ -459,7 +459,7 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device)
 {
-	struct gpubpf_hook_device **d = &tables;
+	struct gpubpf_hook_device **d = &devices_with_table;
 
 	pthread_mutex_lock(&lock);
 	while (*d && *d != device)
@@ -474,14 +474,14 @@ void gpubpf_allocations_detach(struct gpubpf_hook_device *device)
 void gpubpf_allocations_leave(void)
 {
 	pthread_mutex_lock(&lock);
-	tables = NULL;
+	devices_with_table = NULL;
 	pthread_mutex_unlock(&lock);
 }
 
 void gpubpf_allocations_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	tables = NULL;
+	devices_with_table = NULL;
 	nknown = 0;
 }
 

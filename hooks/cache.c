@@ -17,7 +17,7 @@ void gpubpf_cache_key(const void *data, size_t size, char key[65])
 	gpubpf_sha256_hex(data, size, key);
 }
 
-static bool below(const char *folder, char path[PATH_MAX])
+static bool folder_path(const char *folder, char path[PATH_MAX])
 {
 	char root[PATH_MAX - 64];
 
@@ -38,7 +38,7 @@ static void access_file(void *arg)
 	struct access *a = arg;
 	char path[PATH_MAX];
 
-	if (!below(a->folder, path))
+	if (!folder_path(a->folder, path))
 		a->err = -ENOENT;
 	else if (a->from)
 		a->err = gpubpf_kept_put(path, a->key, a->from, a->max);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 4096    /* CFI instructions per function */
-#define MOST_KEPT 8        /* depth of DW_CFA_remember_state */
-#define BASES 32           /* DWARF register numbers that are mapped */
+#define MAX_CFI_INSNS 4096 /* CFI instructions per function */
+#define MAX_SAVED_ROWS 8   /* depth of DW_CFA_remember_state */
+#define DWARF_REGISTERS 32 /* DWARF register numbers that are mapped */
 
 /* pointer encodings: low four bits give the format, the next three the base */
 enum { ENC_ABSOLUTE = 0x00, ENC_UDATA4 = 0x03, ENC_SDATA4 = 0x0b, ENC_SDATA8 = 0x0c, ENC_FROM_HERE = 0x10, ENC_FROM_HEADER = 0x30 };
@@ -99,7 +99,7 @@ static uint64_t get_pointer(struct bytes *b, uint8_t encoding, uint64_t header)
 }
 
 /* A length-prefixed part of the range, with a four-byte length. */
-static struct bytes part(struct cfi_range range, uint64_t at)
+static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 {
 	struct bytes b = { at, range.to, at < range.from || at > range.to };
 	uint64_t size = get(&b, 4);
@@ -112,30 +112,30 @@ static struct bytes part(struct cfi_range range, uint64_t at)
 
 /* -- rows -- */
 
-struct common {                    /* fields shared by entries of functions (a CIE) */
+struct cie {                       /* fields shared by entries of functions (a CIE) */
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t encoding;
-	bool sized;                /* entries have augmentation data with a size */
+	bool has_aug_size;         /* entries have augmentation data with a size */
 	struct bytes steps;
 };
 
 struct walk {
-	const struct common *common;
-	struct cfi_row row, first, kept[MOST_KEPT];
-	uint32_t nkept;
+	const struct cie *cie;
+	struct cfi_row row, first, saved[MAX_SAVED_ROWS];
+	uint32_t nsaved;
 	uint64_t place;            /* current location of the CFI program */
 };
 
 /* The register's number in this file; CFI_REGISTERS for one that calls do not preserve. */
 static uint8_t number(uint64_t dwarf)
 {
-	static const uint8_t numbers[BASES] = {
+	static const uint8_t numbers[DWARF_REGISTERS] = {
 		[3] = CFI_RBX + 1, [6] = CFI_RBP + 1, [7] = CFI_RSP + 1, [12] = CFI_R12 + 1, [13] = CFI_R13 + 1, [14] = CFI_R14 + 1,
 		[15] = CFI_R15 + 1, [16] = CFI_RETURN + 1,
 	};
 
-	return dwarf < BASES && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
+	return dwarf < DWARF_REGISTERS && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
 }
 
 /* CFI_REGISTERS: an untracked register, as in the prologue of a function that realigns its stack. */
@@ -190,23 +190,23 @@ static void set_expression(struct walk *w, struct bytes *b)
 		set(w, reg, where);
 }
 
-static void keep(struct walk *w, struct bytes *b)
+static void push_row(struct walk *w, struct bytes *b)
 {
-	if (w->nkept == MOST_KEPT)
+	if (w->nsaved == MAX_SAVED_ROWS)
 		b->bad = true;
 	else
-		w->kept[w->nkept++] = w->row;
+		w->saved[w->nsaved++] = w->row;
 }
 
-static void put_back(struct walk *w, struct bytes *b)
+static void pop_row(struct walk *w, struct bytes *b)
 {
-	if (!w->nkept)
+	if (!w->nsaved)
 		b->bad = true;
 	else
-		w->row = w->kept[--w->nkept];
+		w->row = w->saved[--w->nsaved];
 }
 
-static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
+static void run_extended_insn(struct walk *w, struct bytes *b, uint8_t op)
 {
 	uint64_t reg;
 
@@ -216,11 +216,11 @@ static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
 	case CFA_ADVANCE1:
 	case CFA_ADVANCE2:
 	case CFA_ADVANCE4:
-		w->place += get(b, 1u << (op - CFA_ADVANCE1)) * w->common->code_align;
+		w->place += get(b, 1u << (op - CFA_ADVANCE1)) * w->cie->code_align;
 		break;
 	case CFA_OFFSET_EXTENDED:
 		reg = get_leb(b, false);
-		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(b, false, w->common->data_align) });
+		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(b, false, w->cie->data_align) });
 		break;
 	case CFA_RESTORE_EXTENDED:
 		restore(w, get_leb(b, false));
@@ -236,10 +236,10 @@ static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
 		get_leb(b, false);
 		break;
 	case CFA_REMEMBER:
-		keep(w, b);
+		push_row(w, b);
 		break;
 	case CFA_RESTORE_STATE:
-		put_back(w, b);
+		pop_row(w, b);
 		break;
 	case CFA_DEF:
 		w->row.base = get_base(b);
@@ -267,23 +267,23 @@ static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
 }
 
 /* Execute instructions up to the place. False: unsupported instruction. */
-static bool steps(struct walk *w, struct bytes b, uint64_t place)
+static bool run_insns(struct walk *w, struct bytes b, uint64_t place)
 {
-	for (uint32_t i = 0; i < MOST_STEPS && b.at < b.end && !b.bad && w->place <= place; i++) {
+	for (uint32_t i = 0; i < MAX_CFI_INSNS && b.at < b.end && !b.bad && w->place <= place; i++) {
 		uint8_t op = (uint8_t)get(&b, 1), low = op & 0x3f;
 
 		switch (op & 0xc0) {
 		case CFA_ADVANCE:
-			w->place += low * w->common->code_align;
+			w->place += low * w->cie->code_align;
 			break;
 		case CFA_OFFSET:
-			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(&b, false, w->common->data_align) });
+			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(&b, false, w->cie->data_align) });
 			break;
 		case CFA_RESTORE:
 			restore(w, low);
 			break;
 		default:
-			step_extended(w, &b, op);
+			run_extended_insn(w, &b, op);
 		}
 	}
 	return !b.bad && (b.at == b.end || w->place > place);
@@ -291,7 +291,7 @@ static bool steps(struct walk *w, struct bytes b, uint64_t place)
 
 /* -- entries -- */
 
-static void get_augmentation(struct common *c, struct bytes *b, const char *what)
+static void get_augmentation(struct cie *c, struct bytes *b, const char *augmentation)
 {
 	uint64_t size = get_leb(b, false), end = b->at + size;
 
@@ -299,37 +299,37 @@ static void get_augmentation(struct common *c, struct bytes *b, const char *what
 		b->bad = true;
 		return;
 	}
-	for (what++; *what && !b->bad; what++) {
-		if (*what == 'R')
+	for (augmentation++; *augmentation && !b->bad; augmentation++) {
+		if (*augmentation == 'R')
 			c->encoding = (uint8_t)get(b, 1);
-		else if (*what == 'L')
+		else if (*augmentation == 'L')
 			get(b, 1);
-		else if (*what == 'P')
+		else if (*augmentation == 'P')
 			get_pointer(b, (uint8_t)get(b, 1) & 0x7f, 0);
 		else
 			b->bad = true; /* a signal frame, or an unknown augmentation */
 	}
 	b->bad |= b->at > end;
 	b->at = end;
-	c->sized = true;
+	c->has_aug_size = true;
 }
 
-static bool get_common(struct cfi_range range, uint64_t at, struct common *c)
+static bool get_cie(struct cfi_range range, uint64_t at, struct cie *c)
 {
-	struct bytes b = part(range, at);
+	struct bytes b = get_sized_part(range, at);
 	uint64_t id = get(&b, 4), version = get(&b, 1);
-	char what[8] = "";
+	char augmentation[8] = "";
 
-	for (uint32_t i = 0; i < sizeof(what) && (what[i] = (char)get(&b, 1)); i++)
-		b.bad |= i + 1 == sizeof(what);
-	*c = (struct common){ .encoding = ENC_ABSOLUTE };
+	for (uint32_t i = 0; i < sizeof(augmentation) && (augmentation[i] = (char)get(&b, 1)); i++)
+		b.bad |= i + 1 == sizeof(augmentation);
+	*c = (struct cie){ .encoding = ENC_ABSOLUTE };
 	c->code_align = get_leb(&b, false);
 	c->data_align = (int64_t)get_leb(&b, true);
-	b.bad |= id || (version != 1 && version != 3) || (what[0] && what[0] != 'z') || c->code_align > 16 ||
+	b.bad |= id || (version != 1 && version != 3) || (augmentation[0] && augmentation[0] != 'z') || c->code_align > 16 ||
 		 c->data_align > 16 || c->data_align < -16;
 	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address register */
-	if (what[0] && !b.bad)
-		get_augmentation(c, &b, what);
+	if (augmentation[0] && !b.bad)
+		get_augmentation(c, &b, augmentation);
 	c->steps = b;
 	return !b.bad;
 }
@@ -339,22 +339,22 @@ static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t plac
 {
 	w->row.base = CFI_REGISTERS;
 	w->place = from;
-	if (!steps(w, w->common->steps, UINT64_MAX))
+	if (!run_insns(w, w->cie->steps, UINT64_MAX))
 		return false;
 	w->first = w->row;
 	w->place = from;
-	return steps(w, b, place) && w->row.base != CFI_REGISTERS;
+	return run_insns(w, b, place) && w->row.base != CFI_REGISTERS;
 }
 
 /* The walk is too large for the stack of a launching thread. */
-static bool get_row(const struct common *common, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
+static bool get_row(const struct cie *cie, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	bool found;
 
 	if (!w)
 		return false;
-	w->common = common;
+	w->cie = cie;
 	found = walk_to(w, from, b, place);
 	if (found)
 		*row = w->row;
@@ -364,21 +364,21 @@ static bool get_row(const struct common *common, uint64_t from, struct bytes b, 
 
 static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struct cfi_row *row)
 {
-	struct bytes b = part(range, at);
+	struct bytes b = get_sized_part(range, at);
 	uint64_t here = b.at, back = get(&b, 4), from, size;
-	struct common common;
+	struct cie cie;
 
-	if (b.bad || !back || back > here - range.from || !get_common(range, here - back, &common))
+	if (b.bad || !back || back > here - range.from || !get_cie(range, here - back, &cie))
 		return false;
-	from = get_pointer(&b, common.encoding, 0);
-	size = get_pointer(&b, common.encoding & 0x0f, 0);
-	if (common.sized) {
+	from = get_pointer(&b, cie.encoding, 0);
+	size = get_pointer(&b, cie.encoding & 0x0f, 0);
+	if (cie.has_aug_size) {
 		uint64_t more = get_leb(&b, false);
 
 		b.bad |= more > b.end - b.at;
 		b.at += b.bad ? 0 : more;
 	}
-	return !b.bad && place >= from && place - from < size && get_row(&common, from, b, place, row);
+	return !b.bad && place >= from && place - from < size && get_row(&cie, from, b, place, row);
 }
 
 /* The header is followed by a sorted table of pairs of 4-byte values: start of a function, and its entry. */

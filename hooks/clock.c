@@ -19,8 +19,8 @@
 #include "maps/layout.h"
 
 #define BASELINE_NS 10000000ull /* minimum distance of the readings: 50 ns of error are then 5 ppm */
-#define TRIES 8
-#define AGAIN_NS 1000000000ull
+#define READINGS 8
+#define RECALIBRATE_NS 1000000000ull
 #define UNIX_ERROR_NS 10000ull /* between two consecutive readings of host clocks */
 
 struct reading {
@@ -66,7 +66,7 @@ static int read_once(struct gpubpf_hook_device *d, struct reading *r)
 static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
 {
 	best->error_ns = UINT64_MAX;
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < READINGS; i++) {
 		struct reading r;
 		int err = read_once(d, &r);
 
@@ -84,7 +84,7 @@ void gpubpf_clock_start(void)
 		read_clock(NULL, &tsc_start);
 }
 
-static void stretch(uint64_t since_ns)
+static void wait_baseline(uint64_t since_ns)
 {
 	uint64_t gone = gpubpf_now_ns() - since_ns;
 
@@ -114,7 +114,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	else if (source && read_clock(source, &from) < 0)
 		return;
 	if (!counts_ns)
-		stretch(from.ns);
+		wait_baseline(from.ns);
 	if (read_clock(source, &to) < 0 || to.cycles <= from.cycles)
 		return;
 	hdr->clock_cycles = to.cycles;
@@ -131,7 +131,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 }
 
 /* How far the device's clock, converted by the header, is ahead of the host's. */
-static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *now)
+static int64_t clock_lead_ns(const struct gpubpf_arena_hdr *hdr, const struct reading *now)
 {
 	__int128 cycles = (int64_t)(now->cycles - hdr->clock_cycles);
 
@@ -139,7 +139,7 @@ static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *n
 }
 
 /* Changes only the header's clock_ns: a device reads the old or the new value. */
-static void correct(struct gpubpf_hook_device *d, int64_t by)
+static void shift_clock(struct gpubpf_hook_device *d, int64_t by)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	struct gpubpf_arena_hdr *hdr = d->host;
@@ -151,7 +151,7 @@ static void correct(struct gpubpf_hook_device *d, int64_t by)
 }
 
 /* Follow changes of the host's wall-clock time. */
-static void correct_unix(struct gpubpf_hook_device *d)
+static void update_unix_offset(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	struct gpubpf_arena_hdr *hdr = d->host;
@@ -175,14 +175,14 @@ void gpubpf_clock_again(struct gpubpf_hook_device *d)
 	gpubpf_assert_held(&d->lock);
 	if (!__atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE) || started < d->next_clock_ns)
 		return;
-	d->next_clock_ns = started + AGAIN_NS;
-	correct_unix(d);
+	d->next_clock_ns = started + RECALIBRATE_NS;
+	update_unix_offset(d);
 	if (read_clock(clock == GPUBPF_CLOCK_TSC ? NULL : d, &now) < 0)
 		return;
-	by = ahead(hdr, &now);
+	by = clock_lead_ns(hdr, &now);
 	size = by < 0 ? -(uint64_t)by : (uint64_t)by;
 	if (size + now.error_ns > hdr->clock_error_ns)
 		hdr->clock_error_ns = size + now.error_ns; /* earlier timestamps had this error */
 	if (size > now.error_ns)
-		correct(d, by);
+		shift_clock(d, by);
 }

@@ -28,7 +28,7 @@ void *gpubpf_dlsym_library(const void *address)
 }
 
 /* Look the name up in that file's object and its dependencies. */
-static void *in_file(const char *file, const char *name)
+static void *find_in_file(const char *file, const char *name)
 {
 	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 	void *found = object ? gpubpf_dlsym_next()(object, name) : NULL;
@@ -65,7 +65,7 @@ static bool defines(const char *file, const void *function)
 
 /* The function found from all objects linked with such a library, if it is the same for all. For a caller that got
  * the address of the agent's function from one of them. */
-static void *in_all(const char *name)
+static void *find_in_all(const char *name)
 {
 	struct files f = { 0 };
 	void *found = NULL;
@@ -73,7 +73,7 @@ static void *in_all(const char *name)
 
 	dl_iterate_phdr(add_file, &f); /* the callback must not open objects */
 	for (size_t i = 0; i < f.n; i++) {
-		void *one = f.names[i] ? in_file(f.names[i], name) : NULL;
+		void *one = f.names[i] ? find_in_file(f.names[i], name) : NULL;
 
 		if (one && !defines(f.names[i], one)) {
 			several |= found && found != one;
@@ -85,27 +85,27 @@ static void *in_all(const char *name)
 	return several ? NULL : found;
 }
 
-struct looking {
+struct lookup {
 	const char *file, *name;
 	void *found;
 };
 
-static void look_aside(void *arg)
+static void find_in_caller_file(void *arg)
 {
-	struct looking *l = arg;
+	struct lookup *l = arg;
 
-	l->found = in_file(l->file, l->name);
+	l->found = find_in_file(l->file, l->name);
 }
 
 void *gpubpf_dlsym_visible(const char *name, const void *caller)
 {
-	struct looking l = { NULL, name, gpubpf_dlsym_next()(RTLD_NEXT, name) };
+	struct lookup l = { NULL, name, gpubpf_dlsym_next()(RTLD_NEXT, name) };
 	Dl_info info;
 
 	if (l.found || !caller || !dladdr(caller, &info) || !info.dli_fname)
 		return l.found;
 	l.file = info.dli_fname;
-	gpubpf_run_aside(look_aside, &l); /* dlopen() takes 2.7 KiB of stack */
+	gpubpf_run_aside(find_in_caller_file, &l); /* dlopen() takes 2.7 KiB of stack */
 	return l.found;
 }
 
@@ -113,5 +113,5 @@ void *gpubpf_dlsym_bound(const char *name, const void *caller)
 {
 	void *found = gpubpf_dlsym_visible(name, caller);
 
-	return found ? found : in_all(name);
+	return found ? found : find_in_all(name);
 }

@@ -16,7 +16,7 @@ extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_
 
 struct answer {          /* two words: returned in registers */
 	void *address;
-	uint64_t given;      /* false: the C library answers */
+	uint64_t found;      /* false: the C library answers */
 };
 
 struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);
@@ -38,7 +38,7 @@ EARLY gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 }
 
 /* The function that the handle would yield without the agent, for a name that the agent may export too. */
-static void *real_of(void *handle, const char *name, const void *caller, bool *hidden)
+static void *real_function(void *handle, const char *name, const void *caller, bool *hidden)
 {
 	void *real = gpubpf_dlsym_next()(handle, name);
 
@@ -68,7 +68,7 @@ EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const vo
 		if (!begins_with(name, user->prefix))
 			continue;
 		ours = user->find(name);
-		real = ours ? real_of(handle, name, caller, &hidden) : NULL;
+		real = ours ? real_function(handle, name, caller, &hidden) : NULL;
 		if (real && user->stand_in)
 			ours = user->stand_in(name, real);
 		if (real && ours && user->init() && (!user->take || user->take(name, real)))
@@ -108,6 +108,6 @@ __attribute__((visibility("default"), optimize("O2"))) void *dlsym(void *handle,
 {
 	struct answer answer = gpubpf_dlsym_answer(handle, name, __builtin_return_address(0));
 
-	return answer.given ? answer.address : gpubpf_dlsym_next()(handle, name);
+	return answer.found ? answer.address : gpubpf_dlsym_next()(handle, name);
 }
 #endif

@@ -14,12 +14,12 @@
 
 #define BUSY_NS 1000000ull    /* between two polls */
 #define FLOOD_NS 20000ull     /* after a poll that took at least */
-#define FLOOD (16 << 20)      /* this many bytes */
+#define FLOOD_BYTES (16 << 20) /* this many bytes */
 #define IDLE_NS 20000000ull
-#define ASLEEP_NS 250000000ull /* a kernel may run forever and write a record only now and then */
-#define LATELY 200            /* empty polls before polling slows down, so that launches at full speed do not wait */
-#define QUIET (LATELY + 50)   /* empty polls before the longest pause */
-#define ZEROS 65536
+#define SLEEP_NS 250000000ull /* a kernel may run forever and write a record only now and then */
+#define MAX_FAST_EMPTY_POLLS 200 /* empty polls before polling slows down, so that launches at full speed do not wait */
+#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* empty polls before the longest pause */
+#define ZEROS_SIZE 65536
 
 static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
 {
@@ -37,14 +37,14 @@ static int push(void *arg, uint64_t offset, const void *from, uint64_t size)
 
 static int zero(void *arg, uint64_t offset, uint64_t size)
 {
-	static const char zeros[ZEROS];
+	static const char zeros[ZEROS_SIZE];
 	struct gpubpf_hook_device *d = arg;
 	int err = 0;
 
 	if (d->ops->device->arena_zero)
 		return d->ops->device->arena_zero(d->device, offset, size);
 	for (uint64_t n; size && !err; offset += n, size -= n) {
-		n = size < ZEROS ? size : ZEROS;
+		n = size < ZEROS_SIZE ? size : ZEROS_SIZE;
 		err = push(d, offset, zeros, n);
 	}
 	return err;
@@ -60,7 +60,7 @@ static int wait(void *arg, bool all)
 
 /* True: no kernel runs. The drain thread never waits for kernels. A copy waits through the device, or the launch
  * path counts running twins. */
-static bool still(void *arg, uint64_t bytes)
+static bool is_idle(void *arg, uint64_t bytes)
 {
 	struct gpubpf_hook_device *d = arg;
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -75,7 +75,7 @@ struct helpers {
 	void *on;
 };
 
-static void *help(void *arg)
+static void *run_helper(void *arg)
 {
 	const struct helpers *h = arg;
 
@@ -94,7 +94,7 @@ static void run(void *arg, uint64_t parts, void (*work)(void *on), void *on)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (n + 1 < most && !pthread_create(&threads[n], NULL, help, &h))
+	while (n + 1 < most && !pthread_create(&threads[n], NULL, run_helper, &h))
 		n++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	work(on);
@@ -107,7 +107,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 	d->settle_ms = settle_ms;
 	return (struct gpubpf_mirror){
 		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
-		.still = still, .run = d->ops->device->arena_wait ? run : NULL,
+		.still = is_idle, .run = d->ops->device->arena_wait ? run : NULL,
 		.at_once = d->drain_bytes,
 	};
 }
@@ -124,11 +124,11 @@ static void note_drained(uint64_t bytes, uint64_t ns)
 
 struct pace {
 	uint64_t wait_ns;
-	uint32_t idle, quiet; /* polls that took no record; polls that found none at all */
+	uint32_t no_record_polls, empty_polls; /* polls that took no record; polls that found none at all */
 };
 
 /* One poll. False: the device failed. */
-static bool look(struct gpubpf_hook_device *d, struct pace *p)
+static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 	uint64_t left = 0;
@@ -140,23 +140,23 @@ static bool look(struct gpubpf_hook_device *d, struct pace *p)
 	n = gpubpf_mirror_drain(&m, &left);
 	if (n > 0)
 		note_drained(n, gpubpf_now_ns() - from);
-	p->quiet = n || left ? 0 : p->quiet + 1;
-	p->idle = n > 0 ? 0 : p->idle + 1;
-	p->wait_ns = n >= FLOOD ? FLOOD_NS : p->idle < LATELY ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
-	if (p->quiet >= QUIET)
-		p->wait_ns = ASLEEP_NS;
-	atomic_store(&d->asleep, p->quiet >= QUIET);
+	p->empty_polls = n || left ? 0 : p->empty_polls + 1;
+	p->no_record_polls = n > 0 ? 0 : p->no_record_polls + 1;
+	p->wait_ns = n >= FLOOD_BYTES ? FLOOD_NS : p->no_record_polls < MAX_FAST_EMPTY_POLLS ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	if (p->empty_polls >= MAX_EMPTY_POLLS)
+		p->wait_ns = SLEEP_NS;
+	atomic_store(&d->asleep, p->empty_polls >= MAX_EMPTY_POLLS);
 	return n >= 0;
 }
 
 static void *drain(void *arg)
 {
 	struct gpubpf_hook_device *d = arg;
-	struct pace pace = { IDLE_NS, LATELY, QUIET };
+	struct pace pace = { IDLE_NS, MAX_FAST_EMPTY_POLLS, MAX_EMPTY_POLLS };
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
-		if (!look(d, &pace)) {
+		if (!poll_once(d, &pace)) {
 			gpubpf_device_end_kept(d, false);
 			break;
 		}

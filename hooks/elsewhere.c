@@ -33,7 +33,7 @@ static uint64_t whole_pages(uint64_t size)
 }
 
 /* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
-static int check(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
+static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
 	uint32_t where = GPUBPF_LAYOUT_PLACE(l->flags);
@@ -53,11 +53,11 @@ static int check(const struct gpubpf_hook_device *d, const struct gpubpf_map_lay
 }
 
 /* Allocate one map's memory and fill it with the session's values. */
-static int place(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
+static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
 {
 	struct gpubpf_elsewhere *e = NULL;
 	char *host = (char *)d->host + l->ctl;
-	int err = check(d, l, why);
+	int err = validate_layout(d, l, why);
 
 	if (err < 0)
 		return err;
@@ -119,7 +119,7 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 		struct gpubpf_map_layout l = *row_of(d, row);
 
 		if (l.flags & GPUBPF_LAYOUT_PLACED && l.size)
-			err = place(d, row, &l, why);
+			err = place_map(d, row, &l, why);
 	}
 	if (!err && (d->elsewhere || d->filled) && (err = push_rows(d)))
 		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));

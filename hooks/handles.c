@@ -30,7 +30,7 @@ static uint64_t hash_of(const char *name)
 	return h;
 }
 
-static int in_object(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
 
@@ -58,7 +58,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 		kept->why = "its image is of a kind that gpubpf does not know";
 	if (!data)
 		return;
-	if (dl_iterate_phdr(in_object, &s)) {
+	if (dl_iterate_phdr(find_object, &s)) {
 		kept->object = s.object;
 		kept->named = s.named;
 		return;
@@ -109,18 +109,18 @@ void gpubpf_kept_finish(struct gpubpf_kept *kept)
 }
 
 /* The caller reads without the loader's lock: a fork under that lock would leave a child that cannot load. */
-static bool is_there(const struct gpubpf_kept *kept)
+static bool is_loaded(const struct gpubpf_kept *kept)
 {
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
 
-	return kept->owned || (dl_iterate_phdr(in_object, &s) && s.object == kept->object && s.named == kept->named);
+	return kept->owned || (dl_iterate_phdr(find_object, &s) && s.object == kept->object && s.named == kept->named);
 }
 
 const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg)
 {
 	if (!kept->data)
 		return kept->why;
-	if (!is_there(kept))
+	if (!is_loaded(kept))
 		return "the library that its image lies in was unloaded";
 	read(kept, arg);
 	return NULL;

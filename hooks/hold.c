@@ -10,12 +10,12 @@
 
 #include "core/wire/checks.h"
 
-#define MOST_MS 5000
-#define BUSY_PART 2 /* leave this part of the time for the tool to read the mirrors */
+#define MAX_HOLD_MS 5000
+#define COPY_TIME_DIVISOR 2 /* leave this part of the time for the tool to read the mirrors */
 
 static atomic_uint_fast64_t until_ns; /* 0: no hold */
 
-static bool held(void)
+static bool is_held(void)
 {
 	uint64_t until = atomic_load(&until_ns);
 
@@ -28,9 +28,9 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 	const struct timespec nap = { .tv_nsec = 100000 };
 
 	atomic_fetch_add(&d->running, 1);
-	while (!gpubpf_hook_callbacks && held()) {
+	while (!gpubpf_hook_callbacks && is_held()) {
 		gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
-		while (held())
+		while (is_held())
 			nanosleep(&nap, NULL);
 		atomic_fetch_add(&d->running, 1);
 	}
@@ -38,13 +38,13 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 
 void gpubpf_hold(uint32_t ms)
 {
-	uint64_t now = gpubpf_now_ns(), ns = (ms < MOST_MS ? ms : MOST_MS) * 1000000ull;
+	uint64_t now = gpubpf_now_ns(), ns = (ms < MAX_HOLD_MS ? ms : MAX_HOLD_MS) * 1000000ull;
 	struct gpubpf_writer w = {0};
 
 	atomic_store(&until_ns, ns ? now + ns : 0);
 	if (!ns)
 		return;
-	gpubpf_put_u32(&w, gpubpf_device_pull_held(now + ns / BUSY_PART));
+	gpubpf_put_u32(&w, gpubpf_device_pull_held(now + ns / COPY_TIME_DIVISOR));
 	gpubpf_session_tell(GPUBPF_MSG_HELD, &w);
 	gpubpf_writer_finish(&w);
 }

@@ -25,13 +25,13 @@
 
 #define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is less: the tool answers at once */
 #define ARENA_MAX (64ull << 30)
-#define PULL_PART 20 /* automatic copies take at most 1/20 of the time */
+#define PULL_TIME_DIVISOR 20 /* automatic copies take at most 1/20 of the time */
 #define LAST_TWINS_NS 500000000ull /* for end-of-twin notifications when the device is destroyed */
 #define EXIT_WAIT_NS 2000000000ull
 #define LOADING_NS 5000000000ull   /* for twins that are loading when the process exits, */
-#define CONTEXT_NS 60000000000ull  /* when their context is destroyed: the driver must not see loads into a dead one */
-#define ASKED_MS 300   /* how long a copy that the tool requested waits for running kernels */
-#define DRAINS 4       /* maximum ring drains per copy: kernels may fill rings as fast as they are drained */
+#define CONTEXT_END_NS 60000000000ull /* when their context ends: the driver must not see loads into a dead one */
+#define REQUESTED_PULL_MS 300 /* how long a copy that the tool requested waits for running kernels */
+#define MAX_DRAINS 4   /* maximum ring drains per copy: kernels may fill rings as fast as they are drained */
 #define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
 #define SETTLE_MS 2000 /* how long to wait for kernels when their context or the process ends */
 #define EXIT_NS 20000000000ull     /* limit for all work at exit, in case the driver never answers */
@@ -51,7 +51,7 @@ struct keyed {
 };
 static _Atomic(struct keyed *) keyed;
 
-static void made_ready(bool shared);
+static void register_ready(bool shared);
 
 int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
 			      uint32_t ordinal, struct gpubpf_hook_device **device)
@@ -139,7 +139,7 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
 	return device->arena;
 }
 
-static bool ours(const struct gpubpf_hook_device *d)
+static bool is_of_this_process(const struct gpubpf_hook_device *d)
 {
 	return d->generation == gpubpf_session_generation(); /* the child of a fork leaves its parent's devices alone */
 }
@@ -238,7 +238,7 @@ out:
 	return err;
 }
 
-static void tell_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int fd)
+static void send_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int fd)
 {
 	struct gpubpf_writer w = {0};
 
@@ -256,7 +256,7 @@ static void export_arena(struct gpubpf_hook_device *d)
 
 	if (!ops->arena_export || ops->arena_export(d->device, &fd) < 0)
 		return;
-	tell_keep(d, GPUBPF_KEEP, fd);
+	send_keep(d, GPUBPF_KEEP, fd);
 	close(fd);
 	d->kept = true;
 }
@@ -265,7 +265,7 @@ void gpubpf_device_end_kept(struct gpubpf_hook_device *d, bool copied)
 {
 	gpubpf_assert_held(&d->lock);
 	if (d->kept)
-		tell_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
+		send_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
 	d->kept = false;
 }
 
@@ -332,9 +332,9 @@ int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	int err = 0;
 
 	pthread_mutex_lock(&d->lock);
-	if (d->state == DEVICE_READY && ours(d))
+	if (d->state == DEVICE_READY && is_of_this_process(d))
 		err = fill_arena(d, why);
-	if (d->state == DEVICE_READY && ours(d) && !err)
+	if (d->state == DEVICE_READY && is_of_this_process(d) && !err)
 		gpubpf_allocations_attach(d);
 	pthread_mutex_unlock(&d->lock);
 	return err;
@@ -372,7 +372,7 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (!err)
 		gpubpf_allocations_attach(d);
 	if (!err)
-		made_ready(d->shared);
+		register_ready(d->shared);
 	if (!err && !d->shared)
 		export_arena(d);
 	return err;
@@ -401,34 +401,34 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 /* Before a copy: writes from here on mark the device dirty again. False: a twin runs, so a copy is pointless. A
  * launch counts itself as running before it reads `dirty`, and this function uses the reverse order, so one of the
  * two sees the other. A device that can wait for kernels copies their writes up to now in any case. */
-static bool take_dirty(struct gpubpf_hook_device *d, uint32_t patience_ms)
+static bool clear_dirty(struct gpubpf_hook_device *d, uint32_t wait_ms)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool busy;
 
 	atomic_store(&d->dirty, false);
-	busy = ops->settle ? ops->settle(d->device, patience_ms) : atomic_load(&d->running);
+	busy = ops->settle ? ops->settle(d->device, wait_ms) : atomic_load(&d->running);
 	if (busy)
 		atomic_store(&d->dirty, true);
 	return !busy || ops->settle;
 }
 
 /* Copy the device's maps back. *left: bytes of records still on the device. */
-static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
+static int copy_back(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 {
-	struct gpubpf_mirror m = gpubpf_device_mirror(d, patience_ms);
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, wait_ms);
 	int err = gpubpf_mirror_pull(&m);
 	int64_t n = 1;
 
 	gpubpf_assert_held(&d->lock);
-	for (int i = 0; !err && n > 0 && i < DRAINS; i++)
+	for (int i = 0; !err && n > 0 && i < MAX_DRAINS; i++)
 		n = gpubpf_mirror_drain(&m, left);
 	return err ? err : n < 0 ? n : 0;
 }
 
 /* copy_back() after a bounded wait for kernels. The lock keeps the device open meanwhile. The next automatic copy is
  * due when this one's duration is a small part of the elapsed time. */
-static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
+static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 {
 	uint64_t from = gpubpf_now_ns(), to;
 	bool may = true, whole;
@@ -437,16 +437,16 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
 		gpubpf_kernel_table_copying(d);
-		may = take_dirty(d, patience_ms);
+		may = clear_dirty(d, wait_ms);
 		whole = may && !atomic_load(&d->dirty);
 		if (d->ops->device->settle && whole)
 			gpubpf_clock_again(d);
 		gpubpf_elsewhere_copy(d);
-		err = may ? copy_back(d, patience_ms, left) : 0;
+		err = may ? copy_back(d, wait_ms, left) : 0;
 		if (whole && !err)
 			gpubpf_kernel_table_copied(d);
 		to = gpubpf_now_ns();
-		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
+		atomic_store(&d->next_pull_ns, to + PULL_TIME_DIVISOR * (to - from));
 		if (err < 0)
 			gpubpf_device_end_kept(d, false);
 	}
@@ -454,7 +454,7 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 	return may && !err;
 }
 
-static void say_pulled(uint32_t number, uint32_t asked)
+static void send_pulled(uint32_t number, uint32_t asked)
 {
 	struct gpubpf_writer w = {0};
 
@@ -465,7 +465,7 @@ static void say_pulled(uint32_t number, uint32_t asked)
 }
 
 /* Copy external maps, which the host can read while kernels run. */
-static void copy_elsewhere(struct gpubpf_hook_device *d)
+static void copy_external(struct gpubpf_hook_device *d)
 {
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY)
@@ -479,12 +479,12 @@ void gpubpf_device_pull(uint32_t number, uint32_t asked)
 
 	pthread_mutex_lock(&lock);
 	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next)
-		if (d->number == number && ours(d) && !atomic_load(&d->running))
-			pull(d, ASKED_MS, &left);
-		else if (d->number == number && ours(d))
-			copy_elsewhere(d);
+		if (d->number == number && is_of_this_process(d) && !atomic_load(&d->running))
+			pull(d, REQUESTED_PULL_MS, &left);
+		else if (d->number == number && is_of_this_process(d))
+			copy_external(d);
 	pthread_mutex_unlock(&lock);
-	say_pulled(number, asked); /* also for a destroyed device: the tool waits for this message */
+	send_pulled(number, asked); /* also for a destroyed device: the tool waits for this message */
 }
 
 static bool any_running(void)
@@ -493,7 +493,7 @@ static bool any_running(void)
 
 	pthread_mutex_lock(&lock);
 	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next)
-		any |= ours(d) && atomic_load(&d->running) > 0;
+		any |= is_of_this_process(d) && atomic_load(&d->running) > 0;
 	pthread_mutex_unlock(&lock);
 	return any;
 }
@@ -504,7 +504,7 @@ static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadlin
 	uint64_t now = gpubpf_now_ns(), left;
 
 	gpubpf_assert_held(&lock);
-	if (!ours(d) || d->state != DEVICE_READY)
+	if (!is_of_this_process(d) || d->state != DEVICE_READY)
 		return GPUBPF_HELD;
 	if (d->shared)
 		return GPUBPF_HELD_SHARED;
@@ -558,7 +558,7 @@ static void pull_last(struct gpubpf_hook_device *d)
 			good = pull(d, 0, &left);
 		}
 		if (good)
-			say_pulled(d->number, 0);
+			send_pulled(d->number, 0);
 	}
 	pthread_mutex_lock(&d->lock);
 	gpubpf_drain_stop(d);
@@ -569,7 +569,7 @@ static void pull_last(struct gpubpf_hook_device *d)
 
 static bool may_pull(const struct gpubpf_hook_device *d)
 {
-	return atomic_load(&d->dirty) && !atomic_load(&d->running) && ours(d) && gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
+	return atomic_load(&d->dirty) && !atomic_load(&d->running) && is_of_this_process(d) && gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
 }
 
 static bool any_idle(void)
@@ -590,10 +590,10 @@ static void pull_idle(void *from)
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
 		if (!may_pull(d))
 			continue;
-		pull(d, ASKED_MS, &left);
+		pull(d, REQUESTED_PULL_MS, &left);
 		now = gpubpf_now_ns();
-		atomic_store(&d->next_pull_ns, now + PULL_PART * (now - *(uint64_t *)from));
-		say_pulled(d->number, 0);
+		atomic_store(&d->next_pull_ns, now + PULL_TIME_DIVISOR * (now - *(uint64_t *)from));
+		send_pulled(d->number, 0);
 	}
 }
 
@@ -609,7 +609,7 @@ void gpubpf_hook_quiet(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool all_loaded(struct gpubpf_hook_device *d, uint64_t ns)
+static bool wait_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	uint64_t deadline = gpubpf_now_ns() + ns;
@@ -621,7 +621,7 @@ static bool all_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 
 /* Wait for twins that have ended for the application but whose notification is pending: runtimes notify from their
  * own threads. True if none is left. */
-static bool all_ended(struct gpubpf_hook_device *d)
+static bool wait_ended(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	uint64_t deadline = gpubpf_now_ns() + LAST_TWINS_NS;
@@ -637,13 +637,13 @@ void gpubpf_device_leave(void)
 	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
 		return;
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
-		if (ours(d))
-			all_loaded(d, LOADING_NS);
-		if (atomic_load(&d->dirty) && ours(d))
-			all_ended(d);
+		if (is_of_this_process(d))
+			wait_loaded(d, LOADING_NS);
+		if (atomic_load(&d->dirty) && is_of_this_process(d))
+			wait_ended(d);
 	}
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
-		if (ours(d))
+		if (is_of_this_process(d))
 			pull_last(d);
 	gpubpf_allocations_leave();
 	leaving = true;
@@ -656,7 +656,7 @@ static struct {
 	bool left;
 } leave = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void *leave_aside(void *arg)
+static void *leave_thread(void *arg)
 {
 	gpubpf_device_leave();
 	pthread_mutex_lock(&leave.lock);
@@ -667,12 +667,12 @@ static void *leave_aside(void *arg)
 }
 
 /* A driver that never answers blocks one of the agent's threads, not the program. */
-static void leave_in_time(void)
+static void leave_bounded(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
 
 	gpubpf_cond_init(&leave.ended);
-	if (gpubpf_thread_start(leave_aside, NULL) < 0) {
+	if (gpubpf_thread_start(leave_thread, NULL) < 0) {
 		gpubpf_device_leave();
 		return;
 	}
@@ -688,14 +688,14 @@ static void leave_in_time(void)
 }
 
 /* The runtime shuts down after the agent and must not be called from then on. */
-static void end_loading(void)
+static void wait_for_loads(void)
 {
 	gpubpf_aside_end();
 	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
 		return;
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
-		if (ours(d))
-			all_loaded(d, LOADING_NS);
+		if (is_of_this_process(d))
+			wait_loaded(d, LOADING_NS);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -703,15 +703,15 @@ static void at_exit(void)
 {
 	if (gpubpf_session_sealed())
 		return; /* all data has been copied, and no further call is allowed */
-	end_loading();
+	wait_for_loads();
 	if (gpubpf_device_copied())
-		leave_in_time();
+		leave_bounded();
 	gpubpf_session_read();
 }
 
 /* Register the handler when the first device is ready, so that it runs before exit handlers that the runtime
  * registered earlier. */
-static void made_ready(bool shared)
+static void register_ready(bool shared)
 {
 	if (!shared)
 		atomic_store(&any_copied, true);
@@ -732,21 +732,21 @@ static void stop_threads(struct gpubpf_hook_device *d)
 }
 
 /* Remove the device from the list and release its resources. False: they must not be touched. */
-static bool give_back(struct gpubpf_hook_device *d)
+static bool release_device(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool loaded;
 
-	if (!ours(d))
+	if (!is_of_this_process(d))
 		return false; /* inherited over a fork: in no list, and its runtime may be in any state */
 	pthread_mutex_lock(&lock);
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&lock);
-	loaded = all_loaded(d, CONTEXT_NS);
+	loaded = wait_loaded(d, CONTEXT_END_NS);
 	gpubpf_allocations_detach(d); /* unconditional: its context is about to be destroyed */
-	if (!all_ended(d) || !loaded) {
+	if (!wait_ended(d) || !loaded) {
 		stop_threads(d);
 		return false; /* destroyed while a twin runs; the end of the twin is still counted here */
 	}
@@ -762,45 +762,45 @@ static bool give_back(struct gpubpf_hook_device *d)
 	return true;
 }
 
-struct giving_back {
+struct release_job {
 	struct gpubpf_hook_device *device;
 	bool done;
 };
 
-static void give_back_aside(void *arg)
+static void release_job_run(void *arg)
 {
-	struct giving_back *g = arg;
+	struct release_job *g = arg;
 
-	g->done = give_back(g->device);
+	g->done = release_device(g->device);
 }
 
-static bool let_go(struct gpubpf_hook_device *d)
+static bool release_off_thread(struct gpubpf_hook_device *d)
 {
-	struct giving_back g = { d, false };
+	struct release_job g = { d, false };
 
-	if (ours(d) && d->device)
-		gpubpf_run_aside(give_back_aside, &g);
+	if (is_of_this_process(d) && d->device)
+		gpubpf_run_aside(release_job_run, &g);
 	else
-		give_back_aside(&g);
+		release_job_run(&g);
 	return g.done;
 }
 
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 {
-	if (!d || (ours(d) && !all_ended(d)))
+	if (!d || (is_of_this_process(d) && !wait_ended(d)))
 		return; /* destroyed while a twin runs: stays in the list, to be copied back after the twin's end */
-	if (!let_go(d))
+	if (!release_off_thread(d))
 		return;
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->drained);
 	free(d);
 }
 
-static void end(struct gpubpf_hook_device *d)
+static void end_device(struct gpubpf_hook_device *d)
 {
-	bool ends = let_go(d);
+	bool ends = release_off_thread(d);
 
-	if (!ours(d))
+	if (!is_of_this_process(d))
 		return;
 	pthread_mutex_lock(&d->lock);
 	if (ends)
@@ -814,12 +814,12 @@ void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	struct keyed *k = key ? find_keyed(ops, key, true) : NULL;
-	uint64_t deadline = gpubpf_now_ns() + CONTEXT_NS;
+	uint64_t deadline = gpubpf_now_ns() + CONTEXT_END_NS;
 
 	if (!k)
 		return;
 	if (!atomic_exchange(&k->device->gone, true)) {
-		end(k->device);
+		end_device(k->device);
 		atomic_store(&k->key, NULL);
 	}
 	while (atomic_load(&k->key) && gpubpf_now_ns() < deadline)
@@ -835,7 +835,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 {
 	atomic_fetch_add(&d->users, 1);
-	if (!atomic_load(&d->gone) && ours(d))
+	if (!atomic_load(&d->gone) && is_of_this_process(d))
 		return true;
 	gpubpf_hook_device_leave(d);
 	return false;

@@ -29,7 +29,7 @@ static size_t bucket_of(const char *name, uint32_t device)
 	return h % BUCKETS;
 }
 
-static struct gpubpf_kernel_row *hand_out(const char *name, const struct gpubpf_hook_device *device)
+static struct gpubpf_kernel_row *allocate_row(const char *name, const struct gpubpf_hook_device *device)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 	struct gpubpf_kernel_row *k;
@@ -64,7 +64,7 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 	entry->device = device->ordinal;
 	entry->backend = device->ops->backend;
 	entry->generation = gpubpf_session_generation();
-	entry->shared = hand_out(name, device);
+	entry->shared = allocate_row(name, device);
 	if (!entry->shared) {
 		free(entry);
 		return NULL;
@@ -72,7 +72,7 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 	return entry;
 }
 
-static bool is_of(const struct gpubpf_kernel_entry *entry, uint32_t generation, const struct gpubpf_hook_device *device)
+static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation, const struct gpubpf_hook_device *device)
 {
 	return entry->generation == generation && entry->device == device->ordinal &&
 	       !strcmp(entry->backend, device->ops->backend);
@@ -90,7 +90,7 @@ struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct g
 
 	pthread_mutex_lock(&lock);
 	for (entry = *head; entry; entry = entry->next)
-		if (is_of(entry, generation, device) && !strcmp(entry->name, name))
+		if (matches(entry, generation, device) && !strcmp(entry->name, name))
 			break;
 	if (!entry && (entry = create(name, device))) {
 		entry->next = *head;
@@ -123,14 +123,14 @@ void gpubpf_kernel_table_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void each_of(const struct gpubpf_hook_device *device, void (*fn)(struct gpubpf_kernel_entry *))
+static void for_each_entry(const struct gpubpf_hook_device *device, void (*fn)(struct gpubpf_kernel_entry *))
 {
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct gpubpf_kernel_entry *entry = buckets[i]; entry; entry = entry->next)
-			if (is_of(entry, generation, device))
+			if (matches(entry, generation, device))
 				fn(entry);
 	pthread_mutex_unlock(&lock);
 }
@@ -147,10 +147,10 @@ static void copied(struct gpubpf_kernel_entry *entry)
 
 void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device)
 {
-	each_of(device, copying);
+	for_each_entry(device, copying);
 }
 
 void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device)
 {
-	each_of(device, copied);
+	for_each_entry(device, copied);
 }

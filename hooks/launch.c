@@ -12,9 +12,9 @@
 
 #include "core/wire/checks.h"
 
-#define MOST_UNUSED 16 /* kernels whose twins a caller waited for and that were not launched since */
-#define WAITED_NS 5000000 /* shorter waits do not count */
-#define TIMED_EVERY 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
+#define MAX_UNUSED 16 /* kernels whose twins a caller waited for and that were not launched since */
+#define MIN_WAIT_NS 5000000 /* shorter waits do not count */
+#define TIMED_INTERVAL 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
 
 _Thread_local int gpubpf_hook_callbacks;
 
@@ -162,7 +162,7 @@ static void note_used(struct gpubpf_hook_choice *choice)
 }
 
 /* Release the kernel's adapter state. */
-static void let_go(struct gpubpf_hook_kernel *kernel)
+static void release_bindings(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);
 	for (struct gpubpf_hook_choice *choice = kernel->choices; choice; choice = choice->next) {
@@ -180,10 +180,10 @@ void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 	if (!kernel)
 		return;
 	if (is_inherited(kernel->generation)) {
-		let_go(kernel);
+		release_bindings(kernel);
 	} else {
 		pthread_mutex_lock(&kernel->lock);
-		let_go(kernel);
+		release_bindings(kernel);
 		pthread_mutex_unlock(&kernel->lock);
 	}
 	if (gpubpf_was_last(atomic_fetch_sub(&kernel->refs, 1)))
@@ -191,8 +191,8 @@ void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 	gpubpf_hook_program_destroy(program);
 }
 
-static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
-					      const struct gpubpf_hook_device *device)
+static struct gpubpf_hook_choice *find_entry(struct gpubpf_hook_kernel *kernel,
+					     const struct gpubpf_hook_device *device)
 {
 	struct gpubpf_hook_choice *choice;
 
@@ -203,12 +203,12 @@ static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
 }
 
 /* ahead: the kernel was not launched yet, and reports do not list it. */
-static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device, bool ahead)
+static struct gpubpf_hook_choice *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device, bool ahead)
 {
 	struct gpubpf_hook_choice *choice;
 
 	pthread_mutex_lock(&kernel->lock);
-	choice = find_choice(kernel, device);
+	choice = find_entry(kernel, device);
 	if (!choice && (choice = calloc(1, sizeof(*choice)))) {
 		choice->kernel = kernel;
 		choice->device = device;
@@ -228,7 +228,7 @@ static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, 
 }
 
 /* --first N: probe only the first N probeable launches. */
-static bool take_first(struct gpubpf_kernel_entry *entry)
+static bool is_within_first(struct gpubpf_kernel_entry *entry)
 {
 	uint64_t first = gpubpf_session_first();
 
@@ -247,7 +247,7 @@ static bool is_current(const struct gpubpf_hook_choice *choice)
 
 /* Refresh the binding and account the wait for the twin as waiting time, not as cost of the hook. Repeats if
  * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
-static bool settle_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
+static bool refresh_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
 	bool wanted, current;
@@ -265,7 +265,7 @@ static bool settle_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
 
 static bool is_timed(const struct gpubpf_hook_launch *l)
 {
-	return l->number < TIMED_EVERY || l->number % TIMED_EVERY == 1;
+	return l->number < TIMED_INTERVAL || l->number % TIMED_INTERVAL == 1;
 }
 
 /* Two system calls the first time in each thread, and again in the child of a fork. */
@@ -289,7 +289,7 @@ static bool has_twin(const struct gpubpf_hook_choice *choice)
 }
 
 /* In a runtime callback, where waiting is forbidden. False: there is no twin. */
-static bool settle_at_once(struct gpubpf_hook_launch *l)
+static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
 	if (!gpubpf_twin_settle(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
 		return true;
@@ -300,7 +300,7 @@ static bool settle_at_once(struct gpubpf_hook_launch *l)
 }
 
 /* Hand the refresh to an agent thread. */
-static void settle_later(struct gpubpf_hook_choice *choice)
+static void refresh_async(struct gpubpf_hook_choice *choice)
 {
 	if (atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&choice->aside))
 		gpubpf_twin_ask(choice);
@@ -309,13 +309,13 @@ static void settle_later(struct gpubpf_hook_choice *choice)
 
 /* The plan has changed, or the launch may not wait: it runs the entry's present twin while an agent thread builds
  * the next one. False: there is no twin. */
-static bool settle_aside(struct gpubpf_hook_launch *l)
+static bool use_present_twin(struct gpubpf_hook_launch *l)
 {
 	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_settle(l->choice, false);
 
 	if (!wanted || is_current(l->choice))
 		return true;
-	settle_later(l->choice);
+	refresh_async(l->choice);
 	return has_twin(l->choice);
 }
 
@@ -326,26 +326,26 @@ static bool may_wait(const struct gpubpf_hook_choice *choice)
 }
 
 /* False: the launch has no twin; l->miss has the reason. */
-static bool settle(struct gpubpf_hook_launch *l, uint64_t *waited)
+static bool refresh_binding(struct gpubpf_hook_launch *l, uint64_t *waited)
 {
-	bool settled;
+	bool refreshed;
 
 	if (gpubpf_hook_callbacks)
-		return settle_at_once(l);
-	settled = may_wait(l->choice) ? settle_timed(l->choice, waited) : settle_aside(l);
-	if (!settled)
+		return refresh_in_callback(l);
+	refreshed = may_wait(l->choice) ? refresh_timed(l->choice, waited) : use_present_twin(l);
+	if (!refreshed)
 		l->miss = GPUBPF_MISS_LATE;
-	return settled;
+	return refreshed;
 }
 
-static uint64_t stack_of(uint32_t twin_flags)
+static uint64_t launch_stack(uint32_t twin_flags)
 {
 	uint32_t depth = twin_flags >> GPUBPF_TWIN_STACK_DEPTH & 0x7f;
 
 	return gpubpf_stack_word(gpubpf_stack_here(twin_flags >> GPUBPF_TWIN_STACK_SKIP & 0xff, depth));
 }
 
-static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
+static void set_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
 {
 	l->binding = binding;
 	l->twin = binding->twin;
@@ -354,14 +354,14 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 	if (binding->twin_flags & GPUBPF_TWIN_ARG_PID)
 		l->pid_tgid = pid_tgid();
 	if (binding->twin_flags & GPUBPF_TWIN_STACK)
-		l->pid_tgid |= stack_of(binding->twin_flags);
+		l->pid_tgid |= launch_stack(binding->twin_flags);
 	l->followed = !l->device->shared;
 	if (l->followed)
 		gpubpf_hold_enter(l->device);
 }
 
 /* Use the twin of the current plan, or record why the launch has no twin. */
-static void take_choice(struct gpubpf_hook_launch *l)
+static void select_twin(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
 
@@ -369,14 +369,14 @@ static void take_choice(struct gpubpf_hook_launch *l)
 		l->miss = GPUBPF_MISS_UNATTACHED;
 	else if (!binding->twin)
 		l->miss = binding->listed ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
-	else if (!take_first(l->choice->entry))
+	else if (!is_within_first(l->choice->entry))
 		l->miss = GPUBPF_MISS_FIRST;
 	else
-		take_twin(l, binding);
+		set_twin(l, binding);
 }
 
 /* Returns the time that it waited, in ns. */
-static uint64_t choose(struct gpubpf_hook_launch *l)
+static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_hook_choice *choice = l->choice;
 	uint64_t waited = 0;
@@ -389,14 +389,14 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 		l->miss = GPUBPF_MISS_SAMPLED;
 		return 0;
 	}
-	if (is_current(choice) || settle(l, &waited))
-		take_choice(l);
+	if (is_current(choice) || refresh_binding(l, &waited))
+		select_twin(l);
 	return waited;
 }
 
 /* Kernel or device was created before this process was forked. Their state belongs to the parent, so the original
  * runs. */
-static bool inherited(const struct gpubpf_hook_launch *l)
+static bool is_inherited_launch(const struct gpubpf_hook_launch *l)
 {
 	uint32_t generation = gpubpf_session_generation();
 
@@ -404,7 +404,7 @@ static bool inherited(const struct gpubpf_hook_launch *l)
 }
 
 /* The first launch of a kernel whose twin was built ahead. */
-static void note_first(struct gpubpf_hook_choice *choice)
+static void note_first_launch(struct gpubpf_hook_choice *choice)
 {
 	note_used(choice);
 	gpubpf_kernel_table_begin(choice->entry);
@@ -423,21 +423,21 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->choice = NULL;
 	l->binding = NULL;
 	l->inherited = NULL;
-	if (inherited(l)) {
+	if (is_inherited_launch(l)) {
 		gpubpf_session_rejoin();
 		l->inherited = gpubpf_kernel_entry(k->name, l->device, true);
 		return;
 	}
-	l->choice = find_choice(k, l->device);
-	if (!l->choice && !(l->choice = add_choice(k, l->device, false)))
+	l->choice = find_entry(k, l->device);
+	if (!l->choice && !(l->choice = add_entry(k, l->device, false)))
 		return;
 	if (atomic_load_explicit(&l->choice->ahead, memory_order_relaxed))
-		note_first(l->choice);
+		note_first_launch(l->choice);
 	l->number = atomic_fetch_add_explicit(&l->choice->entry->number, 1, memory_order_relaxed);
 	if (is_timed(l))
 		from = gpubpf_now_ns();
 	if (atomic_load_explicit(&l->choice->binding, memory_order_relaxed) || !is_current(l->choice))
-		waited = choose(l);
+		waited = choose_kernel(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
 }
@@ -449,17 +449,17 @@ void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_h
 	uint64_t waited = 0;
 
 	if (!gpubpf_session_enabled() || gpubpf_hook_callbacks || is_inherited(kernel->generation) ||
-	    is_inherited(device->generation) || atomic_load(&unused) >= MOST_UNUSED || !gpubpf_plan_wants(kernel->whole))
+	    is_inherited(device->generation) || atomic_load(&unused) >= MAX_UNUSED || !gpubpf_plan_wants(kernel->whole))
 		return;
-	choice = find_choice(kernel, device);
-	if (!choice && !(choice = add_choice(kernel, device, true)))
+	choice = find_entry(kernel, device);
+	if (!choice && !(choice = add_entry(kernel, device, true)))
 		return;
 	if (!is_current(choice) && may_wait(choice))
-		settle_timed(choice, &waited);
-	if (waited > WAITED_NS && !atomic_exchange(&choice->unused, true))
+		refresh_timed(choice, &waited);
+	if (waited > MIN_WAIT_NS && !atomic_exchange(&choice->unused, true))
 		atomic_fetch_add(&unused, 1);
 	if (!is_current(choice))
-		settle_later(choice);
+		refresh_async(choice);
 }
 
 static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_launch *l)
@@ -479,7 +479,7 @@ static void count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
 }
 
 /* Why a launch that cannot have a twin is not probed. */
-static enum gpubpf_miss miss_of(const char *kernel)
+static enum gpubpf_miss miss_reason(const char *kernel)
 {
 	if (!gpubpf_session_enabled())
 		return GPUBPF_MISS_STOPPED;
@@ -507,7 +507,7 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
 {
-	enum gpubpf_miss miss = miss_of(l->kernel->whole);
+	enum gpubpf_miss miss = miss_reason(l->kernel->whole);
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
 		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
@@ -518,7 +518,7 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 /* The device will have data to copy back. */
 static void note_written(struct gpubpf_hook_device *d)
 {
-	if (!atomic_load(&d->dirty)) /* ordered with `running`, see take_dirty() */
+	if (!atomic_load(&d->dirty)) /* ordered with `running`, see clear_dirty() */
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
 	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
 		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
@@ -537,7 +537,7 @@ static void count_links(const uint32_t *links, uint32_t n)
 static void count_time(const struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_kernel_row *k = l->choice->entry->shared;
-	uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
+	uint32_t weight = l->number < TIMED_INTERVAL ? 1 : TIMED_INTERVAL;
 
 	if (!is_timed(l))
 		return;
@@ -594,7 +594,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 {
 	uint32_t n = binding ? binding->nlinks : 0;
 	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
-	struct gpubpf_kernel_entry *entry = inherited(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device, true);
+	struct gpubpf_kernel_entry *entry = is_inherited_launch(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
 
 	if (!r)
@@ -618,7 +618,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 	return create_record(l, NULL, reason);
 }
 
-static bool is_late(const struct gpubpf_hook_launch *l)
+static bool is_transient_miss(const struct gpubpf_hook_launch *l)
 {
 	return l->miss == GPUBPF_MISS_LATE || l->miss == GPUBPF_MISS_CALLBACK;
 }
@@ -638,7 +638,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
 	/* the plan yields no twin: report the reason of a launch, not of a recording */
-	if (r && l->choice && !l->twin && !is_late(l)) {
+	if (r && l->choice && !l->twin && !is_transient_miss(l)) {
 		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
 		r->miss = l->miss;
 	}
@@ -676,7 +676,7 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
 		return;
 	}
 	if (r->plan != plan || !gpubpf_session_enabled())
-		r->miss = miss_of(name_of(r));
+		r->miss = miss_reason(name_of(r));
 	r->plan = plan;
 	count_unprobed(r->entry, &r->launch, r->miss, r->state, r->reason);
 }
@@ -692,7 +692,7 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 }
 
 /* Replace the twin that the launch took by one whose register limit fits. */
-static bool take_narrow(struct gpubpf_hook_launch *l)
+static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;
 	uint64_t waited;
@@ -706,13 +706,13 @@ static bool take_narrow(struct gpubpf_hook_launch *l)
 	if (!is_current(l->choice) && !gpubpf_patience_left())
 		gpubpf_aside_start(l->choice);
 	else if (!is_current(l->choice))
-		settle_timed(l->choice, &waited);
+		refresh_timed(l->choice, &waited);
 	if (!is_current(l->choice))
 		return false;
 	binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
-	take_twin(l, binding);
+	set_twin(l, binding);
 	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; so that they still do, its twin was "
 			 "made again for %u registers a thread", l->kernel->name, l->registers);
 	return true;
@@ -728,7 +728,7 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 	gpubpf_hook_launch_begin(l);
 	if (l->twin)
 		refused = twin(call, l);
-	if (l->twin && refused == GPUBPF_TWIN_NO_ROOM && take_narrow(l))
+	if (l->twin && refused == GPUBPF_TWIN_NO_ROOM && take_narrower_twin(l))
 		refused = twin(call, l);
 	if (l->twin && !refused) {
 		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);

@@ -13,8 +13,8 @@ static uint64_t shape_of(uint32_t threads, uint32_t shared)
 }
 
 /* False: the runtime does not report it. */
-static bool ask(struct gpubpf_hook_fit *fit, uint32_t threads, uint32_t shared,
-		int (*blocks)(const void *call, bool twin, int *n), const void *call, int n[2])
+static bool query_blocks(struct gpubpf_hook_fit *fit, uint32_t threads, uint32_t shared,
+			 int (*blocks)(const void *call, bool twin, int *n), const void *call, int n[2])
 {
 	n[0] = n[1] = 0;
 	if (blocks(call, false, &n[0]) || blocks(call, true, &n[1]))
@@ -33,7 +33,7 @@ bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threa
 	int n[2] = { known & 0xff, known >> 8 & 0xff }, units;
 
 	if ((threads > THREADS_MAX || !known || known >> 16 != shape_of(threads, shared) >> 16) &&
-	    !ask(fit, threads, shared, blocks, call, n))
+	    !query_blocks(fit, threads, shared, blocks, call, n))
 		return false;
 	if (n[1] <= 0)
 		return false;

@@ -8,7 +8,7 @@
 
 #include "core/wire/checks.h"
 
-#define ASIDE_NS 10000000000ull /* one wait of an agent thread, which does not use the budget */
+#define AGENT_WAIT_NS 10000000000ull /* one wait of an agent thread, which does not use the budget */
 
 static struct {
 	pthread_mutex_t lock;
@@ -23,7 +23,7 @@ uint64_t gpubpf_patience_begin(void)
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
 
 	if (gpubpf_aside())
-		return now + ASIDE_NS;
+		return now + AGENT_WAIT_NS;
 	pthread_mutex_lock(&patience.lock);
 	if (!patience.waiting++)
 		patience.since_ns = now;

@@ -10,10 +10,10 @@
 
 #include "core/wire/match.h"
 
-#define WRITTEN_NS 2000000ull /* limit; the tool needs microseconds to write a plan */
+#define MAX_WRITE_NS 2000000ull /* limit; the tool needs microseconds to write a plan */
 
 /* NULL: out of memory, or the tool wrote it meanwhile. */
-static struct gpubpf_plan *copy(const struct gpubpf_kernel_table *table)
+static struct gpubpf_plan *copy_plan(const struct gpubpf_kernel_table *table)
 {
 	uint64_t generation = __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE), n = 0;
 	struct gpubpf_plan *plan;
@@ -38,10 +38,10 @@ static struct gpubpf_plan *copy(const struct gpubpf_kernel_table *table)
 struct gpubpf_plan *gpubpf_plan_read(void)
 {
 	const struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
-	uint64_t until = gpubpf_now_ns() + WRITTEN_NS;
+	uint64_t until = gpubpf_now_ns() + MAX_WRITE_NS;
 	struct gpubpf_plan *plan = NULL;
 
-	while (table && !(plan = copy(table)) && gpubpf_now_ns() < until)
+	while (table && !(plan = copy_plan(table)) && gpubpf_now_ns() < until)
 		;
 	for (uint32_t i = 0; plan && i < plan->n; i++) {
 		struct gpubpf_plan_entry *e = &plan->entry[i];

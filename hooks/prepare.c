@@ -11,38 +11,38 @@
 
 #include "core/wire/checks.h"
 
-#define PART (16ull << 20)       /* bytes that a thread prepares at a time */
-#define PARTS_FOR_FOUR 8 /* threads (gpubpf_mirror_threads()): more of them were not measured */
-#define MOST (4ull << 30)        /* limit, next to a quarter of free memory; later pages are prepared on arrival */
+#define PART_SIZE (16ull << 20)  /* bytes that a thread prepares at a time */
+#define PARTS_FOR_4_THREADS 8 /* threads (gpubpf_mirror_threads()): more of them were not measured */
+#define MAX_PREPARED_SIZE (4ull << 30) /* limit, next to a quarter of free memory; later pages follow on arrival */
 
 struct prepare {
 	struct gpubpf_hook_device *d;
 	struct gpubpf_mirror m;
-	uint64_t most;
+	uint64_t byte_limit;
 	atomic_uint_fast64_t next;   /* next unclaimed part, over all rings */
 };
 
-static uint64_t most(void)
+static uint64_t byte_limit(void)
 {
 	uint64_t quarter = (uint64_t)sysconf(_SC_AVPHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
 
-	return quarter < MOST ? quarter : MOST;
+	return quarter < MAX_PREPARED_SIZE ? quarter : MAX_PREPARED_SIZE;
 }
 
 /* Find part `i`, counted over all rings. */
-static bool part_at(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
+static bool find_part(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
 {
 	uint32_t row = 0;
 
-	if (i * PART >= p->most)
+	if (i * PART_SIZE >= p->byte_limit)
 		return false;
 	while (gpubpf_mirror_next_ring(&p->m, &row, offset, size)) {
-		uint64_t parts = (*size + PART - 1) / PART;
+		uint64_t parts = (*size + PART_SIZE - 1) / PART_SIZE;
 
 		if (i < parts) {
-			*offset += i * PART;
-			*size -= i * PART;
-			*size = *size < PART ? *size : PART;
+			*offset += i * PART_SIZE;
+			*size -= i * PART_SIZE;
+			*size = *size < PART_SIZE ? *size : PART_SIZE;
 			return true;
 		}
 		i -= parts;
@@ -50,13 +50,13 @@ static bool part_at(const struct prepare *p, uint64_t i, uint64_t *offset, uint6
 	return false;
 }
 
-static void work(void *on)
+static void prepare_parts(void *on)
 {
 	struct prepare *p = on;
 	const struct gpubpf_device_ops *ops = p->d->ops->device;
 	uint64_t offset, size;
 
-	while (!atomic_load(&p->d->stop) && part_at(p, atomic_fetch_add(&p->next, 1), &offset, &size))
+	while (!atomic_load(&p->d->stop) && find_part(p, atomic_fetch_add(&p->next, 1), &offset, &size))
 		ops->mirror_prepare(p->d->device, offset, size);
 }
 
@@ -66,13 +66,13 @@ static void *prepare(void *arg)
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop && d->prepared < d->filled) {
-		struct prepare p = { .d = d, .m = gpubpf_device_mirror(d, -1), .most = most() };
+		struct prepare p = { .d = d, .m = gpubpf_device_mirror(d, -1), .byte_limit = byte_limit() };
 
 		pthread_mutex_unlock(&d->lock);
 		if (p.m.run)
-			p.m.run(d, PARTS_FOR_FOUR, work, &p);
+			p.m.run(d, PARTS_FOR_4_THREADS, prepare_parts, &p);
 		else
-			work(&p);
+			prepare_parts(&p);
 		pthread_mutex_lock(&d->lock);
 		d->prepared = p.m.size;
 	}

@@ -15,7 +15,7 @@
 #include "agent.h"
 #include "core/wire/checks.h"
 
-#define STACK_LEAST (1u << 20)
+#define MIN_STACK_SIZE (1u << 20)
 #define LINKER_NS 20000000ull /* limit for the linker's lock once the thread runs */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
@@ -29,19 +29,19 @@ struct job {
 	sem_t news;                /* posted when the job is taken, and when it is done */
 };
 
-static _Thread_local bool ours; /* this is an agent thread */
+static _Thread_local bool is_agent_thread; /* this is an agent thread */
 
 struct start {
 	void *(*run)(void *arg);
 	void *arg;
 };
 
-static void *begin(void *arg)
+static void *thread_main(void *arg)
 {
 	struct start start = *(struct start *)arg;
 
 	free(arg);
-	ours = true;
+	is_agent_thread = true;
 	return start.run(start.arg);
 }
 
@@ -59,9 +59,9 @@ static int create_thread(struct start *start)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	/* the default follows ulimit -s */
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST)
-		pthread_attr_setstacksize(&attr, STACK_LEAST);
-	err = -pthread_create(&thread, &attr, begin, start);
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_SIZE)
+		pthread_attr_setstacksize(&attr, MIN_STACK_SIZE);
+	err = -pthread_create(&thread, &attr, thread_main, start);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
@@ -81,7 +81,7 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
 	return err;
 }
 
-static void drop(struct job *job)
+static void put_job(struct job *job)
 {
 	if (!gpubpf_was_last(atomic_fetch_sub(&job->users, 1)))
 		return;
@@ -110,7 +110,7 @@ static void *run(void *arg)
 		job->work(job->arg);
 		sem_post(&job->news);
 	}
-	drop(job);
+	put_job(job);
 	return NULL;
 }
 
@@ -133,7 +133,7 @@ static void wait_done(struct job *job)
 
 /* False: the caller must do the work. A thread that has not run yet holds no lock, so its caller keeps waiting for
  * it. */
-static bool is_taken(struct job *job)
+static bool wait_taken(struct job *job)
 {
 	int seen = SEEN;
 
@@ -146,7 +146,7 @@ static bool is_taken(struct job *job)
 }
 
 /* True: the work is done. */
-static bool hand_over(void (*work)(void *arg), void *arg)
+static bool run_in_thread(void (*work)(void *arg), void *arg)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	bool done;
@@ -159,14 +159,14 @@ static bool hand_over(void (*work)(void *arg), void *arg)
 	job->users = 2;
 	sem_init(&job->news, 0, 0);
 	if (gpubpf_thread_start(run, job) < 0) {
-		drop(job);
-		drop(job);
+		put_job(job);
+		put_job(job);
 		return false;
 	}
-	done = is_taken(job);
+	done = wait_taken(job);
 	if (done)
 		wait_done(job);
-	drop(job);
+	put_job(job);
 	return done;
 }
 
@@ -184,12 +184,12 @@ void gpubpf_run_aside(void (*work)(void *arg), void *arg)
 	int error = errno, cancel;
 	bool done;
 
-	if (ours || !may_start()) {
+	if (is_agent_thread || !may_start()) {
 		work(arg);
 		return;
 	}
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the work may be on the caller's stack */
-	done = hand_over(work, arg);
+	done = run_in_thread(work, arg);
 	pthread_setcancelstate(cancel, NULL);
 	errno = error;
 	if (!done)

@@ -16,9 +16,9 @@
 
 #define NOTES_MAX 256
 #define LINE_SIZE 512
-#define BEFORE "gpubpf: "
+#define PREFIX "gpubpf: "
 
-static _Atomic uint64_t said[NOTES_MAX];
+static _Atomic uint64_t seen_hashes[NOTES_MAX];
 static struct stat standard_error; /* identity at load time; st_ino 0: it was closed */
 
 __attribute__((constructor)) static void find_standard_error(void)
@@ -51,7 +51,7 @@ static bool first_time(const char *text)
 	for (size_t i = 0; i < NOTES_MAX; i++) {
 		uint64_t none = 0;
 
-		if (atomic_compare_exchange_strong(&said[i], &none, h))
+		if (atomic_compare_exchange_strong(&seen_hashes[i], &none, h))
 			return true;
 		if (none == h)
 			return false;
@@ -59,7 +59,7 @@ static bool first_time(const char *text)
 	return false;
 }
 
-static bool tell(const char *text)
+static bool send_note(const char *text)
 {
 	struct gpubpf_writer w = {0};
 	int err;
@@ -96,15 +96,15 @@ struct text {
 	va_list args;
 };
 
-static void say(void *arg)
+static void write_note(void *arg)
 {
 	struct text *t = arg;
 	char *line = malloc(LINE_SIZE);
-	size_t at = strlen(BEFORE);
+	size_t at = strlen(PREFIX);
 	int n, error = errno;
 
-	n = line ? vsnprintf(strcpy(line, BEFORE) + at, LINE_SIZE - at - 1, t->fmt, t->args) : -1;
-	if (n >= 0 && first_time(line) && !(t->to_tool && tell(line + at))) {
+	n = line ? vsnprintf(strcpy(line, PREFIX) + at, LINE_SIZE - at - 1, t->fmt, t->args) : -1;
+	if (n >= 0 && first_time(line) && !(t->to_tool && send_note(line + at))) {
 		n = strlen(line);
 		line[n] = '\n';
 		write_line(line, n + 1);
@@ -120,7 +120,7 @@ void gpubpf_hook_note(const char *fmt, ...)
 	if (gpubpf_session_sealed())
 		return;
 	va_start(text.args, fmt);
-	gpubpf_run_aside(say, &text); /* printf() takes 2 KiB of stack */
+	gpubpf_run_aside(write_note, &text); /* printf() takes 2 KiB of stack */
 	va_end(text.args);
 }
 
@@ -129,6 +129,6 @@ void gpubpf_hook_say(const char *fmt, ...)
 	struct text text = { false, fmt };
 
 	va_start(text.args, fmt);
-	say(&text);
+	write_note(&text);
 	va_end(text.args);
 }

@@ -51,16 +51,16 @@ static const struct call {
 #define CALLS_N (sizeof(calls) / sizeof(calls[0]))
 
 /* additional calls for reading stacks: to find a thread's stack, and to read another thread's */
-static const struct call looks[] = {
+static const struct call stack_calls[] = {
 	{ SYS_openat }, { SYS_read }, { SYS_prlimit64 }, { SYS_sched_getaffinity }, { SYS_process_vm_readv },
 };
-#define LOOKS_N (sizeof(looks) / sizeof(looks[0]))
-#define TELLING_N 5
+#define STACK_CALLS_N (sizeof(stack_calls) / sizeof(stack_calls[0]))
+#define STDERR_CALLS_N 5
 #define STATUS_SIZE 4096
 
 /* number of evaluated filters that allow the agent's calls */
-static _Atomic uint32_t passed;
-static _Atomic bool blind; /* some filter forbids the calls for reading stacks */
+static _Atomic uint32_t allowed_filters;
+static _Atomic bool cannot_read_stacks; /* some filter forbids the calls for reading stacks */
 
 struct machine {
 	const struct sock_filter *code;
@@ -84,7 +84,7 @@ static uint32_t alu(uint16_t code, uint32_t a, uint32_t b)
 	}
 }
 
-static bool jumps(uint16_t code, uint32_t a, uint32_t b)
+static bool is_jump_taken(uint16_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
 	case BPF_JEQ: return a == b;
@@ -114,7 +114,7 @@ static uint32_t load(const struct machine *m, const struct sock_filter *i)
 
 /* Run the filter. An invalid filter, which the kernel rejects, allows nothing. Classic BPF jumps only forwards
  * (Documentation/networking/filter.rst). */
-static uint32_t ask(struct machine *m)
+static uint32_t run_filter(struct machine *m)
 {
 	for (uint64_t pc = 0; pc < m->n; pc++) {
 		const struct sock_filter *i = &m->code[pc];
@@ -136,7 +136,7 @@ static uint32_t ask(struct machine *m)
 			m->a = alu(i->code, m->a, operand);
 			break;
 		case BPF_JMP:
-			pc += BPF_OP(i->code) == BPF_JA ? i->k : jumps(i->code, m->a, operand) ? i->jt : i->jf;
+			pc += BPF_OP(i->code) == BPF_JA ? i->k : is_jump_taken(i->code, m->a, operand) ? i->jt : i->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(i->code) == BPF_A ? m->a : i->k;
@@ -149,14 +149,14 @@ static uint32_t ask(struct machine *m)
 }
 
 /* The first system call in the list that the filter forbids; -1: none. */
-static int forbidden(const struct sock_fprog *filter, const struct call *list, size_t n)
+static int first_forbidden(const struct sock_fprog *filter, const struct call *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct machine m = { .code = filter->filter, .n = filter->len, .data = { .nr = list[i].nr, .arch = ARCH } };
 		uint32_t action;
 
 		memcpy(m.data.args, list[i].args, sizeof(list[i].args));
-		action = ask(&m) & SECCOMP_RET_ACTION_FULL;
+		action = run_filter(&m) & SECCOMP_RET_ACTION_FULL;
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
 			return list[i].nr;
 	}
@@ -166,19 +166,19 @@ static int forbidden(const struct sock_fprog *filter, const struct call *list, s
 /* Called before the calling thread, or all threads, get a filter. NULL: strict mode, which allows almost nothing. */
 static void before_filter(const struct sock_fprog *filter)
 {
-	int nr = filter ? forbidden(filter, calls, CALLS_N) : 0, error = errno;
+	int nr = filter ? first_forbidden(filter, calls, CALLS_N) : 0, error = errno;
 
-	if (!filter || forbidden(filter, looks, LOOKS_N) >= 0)
-		blind = true;
+	if (!filter || first_forbidden(filter, stack_calls, STACK_CALLS_N) >= 0)
+		cannot_read_stacks = true;
 	if (nr >= 0)
 		gpubpf_session_seal(nr);
 	else
-		passed++;
+		allowed_filters++;
 	errno = error;
 }
 
 /* Number of filters of the calling thread. Kernels before 5.9 only report whether there is one. 0 without /proc. */
-static uint32_t filters_in(const char *text)
+static uint32_t parse_filter_count(const char *text)
 {
 	const char *at = strstr(text, "\nSeccomp_filters:");
 
@@ -188,11 +188,11 @@ static uint32_t filters_in(const char *text)
 	return at && strtoul(at + strlen("\nSeccomp:"), NULL, 10) == SECCOMP_MODE_FILTER;
 }
 
-static uint32_t filters(void)
+static uint32_t count_filters(void)
 {
 	char *text = calloc(1, STATUS_SIZE);
 	int fd = text ? open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC) : -1;
-	uint32_t n = fd >= 0 && read(fd, text, STATUS_SIZE - 1) > 0 ? filters_in(text) : 0;
+	uint32_t n = fd >= 0 && read(fd, text, STATUS_SIZE - 1) > 0 ? parse_filter_count(text) : 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -238,23 +238,23 @@ static int try_calls(const struct call *list, size_t n)
 
 int gpubpf_lockdown_found(void)
 {
-	bool unknown = filters() > passed;
+	bool unknown = count_filters() > allowed_filters;
 	int error = errno, nr = unknown ? try_calls(calls, CALLS_N) : -1;
 
-	if (unknown && nr < 0 && try_calls(looks, LOOKS_N) >= 0)
-		blind = true;
+	if (unknown && nr < 0 && try_calls(stack_calls, STACK_CALLS_N) >= 0)
+		cannot_read_stacks = true;
 	errno = error;
 	return nr;
 }
 
 bool gpubpf_lockdown_lets_look(void)
 {
-	return !blind;
+	return !cannot_read_stacks;
 }
 
 bool gpubpf_lockdown_lets_tell(int nr)
 {
-	for (size_t i = 0; i < TELLING_N; i++)
+	for (size_t i = 0; i < STDERR_CALLS_N; i++)
 		if (calls[i].nr == nr)
 			return false;
 	return true;

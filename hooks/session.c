@@ -35,7 +35,7 @@ struct gpubpf_request {
 	struct gpubpf_request *next;
 	uint32_t seq;
 	atomic_int users;
-	atomic_int settled;   /* 0 waiting, 1 answered, -EPIPE */
+	atomic_int outcome;   /* 0 waiting, 1 answered, -EPIPE */
 	struct gpubpf_packet packet;
 	void *bytes;
 };
@@ -118,7 +118,7 @@ uint64_t gpubpf_session_first(void)
 }
 
 /* Is the descriptor still the agent's socket? */
-static bool own_socket(void)
+static bool is_own_socket(void)
 {
 	return gpubpf_same_file(session.sock, &session.identity);
 }
@@ -172,7 +172,7 @@ static int receive_bounded(int fd, void *buf, struct gpubpf_packet *packet, uint
 }
 
 /* End the session; the caller holds the lock. why NULL: already reported. */
-static void lose(const char *why)
+static void end_session(const char *why)
 {
 	bool quiet = !why || !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
 
@@ -180,10 +180,10 @@ static void lose(const char *why)
 	if (!atomic_exchange(&session.up, 0))
 		return;
 	for (struct gpubpf_request *r = session.waiting; r; r = r->next)
-		atomic_store(&r->settled, -EPIPE);
+		atomic_store(&r->outcome, -EPIPE);
 	session.waiting = NULL;
 	pthread_cond_broadcast(&session.cond);
-	if (own_socket())
+	if (is_own_socket())
 		close(session.sock);
 	session.sock = -1;
 	if (!quiet)
@@ -192,7 +192,7 @@ static void lose(const char *why)
 
 /* Move a descriptor of the agent above the numbers that the application opens and chooses. If its limit forbids
  * that, the number stays, except for the three standard ones, which the application may have closed. */
-static int raised(int fd)
+static int move_fd_up(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);
 
@@ -204,7 +204,7 @@ static int raised(int fd)
 }
 
 /* Pass an answer to its waiting thread. The payload is copied because the reader reuses its buffer. */
-static void settle(struct gpubpf_packet *packet)
+static void deliver_answer(struct gpubpf_packet *packet)
 {
 	struct gpubpf_request **at = &session.waiting, *r;
 	size_t size = packet->payload.end - packet->payload.at;
@@ -221,25 +221,25 @@ static void settle(struct gpubpf_packet *packet)
 		memcpy(r->bytes, packet->payload.at, size);
 		r->packet = *packet;
 		for (uint32_t i = 0; i < packet->nfds; i++)
-			r->packet.fds[i] = raised(packet->fds[i]);
+			r->packet.fds[i] = move_fd_up(packet->fds[i]);
 		gpubpf_reader_init(&r->packet.payload, r->bytes, size);
 		packet->nfds = 0;
 		memset(packet->fds, -1, sizeof(packet->fds));
 	}
-	atomic_store_explicit(&r->settled, r->bytes ? 1 : -EPIPE, memory_order_release);
+	atomic_store_explicit(&r->outcome, r->bytes ? 1 : -EPIPE, memory_order_release);
 	pthread_cond_broadcast(&session.cond);
 }
 
-static void share(struct gpubpf_packet *packet)
+static void handle_share(struct gpubpf_packet *packet)
 {
 	uint64_t offset = gpubpf_get_u64(&packet->payload), size = gpubpf_get_u64(&packet->payload);
 
 	if (!packet->payload.failed && packet->nfds &&
-	    !gpubpf_shared_arena_part(raised(gpubpf_msg_take_fd(packet, 0)), offset, size))
+	    !gpubpf_shared_arena_part(move_fd_up(gpubpf_msg_take_fd(packet, 0)), offset, size))
 		gpubpf_hook_note("a map of the Linux kernel cannot be shared: %s", strerror(errno));
 }
 
-static void handle(struct gpubpf_packet *packet)
+static void handle_message(struct gpubpf_packet *packet)
 {
 	uint32_t value = gpubpf_get_u32(&packet->payload);
 
@@ -250,7 +250,7 @@ static void handle(struct gpubpf_packet *packet)
 	else if (packet->type == GPUBPF_MSG_HOLD && !packet->payload.failed)
 		gpubpf_hold(value);
 	else if (packet->type == GPUBPF_MSG_SHARE)
-		share(packet);
+		handle_share(packet);
 }
 
 static bool is_answer(enum gpubpf_msg type)
@@ -268,19 +268,19 @@ static int read_one(int fd, void *buf)
 	if (poll(&p, 1, -1) < 0)
 		return errno == EINTR ? 0 : -errno;
 	pthread_mutex_lock(&session.lock);
-	err = session.sock == fd && own_socket() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
+	err = session.sock == fd && is_own_socket() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
 	if (!err)
 		gpubpf_patience_renew();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
 		session.asked--;
 	if (!err && is_answer(packet.type))
-		settle(&packet);
+		deliver_answer(&packet);
 	pthread_mutex_unlock(&session.lock);
 	if (err == -EAGAIN || err == -EINTR)
 		return 0;
 	if (err < 0)
 		return err;
-	handle(&packet);
+	handle_message(&packet);
 	gpubpf_msg_close(&packet);
 	return 0;
 }
@@ -319,7 +319,7 @@ static void *read_all(void *arg)
 	}
 	pthread_mutex_lock(&session.lock);
 	if (session.sock == fd && session.end == STAYING)
-		lose(why_lost(err));
+		end_session(why_lost(err));
 	pthread_mutex_unlock(&session.lock);
 	return NULL;
 }
@@ -339,11 +339,11 @@ static int start_reader(void)
 
 static const struct timespec nap = { .tv_nsec = 100000 };
 
-static void send_reader_away(uint64_t deadline)
+static void stop_reader(uint64_t deadline)
 {
 	int staying = STAYING;
 
-	if (session.reader != getpid() || !own_socket())
+	if (session.reader != getpid() || !is_own_socket())
 		return;
 	if (atomic_compare_exchange_strong(&session.end, &staying, LEAVING))
 		shutdown(session.sock, SHUT_RD); /* which wakes the reader */
@@ -357,7 +357,7 @@ static bool send_read(struct gpubpf_request *r)
 	const struct gpubpf_writer nothing = {0};
 
 	gpubpf_assert_held(&session.lock);
-	if (!gpubpf_session_up() || !own_socket())
+	if (!gpubpf_session_up() || !is_own_socket())
 		return false;
 	r->seq = ++session.seq;
 	r->next = session.waiting;
@@ -380,14 +380,14 @@ void gpubpf_session_read(void)
 		return;
 	sent = send_read(&last);
 	pthread_mutex_unlock(&session.lock);
-	while (sent && !atomic_load(&last.settled) && gpubpf_now_ns() < deadline)
+	while (sent && !atomic_load(&last.outcome) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 }
 
 void gpubpf_session_leave(void)
 {
 	if (gpubpf_device_copied())
-		send_reader_away(gpubpf_now_ns() + LEAVE_NS);
+		stop_reader(gpubpf_now_ns() + LEAVE_NS);
 	else
 		gpubpf_session_read();
 }
@@ -403,9 +403,9 @@ void gpubpf_session_seal(int nr)
 		session.forbidden = nr;
 	if (atomic_exchange(&session.sealed, true))
 		return;
-	send_reader_away(deadline);
+	stop_reader(deadline);
 	pthread_mutex_lock(&session.lock);
-	lose(NULL);
+	end_session(NULL);
 	pthread_mutex_unlock(&session.lock);
 	/* a filter may apply to all threads: wait until the reader has made its last call */
 	while (session.reader == getpid() && !tgkill(session.reader, session.reader_tid, 0) && gpubpf_now_ns() < deadline)
@@ -428,7 +428,7 @@ int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload
 	memset(r->packet.fds, -1, sizeof(r->packet.fds));
 	r->users = 1;
 	pthread_mutex_lock(&session.lock);
-	err = !gpubpf_session_up() || !own_socket() ? -EPIPE : start_reader();
+	err = !gpubpf_session_up() || !is_own_socket() ? -EPIPE : start_reader();
 	if (!err) {
 		r->seq = ++session.seq;
 		r->next = session.waiting;
@@ -454,7 +454,7 @@ bool gpubpf_session_may_ask(void)
 	pthread_mutex_lock(&session.lock);
 	/* half of the limit: threads that passed this check may not have sent their requests yet */
 	may = session.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
-	may &= !gpubpf_patience_gone() || !own_socket() || !wait_socket(session.sock, POLLOUT, 0);
+	may &= !gpubpf_patience_gone() || !is_own_socket() || !wait_socket(session.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&session.lock);
 	return may;
 }
@@ -469,7 +469,7 @@ int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *pay
 	int err = -EPIPE;
 
 	pthread_mutex_lock(&session.lock);
-	if (gpubpf_session_up() && own_socket())
+	if (gpubpf_session_up() && is_own_socket())
 		err = gpubpf_msg_send(session.sock, MSG_DONTWAIT, type, 0, payload, &fd, fd >= 0);
 	pthread_mutex_unlock(&session.lock);
 	return err;
@@ -477,21 +477,21 @@ int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *pay
 
 bool gpubpf_request_settled(const struct gpubpf_request *request)
 {
-	return atomic_load_explicit(&request->settled, memory_order_acquire);
+	return atomic_load_explicit(&request->outcome, memory_order_acquire);
 }
 
 int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns)
 {
-	int settled;
+	int outcome;
 
 	pthread_mutex_lock(&session.lock);
-	while (!(settled = atomic_load(&request->settled)))
+	while (!(outcome = atomic_load(&request->outcome)))
 		if (!gpubpf_cond_wait_until(&session.cond, &session.lock, deadline_ns) &&
 		    gpubpf_now_ns() >= deadline_ns)
 			break;
-	settled = atomic_load(&request->settled);
+	outcome = atomic_load(&request->outcome);
 	pthread_mutex_unlock(&session.lock);
-	return settled > 0 ? 0 : settled ? settled : -ETIMEDOUT;
+	return outcome > 0 ? 0 : outcome ? outcome : -ETIMEDOUT;
 }
 
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request)
@@ -540,10 +540,10 @@ static int connect_to(const char *path)
 		close(fd);
 		return err;
 	}
-	return raised(fd);
+	return move_fd_up(fd);
 }
 
-static int say_hello(int fd, const char *backend)
+static int send_hello(int fd, const char *backend)
 {
 	struct gpubpf_writer w = {0};
 	char *exe = calloc(1, PATH_MAX);
@@ -582,7 +582,7 @@ static int map_table(struct gpubpf_packet *packet)
 	return 0;
 }
 
-static int take_welcome(int fd)
+static int receive_welcome(int fd)
 {
 	void *buf = malloc(GPUBPF_MSG_BUF);
 	struct gpubpf_welcome welcome;
@@ -614,9 +614,9 @@ static int join(const char *path, const char *backend)
 		return fd;
 	err = gpubpf_msg_check_peer(fd);
 	if (!err)
-		err = say_hello(fd, backend);
+		err = send_hello(fd, backend);
 	if (!err)
-		err = take_welcome(fd);
+		err = receive_welcome(fd);
 	if (!err && fstat(fd, &session.identity) < 0)
 		err = -errno;
 	if (err < 0) {
@@ -650,7 +650,7 @@ static void after_fork_parent(void)
  * generation; inherited ones run the original kernels. */
 static void after_fork_child(void)
 {
-	if (session.sock >= 0 && own_socket())
+	if (session.sock >= 0 && is_own_socket())
 		close(session.sock);
 	session.sock = -1;
 	atomic_store(&session.up, 0);
@@ -679,7 +679,7 @@ void gpubpf_session_rejoin(void)
 }
 
 /* Report why kernels are not probed, now that a runtime is loaded whose kernels could be. */
-static void tell_sealed(void)
+static void report_sealed(void)
 {
 	int nr = atomic_exchange(&session.forbidden, 0);
 
@@ -689,7 +689,7 @@ static void tell_sealed(void)
 }
 
 /* Does the process run under a filter that would kill it for the agent's calls? */
-static bool locked_up(void)
+static bool is_locked_down(void)
 {
 	int nr = gpubpf_lockdown_found();
 
@@ -710,7 +710,7 @@ int gpubpf_session_join(const char *backend)
 	if (!path)
 		return -ENOENT;
 	if (session.sealed) {
-		tell_sealed();
+		report_sealed();
 		return -ENOENT;
 	}
 	pthread_once(&once, join_once);
@@ -718,11 +718,11 @@ int gpubpf_session_join(const char *backend)
 	if (tried != gpubpf_session_generation()) {
 		tried = gpubpf_session_generation();
 		session.backend = backend;
-		err = locked_up() ? -ENOENT : join(path, backend);
+		err = is_locked_down() ? -ENOENT : join(path, backend);
 	}
 	pthread_mutex_unlock(&session.lock);
 	if (session.sealed)
-		tell_sealed();
+		report_sealed();
 	else if (err < 0)
 		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path,
 				 err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));

@@ -24,7 +24,7 @@ struct part {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stat known;
+static struct stat arena_file;
 static char *base;                     /* NULL: not mapped */
 static size_t mapped;
 static struct part parts[MAX_PARTS];
@@ -47,7 +47,7 @@ static void *map_all(int fd, size_t size, const struct stat *st)
 		return at;
 	base = at;
 	mapped = size;
-	known = *st;
+	arena_file = *st;
 	for (uint32_t i = 0; i < nparts; i++)
 		if (!map_part(&parts[i])) {
 			base = NULL;
@@ -65,7 +65,7 @@ void *gpubpf_shared_arena(int fd, size_t size)
 	if (fstat(fd, &st) < 0)
 		return MAP_FAILED;
 	pthread_mutex_lock(&lock);
-	if (base && st.st_ino == known.st_ino && st.st_dev == known.st_dev && size == mapped)
+	if (base && st.st_ino == arena_file.st_ino && st.st_dev == arena_file.st_dev && size == mapped)
 		at = base;
 	else
 		at = map_all(fd, size, &st);
@@ -73,7 +73,7 @@ void *gpubpf_shared_arena(int fd, size_t size)
 	return at;
 }
 
-static void forget(uint64_t offset)
+static void drop_part(uint64_t offset)
 {
 	gpubpf_assert_held(&lock);
 	for (uint32_t i = 0; i < nparts; i++)
@@ -95,7 +95,7 @@ static bool is_bpf_map(int fd)
 }
 
 /* Memory of another process could shrink while it is mapped, unless it is sealed. */
-static bool keeps_its_size(int fd, uint64_t size)
+static bool is_size_sealed(int fd, uint64_t size)
 {
 	int64_t sealed = gpubpf_memfd_size(fd, SIZE_MAX);
 
@@ -108,8 +108,8 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 	bool fits;
 
 	pthread_mutex_lock(&lock);
-	forget(offset); /* the tool sends it again with each device that is announced */
-	fits = fd >= 0 && nparts < MAX_PARTS && keeps_its_size(fd, size) && (!base || map_part(&part));
+	drop_part(offset); /* the tool sends it again with each device that is announced */
+	fits = fd >= 0 && nparts < MAX_PARTS && is_size_sealed(fd, size) && (!base || map_part(&part));
 	if (fits)
 		parts[nparts++] = part;
 	else if (fd >= 0)

@@ -20,18 +20,18 @@
 struct slot {
 	uint64_t hash;                     /* 0: free */
 	uint32_t number;
-	bool answered, waited;             /* waited: a thread waits for the answer */
+	bool answered, has_waiter;         /* waited: a thread waits for the answer */
 	struct gpubpf_request *request;    /* NULL: answered, or the request failed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
-static uint64_t known_of; /* gpubpf_unwind_unloaded() when the slots were filled */
+static uint64_t slots_epoch; /* gpubpf_unwind_unloaded() when the slots were filled */
 
 /* Find the stack's slot, or take one over for it. Slots with a pending request are not taken over. */
-static struct slot *find(uint64_t hash)
+static struct slot *find_slot(uint64_t hash)
 {
-	struct slot *instead = NULL;
+	struct slot *victim = NULL;
 
 	gpubpf_assert_held(&lock);
 	for (uint32_t i = 0; i < TRIES; i++) {
@@ -39,20 +39,20 @@ static struct slot *find(uint64_t hash)
 
 		if (s->hash == hash)
 			return s;
-		if (!s->request && (!instead || !s->hash))
-			instead = instead && !instead->hash ? instead : s;
+		if (!s->request && (!victim || !s->hash))
+			victim = victim && !victim->hash ? victim : s;
 	}
-	if (instead)
-		*instead = (struct slot){ .hash = hash };
-	return instead;
+	if (victim)
+		*victim = (struct slot){ .hash = hash };
+	return victim;
 }
 
-static void forget(uint64_t unloaded)
+static void reset_if_unloaded(uint64_t unloaded)
 {
 	gpubpf_assert_held(&lock);
-	if (known_of == unloaded)
+	if (slots_epoch == unloaded)
 		return;
-	known_of = unloaded;
+	slots_epoch = unloaded;
 	for (uint32_t i = 0; i < SLOTS; i++)
 		if (slots[i].request)
 			slots[i].hash = 1; /* matches no stack; freed when its answer arrives */
@@ -72,7 +72,7 @@ static uint64_t hash_of(const uint64_t *address, uint32_t n)
 	return (h ^ h >> 29) | 2; /* neither 0 nor 1 */
 }
 
-static struct gpubpf_request *ask(const uint64_t *address, uint32_t n, uint64_t unloaded)
+static struct gpubpf_request *request_number(const uint64_t *address, uint32_t n, uint64_t unloaded)
 {
 	struct gpubpf_request *request;
 	struct gpubpf_writer w = {0};
@@ -101,19 +101,19 @@ static void take_answer(struct slot *s)
 	s->request = NULL;
 }
 
-static void wait_for(struct slot *s)
+static void wait_for_answer(struct slot *s)
 {
 	struct gpubpf_request *request = s->request;
 	uint64_t until;
 
-	s->waited = true;
+	s->has_waiter = true;
 	pthread_mutex_unlock(&lock);
 	until = gpubpf_patience_begin();
 	if (gpubpf_now_ns() < until && gpubpf_request_wait(request, until) == -ETIMEDOUT)
 		gpubpf_patience_give_up();
 	gpubpf_patience_end();
 	pthread_mutex_lock(&lock);
-	s->waited = false;
+	s->has_waiter = false;
 }
 
 /* Another thread waits for the same answer. */
@@ -122,7 +122,7 @@ static void wait_for_other(const struct slot *s, uint64_t hash)
 	const struct timespec nap = { .tv_nsec = 50000 };
 	uint64_t until = gpubpf_patience_begin();
 
-	while (s->hash == hash && s->waited && gpubpf_now_ns() < until) {
+	while (s->hash == hash && s->has_waiter && gpubpf_now_ns() < until) {
 		pthread_mutex_unlock(&lock);
 		nanosleep(&nap, NULL);
 		pthread_mutex_lock(&lock);
@@ -137,15 +137,15 @@ static uint32_t number_of(const uint64_t *address, uint32_t n)
 	struct slot *s;
 
 	pthread_mutex_lock(&lock);
-	forget(unloaded);
-	s = find(hash);
+	reset_if_unloaded(unloaded);
+	s = find_slot(hash);
 	if (s && !s->answered && !s->request)
-		s->request = ask(address, n, unloaded);
-	if (s && s->waited && !gpubpf_hook_callbacks)
+		s->request = request_number(address, n, unloaded);
+	if (s && s->has_waiter && !gpubpf_hook_callbacks)
 		wait_for_other(s, hash);
 	else if (s && s->request && !gpubpf_hook_callbacks && !gpubpf_request_settled(s->request))
-		wait_for(s);
-	if (s && s->request && !s->waited && gpubpf_request_settled(s->request))
+		wait_for_answer(s);
+	if (s && s->request && !s->has_waiter && gpubpf_request_settled(s->request))
 		take_answer(s);
 	if (s && s->hash == hash && s->answered)
 		number = s->number;

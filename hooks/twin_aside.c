@@ -12,23 +12,23 @@
 
 #include "core/wire/checks.h"
 
-#define MOST_THREADS 32             /* further entries wait for a later launch */
+#define MAX_THREADS 32              /* further entries wait for a later launch */
 #define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
 #define PAUSE_NS 1000000000ull      /* after an attempt that failed */
 #define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_MS) plus a margin */
 
-struct aside {
+struct agent_job {
 	struct gpubpf_hook_choice *choice;
 	uint64_t generation, until_ns;
 };
 
-static _Thread_local struct aside *mine;
+static _Thread_local struct agent_job *current_job;
 static atomic_uint threads;
 static atomic_bool exiting;
 
 bool gpubpf_aside(void)
 {
-	return mine;
+	return current_job;
 }
 
 void gpubpf_aside_end(void)
@@ -43,8 +43,8 @@ static bool is_gone(const struct gpubpf_hook_kernel *kernel)
 
 bool gpubpf_aside_goes_on(void)
 {
-	return !is_gone(mine->choice->kernel) && mine->generation == gpubpf_plan_generation() && gpubpf_session_enabled() &&
-	       gpubpf_now_ns() < mine->until_ns;
+	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() && gpubpf_session_enabled() &&
+	       gpubpf_now_ns() < current_job->until_ns;
 }
 
 uint64_t gpubpf_aside_slice(void)
@@ -54,31 +54,31 @@ uint64_t gpubpf_aside_slice(void)
 
 bool gpubpf_aside_use_device(void)
 {
-	struct gpubpf_hook_kernel *kernel = mine ? mine->choice->kernel : NULL;
+	struct gpubpf_hook_kernel *kernel = current_job ? current_job->choice->kernel : NULL;
 	bool uses;
 
 	if (!kernel)
 		return true;
 	pthread_mutex_lock(&kernel->lock);
-	uses = !is_gone(kernel) && gpubpf_hook_device_use(mine->choice->device);
+	uses = !is_gone(kernel) && gpubpf_hook_device_use(current_job->choice->device);
 	pthread_mutex_unlock(&kernel->lock);
 	return uses;
 }
 
 void gpubpf_aside_leave_device(void)
 {
-	if (mine)
-		gpubpf_hook_device_leave(mine->choice->device);
+	if (current_job)
+		gpubpf_hook_device_leave(current_job->choice->device);
 }
 
 bool gpubpf_aside_use_kernel(void)
 {
 	if (!gpubpf_aside_use_device())
 		return false;
-	if (!mine)
+	if (!current_job)
 		return true;
-	pthread_mutex_lock(&mine->choice->kernel->lock);
-	if (!is_gone(mine->choice->kernel))
+	pthread_mutex_lock(&current_job->choice->kernel->lock);
+	if (!is_gone(current_job->choice->kernel))
 		return true;
 	gpubpf_aside_leave_kernel();
 	return false;
@@ -86,9 +86,9 @@ bool gpubpf_aside_use_kernel(void)
 
 void gpubpf_aside_leave_kernel(void)
 {
-	if (!mine)
+	if (!current_job)
 		return;
-	pthread_mutex_unlock(&mine->choice->kernel->lock);
+	pthread_mutex_unlock(&current_job->choice->kernel->lock);
 	gpubpf_aside_leave_device();
 }
 
@@ -98,7 +98,7 @@ static bool is_current(const struct gpubpf_hook_choice *choice)
 }
 
 /* Pause until the time is up, the kernel is gone, or the plan has changed. */
-static void pause_a_while(const struct aside *a)
+static void pause_before_retry(const struct agent_job *a)
 {
 	const struct timespec nap = { .tv_nsec = SLICE_NS };
 	uint64_t until = gpubpf_now_ns() + PAUSE_NS;
@@ -107,7 +107,7 @@ static void pause_a_while(const struct aside *a)
 		nanosleep(&nap, NULL);
 }
 
-static void settle(struct aside *a)
+static void refresh_until_current(struct agent_job *a)
 {
 	struct gpubpf_hook_choice *choice = a->choice;
 	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
@@ -120,17 +120,17 @@ static void settle(struct aside *a)
 		if (!is_current(choice) && gpubpf_now_ns() >= a->until_ns)
 			gpubpf_twin_drop_detached(choice);
 		if (!is_current(choice))
-			pause_a_while(a);
+			pause_before_retry(a);
 	} while (!is_gone(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
 }
 
 static void *run(void *arg)
 {
-	struct aside a = { .choice = arg };
+	struct agent_job a = { .choice = arg };
 
-	mine = &a;
-	settle(&a);
-	mine = NULL;
+	current_job = &a;
+	refresh_until_current(&a);
+	current_job = NULL;
 	atomic_store(&a.choice->aside, false);
 	gpubpf_hook_kernel_put(a.choice->kernel);
 	gpubpf_was_counted(atomic_fetch_sub(&threads, 1));
@@ -139,7 +139,7 @@ static void *run(void *arg)
 
 static bool start(struct gpubpf_hook_choice *choice)
 {
-	if (atomic_fetch_add(&threads, 1) < MOST_THREADS && !atomic_load(&exiting)) {
+	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !atomic_load(&exiting)) {
 		gpubpf_hook_kernel_hold(choice->kernel);
 		if (!gpubpf_thread_start(run, choice))
 			return true;

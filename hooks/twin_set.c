@@ -45,10 +45,10 @@ struct gpubpf_twin_set {
 	struct gpubpf_why why;
 };
 
-static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
+static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
+static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -60,8 +60,8 @@ static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, uint32_t registers,
-		   const uint32_t *links, uint32_t nlinks)
+static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, uint32_t registers,
+				const uint32_t *links, uint32_t nlinks)
 {
 	return set->device == device && set->registers == registers && set->nlinks == nlinks &&
 	       !memcmp(set->links, links, nlinks * sizeof(*links));
@@ -69,14 +69,14 @@ static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_d
 
 /* Takes over `links` and `wanted`, both malloc'd, unless it returns NULL: out of memory, or too many modules. The
  * caller holds the program's lock. */
-static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
-				      uint32_t registers, uint32_t *links, uint32_t nlinks, char *wanted)
+static struct gpubpf_twin_set *twin_module_get_or_create(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
+							 uint32_t registers, uint32_t *links, uint32_t nlinks, char *wanted)
 {
 	struct gpubpf_twin_set *set;
 	uint32_t n = 0;
 
 	gpubpf_assert_held(&program->lock);
-	for (set = program->sets; set && !is_for(set, device, registers, links, nlinks); set = set->next)
+	for (set = program->sets; set && !twin_module_matches(set, device, registers, links, nlinks); set = set->next)
 		n += set->device == device;
 	if (set) {
 		free(links);
@@ -114,7 +114,7 @@ static const char *next_name(const char *list, char *name)
 	return NULL;
 }
 
-static void put_names(const char *list, struct gpubpf_writer *w)
+static void write_names(const char *list, struct gpubpf_writer *w)
 {
 	char name[GPUBPF_WHOLE_NAME_SIZE];
 	uint32_t n = 0;
@@ -127,12 +127,12 @@ static void put_names(const char *list, struct gpubpf_writer *w)
 }
 
 /* The part of a plan that concerns a program: links in plan order, and names of kernels. */
-struct part {
+struct plan_subset {
 	uint32_t *links, nlinks;
 	char *wanted;
 };
 
-static bool has(const uint32_t *links, uint32_t n, uint32_t link)
+static bool contains_link(const uint32_t *links, uint32_t n, uint32_t link)
 {
 	while (n && links[n - 1] != link)
 		n--;
@@ -140,18 +140,18 @@ static bool has(const uint32_t *links, uint32_t n, uint32_t link)
 }
 
 /* Select the links that match any kernel of the program, in plan order, each once. 0 or -ENOMEM. */
-static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct part *part)
+static int select_links(const struct gpubpf_plan *plan, const char *kernels, struct plan_subset *part)
 {
 	char *name = malloc(GPUBPF_WHOLE_NAME_SIZE), *end;
 	uint32_t *matching = malloc((plan->n + 1) * sizeof(*matching)), n;
 	bool *used = name ? calloc(plan->n + 1, sizeof(*used)) : NULL;
 
-	*part = (struct part){ .links = malloc((plan->n + 1) * sizeof(*matching)), .wanted = malloc(strlen(kernels) + 2) };
+	*part = (struct plan_subset){ .links = malloc((plan->n + 1) * sizeof(*matching)), .wanted = malloc(strlen(kernels) + 2) };
 	end = part->wanted;
 	for (const char *at = kernels; matching && used && part->links && end && (at = next_name(at, name));) {
 		n = gpubpf_plan_links(plan, name, matching);
 		for (uint32_t i = 0; i < plan->n; i++)
-			used[i] |= has(matching, n, plan->entry[i].link);
+			used[i] |= contains_link(matching, n, plan->entry[i].link);
 		if (n)
 			end = stpcpy(end == part->wanted ? end : stpcpy(end, ";"), name);
 	}
@@ -171,7 +171,7 @@ static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct p
 }
 
 /* Write the headers one after another into one memfd, and their offsets into the message. */
-static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
+static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
 {
 	struct gpubpf_writer all = {0};
 	uint64_t at = 0;
@@ -200,8 +200,8 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	gpubpf_put_u32(&w, set->device->number);
 	gpubpf_put_u32(&w, image->kind);
 	gpubpf_put_str(&w, image->options ? image->options : "");
-	fds[1] = put_headers(image, &w);
-	put_names(set->wanted, &w);
+	fds[1] = write_headers(image, &w);
+	write_names(set->wanted, &w);
 	gpubpf_put_u32(&w, set->unloadable);
 	gpubpf_put_str(&w, image->cwd ? image->cwd : "");
 	gpubpf_put_u64(&w, image->built_ns);
@@ -221,8 +221,8 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return err < 0 ? because(&set->why, err, "the program could not be sent: %s",
-				 gpubpf_session_strerror(err)) : 0;
+	return err < 0 ? set_reason(&set->why, err, "the program could not be sent: %s",
+				    gpubpf_session_strerror(err)) : 0;
 }
 
 /* The session limits concurrent requests. -EAGAIN: a later launch may try again. */
@@ -246,7 +246,7 @@ static int wait_for_room(void)
 	return err;
 }
 
-static int ask(struct gpubpf_twin_set *set, const char *kernel)
+static int send_request(struct gpubpf_twin_set *set, const char *kernel)
 {
 	const struct gpubpf_hook_ops *ops = set->program->ops;
 	struct gpubpf_hook_image image = { .unloadable = set->unloadable };
@@ -259,11 +259,11 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 	err = ops->image(set->program->adapter, set->device, &image);
 	set->identity = image.identity;
 	if (err < 0 || image.reason)
-		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
+		err = set_reason(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
-		err = because(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
+		err = set_reason(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
-		err = because(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
+		err = set_reason(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(set, &image);
 	ops->image_put(&image);
@@ -304,7 +304,7 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 }
 
 /* Make the session build another form of the twin, if it has announced one. */
-static bool ask_for_another(struct gpubpf_twin_set *set)
+static bool request_other_form(struct gpubpf_twin_set *set)
 {
 	uint32_t kind = 1u << set->answer.kind % 32;
 
@@ -328,12 +328,12 @@ static int load(struct gpubpf_twin_set *set)
 	int err;
 
 	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &set->answer) < 0)
-		return because(&set->why, -EPROTO, "the session's answer is not as the protocol says");
+		return set_reason(&set->why, -EPROTO, "the session's answer is not as the protocol says");
 	if (set->answer.keeps)
 		gpubpf_image_note_kept(set->identity);
 	if (!set->answer.n)
-		return because(&set->why, -EOPNOTSUPP, "%s",
-			       set->answer.reason[0] ? set->answer.reason : "the session refused the program");
+		return set_reason(&set->why, -EOPNOTSUPP, "%s",
+				  set->answer.reason[0] ? set->answer.reason : "the session refused the program");
 	if (!any_twin(&set->answer))
 		return 0;
 	err = gpubpf_device_fill(set->device, &set->why);
@@ -342,16 +342,16 @@ static int load(struct gpubpf_twin_set *set)
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : packet->lost ? -EMFILE : -EPROTO;
 	gpubpf_msg_close(packet); /* one open descriptor per twin would exhaust the application's limit */
 	if (err < 0)
-		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
+		return set_reason(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
 	from = gpubpf_now_ns();
 	err = set->program->ops->twin_load(set->device, set->program->adapter, set->answer.kind, data, size,
 					 set->answer.options, &set->module, &set->why);
 	free(data);
 	set->load_ns = gpubpf_now_ns() - from;
-	if (err < 0 && ask_for_another(set))
+	if (err < 0 && request_other_form(set))
 		return -EAGAIN;
 	if (err < 0)
-		return because(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
+		return set_reason(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
 	gpubpf_prepare_wait(set->device);
 	gpubpf_clock_calibrate(set->device);
 	return 0;
@@ -383,13 +383,13 @@ static void unload_closed(struct gpubpf_twin_set *set)
 }
 
 /* -ESTALE: the application has released the kernel that the agent thread works for. */
-static int ask_by_kernel(struct gpubpf_twin_set *set, const char *kernel)
+static int request_by_kernel(struct gpubpf_twin_set *set, const char *kernel)
 {
 	int err;
 
 	if (!gpubpf_aside_use_kernel())
 		return -ESTALE;
-	err = ask(set, kernel);
+	err = send_request(set, kernel);
 	gpubpf_aside_leave_kernel();
 	return err;
 }
@@ -408,7 +408,7 @@ static int load_on_device(struct gpubpf_twin_set *set)
 
 /* Send the request (next: SET_ASKED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. The
  * caller holds the program's lock, which is dropped during the work. */
-static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
+static void run_step(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
 	uint64_t from = gpubpf_now_ns();
 	int err, before = set->state;
@@ -416,7 +416,7 @@ static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 	gpubpf_assert_held(&set->program->lock);
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
-	err = next == SET_ASKED ? ask_by_kernel(set, kernel) : load_on_device(set);
+	err = next == SET_ASKED ? request_by_kernel(set, kernel) : load_on_device(set);
 	count_wait(next == SET_ASKED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
@@ -478,9 +478,9 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	if (!same || err == -ETIMEDOUT)
 		return;
 	if (!err) {
-		advance(set, SET_LOADED, kernel);
+		run_step(set, SET_LOADED, kernel);
 	} else {
-		because(&set->why, err, "the session ended before the twin was made");
+		set_reason(&set->why, err, "the session ended before the twin was made");
 		set->state = SET_REFUSED;
 	}
 }
@@ -539,7 +539,7 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
 	err = set->program->ops->twin_kernel(set->module, &what, choice->kernel->adapter, &b->twin, &why);
 	if (err < 0) {
-		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
+		set_reason(&why, err, "the runtime does not make the twin: %s", strerror(-err));
 		b->twin = NULL;
 		refuse(b, why.text);
 		return;
@@ -560,8 +560,8 @@ static struct gpubpf_hook_binding *find_binding(const struct gpubpf_hook_choice 
 }
 
 /* Find or create the entry's binding for the module, in its final form. The caller holds the kernel's lock. */
-static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
-					      const struct gpubpf_plan *plan)
+static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
+							 const struct gpubpf_plan *plan)
 {
 	struct gpubpf_hook_binding *b = find_binding(choice, set);
 
@@ -580,7 +580,7 @@ static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice,
 	return b;
 }
 
-static void show(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *b)
+static void show_state(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *b)
 {
 	uint32_t state = __atomic_load_n(&choice->entry->shared->state, __ATOMIC_RELAXED);
 
@@ -596,7 +596,7 @@ static void show(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_bin
 }
 
 /* Graphs keep the kernels that they were created with. */
-static void tell_of_kept(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before)
+static void warn_of_graphs(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 
@@ -605,19 +605,19 @@ static void tell_of_kept(const struct gpubpf_hook_choice *choice, const struct g
 				 "it as it was then, until it makes them anew", choice->kernel->name);
 }
 
-static bool all_in(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
+static bool contains_all_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
 {
 	for (uint32_t i = 0; i < some->nlinks; i++)
-		if (!has(links, n, some->links[i]))
+		if (!contains_link(links, n, some->links[i]))
 			return false;
 	return true;
 }
 
 /* A newly attached program cannot be inserted: the kernel keeps its twin with the earlier programs. */
-static bool keeps_before(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before,
-			 const struct gpubpf_hook_binding *b)
+static bool keeps_previous_twin(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before,
+				const struct gpubpf_hook_binding *b)
 {
-	if (!b || b->twin || b->listed || !before || !before->twin || !all_in(before, b->links, b->nlinks))
+	if (!b || b->twin || b->listed || !before || !before->twin || !contains_all_links(before, b->links, b->nlinks))
 		return false;
 	gpubpf_hook_note("kernel %s: what was attached since cannot be added (%s); its twin runs on without it", choice->kernel->name,
 			 b->reason);
@@ -625,7 +625,7 @@ static bool keeps_before(const struct gpubpf_hook_choice *choice, const struct g
 }
 
 /* Never returns to an older plan. The caller holds the kernel's lock. */
-static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
+static void set_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
 {
 	uint64_t known = atomic_load(&choice->plan);
 	struct gpubpf_hook_binding *before = choice->binding;
@@ -633,14 +633,14 @@ static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *p
 	gpubpf_assert_held(&choice->kernel->lock);
 	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
 		return;
-	if (keeps_before(choice, before, b))
+	if (keeps_previous_twin(choice, before, b))
 		b = before;
 	if (before != b || b || known == GPUBPF_NO_PLAN)
-		show(choice, b);
+		show_state(choice, b);
 	atomic_store_explicit(&choice->binding, b, memory_order_release);
 	atomic_store_explicit(&choice->plan, plan->generation, memory_order_release);
 	if (before != b && known != GPUBPF_NO_PLAN)
-		tell_of_kept(choice, before);
+		warn_of_graphs(choice, before);
 }
 
 static bool has_twin(const struct gpubpf_hook_choice *choice)
@@ -658,7 +658,7 @@ static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
 }
 
 /* The caller holds the program's lock. */
-static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
+static void refresh_module_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	const char *kernel = choice->kernel->whole;
 
@@ -666,7 +666,7 @@ static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_se
 	if (set->state < SET_LOADED && !has_twin(choice) && !is_refused_by_call(choice->entry->shared))
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
-		advance(set, SET_ASKED, kernel);
+		run_step(set, SET_ASKED, kernel);
 	wait_while_busy(set);
 	if (set->state == SET_ASKED)
 		wait_for_answer(set, kernel);
@@ -674,13 +674,13 @@ static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_se
 }
 
 /* Repeats for each form of the twin that the runtime failed to load. */
-static void settle(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
+static void refresh_module(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	uint32_t known;
 
 	do {
 		known = set->unloadable;
-		settle_once(choice, set);
+		refresh_module_once(choice, set);
 	} while (set->state < SET_LOADED && set->unloadable != known);
 }
 
@@ -704,14 +704,14 @@ static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const
 	struct gpubpf_hook_program *program = choice->kernel->program;
 	const char *kernels = kernels_of(program);
 	struct gpubpf_twin_set *set;
-	struct part part;
+	struct plan_subset part;
 
-	if (part_of(plan, kernels ? kernels : choice->kernel->whole, &part) < 0)
+	if (select_links(plan, kernels ? kernels : choice->kernel->whole, &part) < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
-	set = set_of(program, choice->device, registers, part.links, part.nlinks, part.wanted);
+	set = twin_module_get_or_create(program, choice->device, registers, part.links, part.nlinks, part.wanted);
 	if (set && may_wait)
-		settle(choice, set);
+		refresh_module(choice, set);
 	pthread_mutex_unlock(&program->lock);
 	if (!set) {
 		free(part.links);
@@ -720,7 +720,7 @@ static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const
 	return set;
 }
 
-static bool is_made(struct gpubpf_twin_set *set)
+static bool is_final(struct gpubpf_twin_set *set)
 {
 	bool made;
 
@@ -745,8 +745,8 @@ static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 
 /* A caller that may not wait takes a twin built earlier. False: the register limit has changed. It is lower now, or
  * no limit because no twin within it could be built. */
-static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
-		 uint32_t registers, bool may_wait)
+static bool bind_entry(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
+		       uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_binding *b = NULL;
 	bool wanted;
@@ -755,27 +755,27 @@ static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *pl
 		return true;
 	wanted = atomic_load(&choice->registers) == registers;
 	if (wanted)
-		b = may_wait ? binding_of(choice, set, plan) : find_binding(choice, set);
+		b = may_wait ? get_or_create_binding(choice, set, plan) : find_binding(choice, set);
 	if (wanted && registers && may_wait && (!b || !b->twin)) {
 		choice->wide = true;
 		atomic_store(&choice->registers, 0);
 		wanted = false;
 	}
 	if (wanted && b)
-		enter(choice, plan, b);
+		set_binding(choice, plan, b);
 	pthread_mutex_unlock(&choice->kernel->lock);
 	return wanted || !may_wait;
 }
 
-static void enter_nothing(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, bool may_wait)
+static void clear_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, bool may_wait)
 {
 	if (!lock_kernel(choice->kernel, may_wait))
 		return;
-	enter(choice, plan, NULL);
+	set_binding(choice, plan, NULL);
 	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
-/* bind() calls the runtime: pin the device meanwhile. */
+/* bind_entry() calls the runtime: pin the device meanwhile. */
 static bool bind_on_device(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
 			   uint32_t registers, bool may_wait)
 {
@@ -783,28 +783,28 @@ static bool bind_on_device(struct gpubpf_hook_choice *choice, const struct gpubp
 
 	if (!gpubpf_aside_use_device())
 		return true;
-	bound = bind(choice, plan, set, registers, may_wait);
+	bound = bind_entry(choice, plan, set, registers, may_wait);
 	gpubpf_aside_leave_device();
 	return bound;
 }
 
-struct settling {
+struct refresh_args {
 	struct gpubpf_hook_choice *choice;
 	const struct gpubpf_plan *plan;
 	bool may_wait;
 };
 
 /* The plan matches this kernel. */
-static void settle_wanted(void *arg)
+static void refresh_matching(void *arg)
 {
-	const struct settling *s = arg;
+	const struct refresh_args *s = arg;
 	struct gpubpf_twin_set *set;
 	uint32_t registers;
 
 	do {
 		registers = atomic_load(&s->choice->registers);
 		set = find_set(s->choice, s->plan, registers, s->may_wait);
-	} while (is_made(set) && !bind_on_device(s->choice, s->plan, set, registers, s->may_wait));
+	} while (is_final(set) && !bind_on_device(s->choice, s->plan, set, registers, s->may_wait));
 }
 
 bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
@@ -814,15 +814,15 @@ bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 	bool wanted = !plan || gpubpf_plan_matches(plan, kernel->whole);
 
 	if (plan && wanted) {
-		struct settling settling = { choice, plan, may_wait };
+		struct refresh_args refresh_args = { choice, plan, may_wait };
 
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
 		if (gpubpf_hook_callbacks)
-			settle_wanted(&settling); /* a thread of the runtime, which may hold the runtime's locks */
+			refresh_matching(&refresh_args); /* a runtime thread, which may hold the runtime's locks */
 		else
-			gpubpf_run_aside(settle_wanted, &settling);
+			gpubpf_run_aside(refresh_matching, &refresh_args);
 	} else if (plan) {
-		enter_nothing(choice, plan, may_wait);
+		clear_binding(choice, plan, may_wait);
 	}
 	free(plan);
 	return wanted;
@@ -833,15 +833,15 @@ struct sending {
 	int err;
 };
 
-static void send_ahead(void *arg)
+static void send_in_thread(void *arg)
 {
 	struct sending *s = arg;
 
-	s->err = ask(s->set, "");
+	s->err = send_request(s->set, "");
 }
 
 /* The caller holds the program's lock, which is dropped during the send. */
-static void ask_ahead(struct gpubpf_twin_set *set)
+static void request_ahead(struct gpubpf_twin_set *set)
 {
 	struct sending sending = { set, -EAGAIN };
 	int err;
@@ -852,7 +852,7 @@ static void ask_ahead(struct gpubpf_twin_set *set)
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
 	if (gpubpf_session_may_ask())
-		gpubpf_run_aside(send_ahead, &sending);
+		gpubpf_run_aside(send_in_thread, &sending);
 	err = sending.err;
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_ASKED;
@@ -866,7 +866,7 @@ void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
 
 	if (set) {
 		pthread_mutex_lock(&set->program->lock);
-		ask_ahead(set);
+		request_ahead(set);
 		pthread_mutex_unlock(&set->program->lock);
 	}
 	free(plan);
@@ -885,7 +885,7 @@ void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice)
 	if (!lock_kernel(choice->kernel, true))
 		return;
 	before = choice->binding;
-	if (before && before->twin && !all_in(before, links, n)) {
+	if (before && before->twin && !contains_all_links(before, links, n)) {
 		atomic_store_explicit(&choice->binding, NULL, memory_order_release);
 		gpubpf_hook_note("kernel %s: a program was detached, and its twin without that was not made in time; it runs unprobed "
 				 "until it is", choice->kernel->name);

@@ -10,8 +10,8 @@
 #include "run_aside.h"
 #include "cfi.h"
 
-#define CACHED 1024        /* places with cached rows; a power of two */
-#define MOST_FRAMES 512    /* including frames of this library and skipped ones */
+#define CACHE_SIZE 1024    /* places with cached rows; a power of two */
+#define MAX_FRAMES 512     /* including frames of this library and skipped ones */
 
 struct frame {
 	uint64_t place, sp;
@@ -32,7 +32,7 @@ struct known {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known cache[CACHED];
+static struct known cache[CACHE_SIZE];
 static uint64_t cached_of;         /* gpubpf_unwind_unloaded() when the cache was filled */
 
 /* -- loaded files -- */
@@ -43,7 +43,7 @@ struct search {
 	struct known *known;
 };
 
-static int take_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
+static int read_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	*(uint64_t *)arg = info->dlpi_subs;
 	return 1;
@@ -53,12 +53,12 @@ uint64_t gpubpf_unwind_unloaded(void)
 {
 	uint64_t n = 0;
 
-	dl_iterate_phdr(take_unloaded, &n);
+	dl_iterate_phdr(read_unloaded, &n);
 	return n;
 }
 
 /* Find the segment that contains the address and has the flag (readable or executable). */
-static bool lies_in(const struct dl_phdr_info *info, uint64_t address, uint32_t flag, struct cfi_range *range)
+static bool find_segment(const struct dl_phdr_info *info, uint64_t address, uint32_t flag, struct cfi_range *range)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -73,18 +73,18 @@ static bool lies_in(const struct dl_phdr_info *info, uint64_t address, uint32_t 
 }
 
 /* A thread that unloads files waits until this has returned. */
-static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
+static int search_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
 	struct cfi_range range;
 
-	if (!lies_in(info, s->place, PF_X, &range))
+	if (!find_segment(info, s->place, PF_X, &range))
 		return 0;
 	s->code = true;
 	for (int i = 0; s->known && i < info->dlpi_phnum; i++) {
 		uint64_t header = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME && lies_in(info, header, PF_R, &range) &&
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME && find_segment(info, header, PF_R, &range) &&
 		    cfi_find(range, header, s->place, &s->known->row))
 			s->known->how = BY_ROW;
 	}
@@ -95,22 +95,22 @@ static bool is_code(uint64_t place)
 {
 	struct search s = { place };
 
-	dl_iterate_phdr(look_in, &s);
+	dl_iterate_phdr(search_file, &s);
 	return s.code;
 }
 
-static struct known learn(uint64_t place)
+static struct known query_place(uint64_t place)
 {
 	struct known known = { place, BY_POINTER };
 	struct search s = { place, false, &known };
 
-	dl_iterate_phdr(look_in, &s);
+	dl_iterate_phdr(search_file, &s);
 	return known;
 }
 
 static struct known *slot_of(uint64_t place)
 {
-	return &cache[place * 0x9e3779b97f4a7c15ull >> 54 & (CACHED - 1)];
+	return &cache[place * 0x9e3779b97f4a7c15ull >> 54 & (CACHE_SIZE - 1)];
 }
 
 static struct known find(uint64_t place, uint64_t unloaded)
@@ -126,7 +126,7 @@ static struct known find(uint64_t place, uint64_t unloaded)
 	pthread_mutex_unlock(&lock);
 	if (known.how != NOTHING && known.place == place)
 		return known;
-	known = learn(place);
+	known = query_place(place);
 	pthread_mutex_lock(&lock);
 	if (cached_of == unloaded)
 		*slot_of(place) = known;
@@ -142,7 +142,7 @@ struct measuring {
 };
 
 /* For the initial thread the C library reads /proc/self/maps, with 2 KiB of stack. */
-static void measure(void *arg)
+static void measure_stack(void *arg)
 {
 	const struct measuring *m = arg;
 	pthread_attr_t attr;
@@ -156,17 +156,17 @@ static void measure(void *arg)
 	pthread_attr_destroy(&attr);
 }
 
-static struct limits limits_of(uint64_t sp, bool may_call)
+static struct limits stack_limits(uint64_t sp, bool may_call)
 {
 	static _Thread_local struct limits limits;
 
 	if (!limits.to && may_call)
-		gpubpf_run_aside(measure, &(struct measuring){ pthread_self(), &limits });
+		gpubpf_run_aside(measure_stack, &(struct measuring){ pthread_self(), &limits });
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 
 /* Read a stack word above the present frame. For a stack that is not the thread's own the kernel checks the address. */
-static bool load(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
+static bool load_word(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
 {
 	struct iovec to = { word, 8 }, from = { (void *)address, 8 };
 
@@ -181,7 +181,7 @@ static bool load(const struct limits *limits, const struct frame *f, uint64_t ad
 	return limits->may_call && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 8;
 }
 
-static bool value(const struct frame *f, uint8_t base, uint64_t *v)
+static bool get_register(const struct frame *f, uint8_t base, uint64_t *v)
 {
 	if (base != CFI_RSP && !(f->known >> base & 1))
 		return false;
@@ -200,9 +200,9 @@ static bool recover(const struct limits *limits, const struct frame *f, const st
 	case CFI_LOST:
 		return false;
 	case CFI_AT_CFA:
-		return load(limits, f, cfa + where->offset, v);
+		return load_word(limits, f, cfa + where->offset, v);
 	case CFI_AT_REGISTER:
-		return value(f, where->base, &base) && load(limits, f, base + where->offset, v);
+		return get_register(f, where->base, &base) && load_word(limits, f, base + where->offset, v);
 	}
 	return false;
 }
@@ -212,10 +212,10 @@ static bool step_by_row(const struct limits *limits, struct frame *f, const stru
 	struct frame up = *f;
 	uint64_t cfa;
 
-	if (!value(f, row->base, &cfa))
+	if (!get_register(f, row->base, &cfa))
 		return false;
 	cfa += row->offset;
-	if ((row->loaded && !load(limits, f, cfa, &cfa)) || cfa <= f->sp || row->reg[CFI_RETURN].how == CFI_SAME ||
+	if ((row->loaded && !load_word(limits, f, cfa, &cfa)) || cfa <= f->sp || row->reg[CFI_RETURN].how == CFI_SAME ||
 	    !recover(limits, f, &row->reg[CFI_RETURN], cfa, &up.place))
 		return false;
 	for (uint32_t i = 0; i < CFI_RETURN; i++)
@@ -232,7 +232,7 @@ static bool step_by_pointer(const struct limits *limits, struct frame *f)
 	struct frame up = { .known = 1 << CFI_RBP };
 	uint64_t at = f->reg[CFI_RBP];
 
-	if (!(f->known >> CFI_RBP & 1) || !load(limits, f, at, &up.reg[CFI_RBP]) || !load(limits, f, at + 8, &up.place) ||
+	if (!(f->known >> CFI_RBP & 1) || !load_word(limits, f, at, &up.reg[CFI_RBP]) || !load_word(limits, f, at + 8, &up.place) ||
 	    !is_code(up.place - 1))
 		return false;
 	up.sp = at + 16;
@@ -252,30 +252,30 @@ static __attribute__((always_inline)) inline struct frame frame_here(void)
 }
 
 /* The executable segment of this library, assuming it has only one. */
-static int own_code(struct dl_phdr_info *info, size_t size, void *range)
+static int find_own_code(struct dl_phdr_info *info, size_t size, void *range)
 {
-	return lies_in(info, (uint64_t)gpubpf_unwind, PF_X, range);
+	return find_segment(info, (uint64_t)gpubpf_unwind, PF_X, range);
 }
 
-static struct cfi_range own(void)
+static struct cfi_range own_range(void)
 {
 	static _Thread_local struct cfi_range range;
 
 	if (!range.to)
-		dl_iterate_phdr(own_code, &range);
+		dl_iterate_phdr(find_own_code, &range);
 	return range;
 }
 
 uint32_t gpubpf_unwind(uint64_t *address, uint32_t room, bool may_call)
 {
 	struct frame f = frame_here();
-	const struct limits limits = limits_of(f.sp, may_call);
-	const struct cfi_range ours = own();
+	const struct limits limits = stack_limits(f.sp, may_call);
+	const struct cfi_range ours = own_range();
 	uint64_t unloaded = gpubpf_unwind_unloaded();
 	uint32_t n = 0;
 	bool out = false;
 
-	for (uint32_t i = 0; i < MOST_FRAMES && n < room; i++) {
+	for (uint32_t i = 0; i < MAX_FRAMES && n < room; i++) {
 		/* a call may be the last instruction of its function */
 		struct known known = find(f.place - !!i, unloaded);
 

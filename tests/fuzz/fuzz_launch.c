@@ -90,7 +90,7 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 	fed = session.sock >= 0 && feed();
 	if (fed && (err = read_one(session.sock, buffer)) < 0) {
 		pthread_mutex_lock(&session.lock);
-		lose(why_lost(err));
+		end_session(why_lost(err));
 		pthread_mutex_unlock(&session.lock);
 	}
 	pthread_mutex_lock(lock);

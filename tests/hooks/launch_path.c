@@ -253,7 +253,7 @@ static void meet(void)
 static void *take(void *arg)
 {
 	meets = true;
-	atomic_fetch_add(&taken, take_first(&entry));
+	atomic_fetch_add(&taken, is_within_first(&entry));
 	return NULL;
 }
 

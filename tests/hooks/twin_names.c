@@ -43,7 +43,7 @@ static void test_lists(void)
 	struct gpubpf_reader r;
 
 	ok(!next_name("", name) && !next_name(";;", name), "no names");
-	put_names(";a;;b;", &w);
+	write_names(";a;;b;", &w);
 	gpubpf_reader_init(&r, w.data, w.size);
 	ok(gpubpf_get_u32(&r) == 2, "two names between semicolons");
 	gpubpf_get_str(&r, name, sizeof(name));
@@ -64,10 +64,10 @@ static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *e
 
 static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n, const uint32_t *links)
 {
-	struct part part;
+	struct plan_subset part;
 	bool is;
 
-	if (part_of(plan, kernels, &part) < 0)
+	if (select_links(plan, kernels, &part) < 0)
 		return false;
 	is = !strcmp(part.wanted, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
 	if (!is)
@@ -102,11 +102,11 @@ static void test_same_set(void)
 	uint32_t links[] = { 7, 3 }, turned[] = { 3, 7 };
 	struct gpubpf_twin_set set = { .links = links, .nlinks = 2, .registers = 8 };
 
-	ok(is_for(&set, NULL, 8, links, 2), "a set of twins is for its links");
-	ok(!is_for(&set, NULL, 8, turned, 2), "not for them in another order");
-	ok(!is_for(&set, NULL, 8, links, 1), "nor for fewer");
-	ok(!is_for(&set, NULL, 9, links, 2), "nor for more registers");
-	ok(!is_for(&set, (void *)links, 8, links, 2), "nor on another device");
+	ok(twin_module_matches(&set, NULL, 8, links, 2), "a set of twins is for its links");
+	ok(!twin_module_matches(&set, NULL, 8, turned, 2), "not for them in another order");
+	ok(!twin_module_matches(&set, NULL, 8, links, 1), "nor for fewer");
+	ok(!twin_module_matches(&set, NULL, 9, links, 2), "nor for more registers");
+	ok(!twin_module_matches(&set, (void *)links, 8, links, 2), "nor on another device");
 }
 
 int main(void)
