@@ -123,7 +123,7 @@ CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
 	return error;
 }
 
-static void remember(void *handle, int attribute, int value)
+static void record_attribute(void *handle, int attribute, int value)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
 
@@ -136,7 +136,7 @@ CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
 	CUresult error = cuda_next_init() ? cuda_next.cuFuncSetAttribute(f, attribute, value) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		remember(f, attribute, value);
+		record_attribute(f, attribute, value);
 	return error;
 }
 
@@ -146,11 +146,11 @@ CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevic
 					    CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		remember(kernel, attribute, value);
+		record_attribute(kernel, attribute, value);
 	return error;
 }
 
-static void remember_config(void *handle, int config)
+static void record_cache_config(void *handle, int config)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
 
@@ -163,7 +163,7 @@ CUresult cuFuncSetCacheConfig(CUfunction f, int config)
 	CUresult error = cuda_next_init() ? cuda_next.cuFuncSetCacheConfig(f, config) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		remember_config(f, config);
+		record_cache_config(f, config);
 	return error;
 }
 
@@ -173,6 +173,6 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 				 cuda_next.cuKernelSetCacheConfig(kernel, config, device) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		remember_config(kernel, config);
+		record_cache_config(kernel, config);
 	return error;
 }

@@ -5,7 +5,7 @@
  */
 #include "cuda.h"
 
-static CUresult began(CUresult error)
+static CUresult end_on_error(CUresult error)
 {
 	if (error)
 		cuda_capture_end();
@@ -18,25 +18,25 @@ static CUresult began(CUresult error)
 		if (!cuda_next_init() || !cuda_next.symbol) \
 			return CUDA_ERROR_NOT_FOUND; \
 		cuda_capture_begin(); \
-		return began(cuda_next.symbol arguments); \
+		return end_on_error(cuda_next.symbol arguments); \
 	}
 
-#define AGAIN (CUstream stream, int mode, CUgraph graph, void *differs, void *data)
-#define TO_GRAPH (CUstream stream, CUgraph graph, const CUgraphNode *deps, const void *edges, size_t ndeps, int mode)
+#define RECAPTURE_PARAMETERS (CUstream stream, int mode, CUgraph graph, void *differs, void *data)
+#define TO_GRAPH_PARAMETERS (CUstream stream, CUgraph graph, const CUgraphNode *deps, const void *edges, size_t ndeps, int mode)
 
 BEGIN(cuStreamBeginCapture, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, int mode), (stream, mode))
-BEGIN(cuStreamBeginCaptureToGraph, TO_GRAPH, (stream, graph, deps, edges, ndeps, mode))
-BEGIN(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (stream, graph, deps, edges, ndeps, mode))
-BEGIN(cuStreamBeginRecaptureToGraph, AGAIN, (stream, mode, graph, differs, data))
-BEGIN(cuStreamBeginRecaptureToGraph_ptsz, AGAIN, (stream, mode, graph, differs, data))
+BEGIN(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS, (stream, graph, deps, edges, ndeps, mode))
+BEGIN(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS, (stream, graph, deps, edges, ndeps, mode))
+BEGIN(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, differs, data))
+BEGIN(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, differs, data))
 BEGIN(cuStreamBeginCaptureToCig, (CUstream stream, void *what), (stream, what))
 BEGIN(cuStreamBeginCaptureToCig_ptsz, (CUstream stream, void *what), (stream, what))
 
 /* The capture continues if the call did not end it: the stream was another one, or this thread may not end it. */
-static CUresult ended(CUresult error)
+static CUresult note_end(CUresult error)
 {
 	if (error != CUDA_ERROR_INVALID_VALUE && error != CUDA_ERROR_ILLEGAL_STATE &&
 	    error != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED && error != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
@@ -47,7 +47,7 @@ static CUresult ended(CUresult error)
 #define END(symbol, parameters, arguments) \
 	CUresult symbol parameters \
 	{ \
-		return cuda_next_init() && cuda_next.symbol ? ended(cuda_next.symbol arguments) : CUDA_ERROR_NOT_FOUND; \
+		return cuda_next_init() && cuda_next.symbol ? note_end(cuda_next.symbol arguments) : CUDA_ERROR_NOT_FOUND; \
 	}
 
 END(cuStreamEndCapture, (CUstream stream, CUgraph *graph), (stream, graph))

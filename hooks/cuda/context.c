@@ -7,24 +7,24 @@
 
 #include <stdlib.h>
 
-#define DEVICES 64
+#define MAX_DEVICES 64
 
 /* The driver counts references to primary contexts. It destroys one at the last release, by the application or at
  * the end of a green context, or at a reset. */
 static struct {
 	_Atomic(CUcontext) context;
 	atomic_int retained;
-} primary[DEVICES];
+} primary[MAX_DEVICES];
 
 /* Contexts used with the deprecated cuCtxAttach(). */
 struct attached {
 	struct gpubpf_handle base;
-	atomic_int more;             /* references in addition to the creator's */
+	atomic_int extra_refs;       /* references in addition to the creator's */
 };
 
 static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
 
-static CUresult number_of(CUcontext context, CUdevice *number)
+static CUresult device_number(CUcontext context, CUdevice *number)
 {
 	int mode;
 	CUresult error = cuda_enter(&cuda_own, context, &mode);
@@ -44,12 +44,12 @@ struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 
 	if (!context || device)
 		return device;
-	if (number_of(context, &number))
+	if (device_number(context, &number))
 		return NULL;
 	return gpubpf_hook_device_add(&cuda_hook_ops, context, &how, number);
 }
 
-static void end(CUcontext context)
+static void end_context(CUcontext context)
 {
 	if (!context || !gpubpf_hook_joined())
 		return;
@@ -59,20 +59,20 @@ static void end(CUcontext context)
 	gpubpf_allocations_end(context);
 }
 
-static struct attached *attached(CUcontext context)
+static struct attached *find_attached(CUcontext context)
 {
 	return (struct attached *)gpubpf_handles_find(&attachments, context);
 }
 
 static CUresult destroy(CUcontext context, CUresult (*next)(CUcontext))
 {
-	struct attached *a = attached(context);
+	struct attached *a = find_attached(context);
 
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
 	if (a)
 		atomic_store(&a->base.handle, NULL);
-	end(context);
+	end_context(context);
 	return next(context);
 }
 
@@ -92,13 +92,13 @@ static void attach(CUcontext context)
 	struct attached *a;
 
 	pthread_mutex_lock(&adding);
-	a = attached(context);
+	a = find_attached(context);
 	if (!a && (a = calloc(1, sizeof(*a)))) {
 		a->base.handle = context;
 		gpubpf_handles_add(&attachments, &a->base);
 	}
 	if (a)
-		atomic_fetch_add(&a->more, 1);
+		atomic_fetch_add(&a->extra_refs, 1);
 	pthread_mutex_unlock(&adding);
 }
 
@@ -114,11 +114,11 @@ CUresult cuCtxAttach(CUcontext *context, unsigned flags)
 
 CUresult cuCtxDetach(CUcontext context)
 {
-	struct attached *a = attached(context);
+	struct attached *a = find_attached(context);
 
 	if (!cuda_next_init() || !cuda_next.cuCtxDetach)
 		return CUDA_ERROR_NOT_FOUND;
-	if (!a || atomic_fetch_sub(&a->more, 1) <= 0)
+	if (!a || atomic_fetch_sub(&a->extra_refs, 1) <= 0)
 		return destroy(context, cuda_next.cuCtxDetach);
 	return cuda_next.cuCtxDetach(context);
 }
@@ -128,27 +128,27 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	CUresult error = cuda_next_init() && cuda_next.cuDevicePrimaryCtxRetain ?
 				 cuda_next.cuDevicePrimaryCtxRetain(context, device) : CUDA_ERROR_NOT_FOUND;
 
-	if (!error && device >= 0 && device < DEVICES) {
+	if (!error && device >= 0 && device < MAX_DEVICES) {
 		atomic_store(&primary[device].context, *context);
 		atomic_fetch_add(&primary[device].retained, 1);
 	}
 	return error;
 }
 
-static bool counted(CUdevice device)
+static bool is_counted(CUdevice device)
 {
-	return device >= 0 && device < DEVICES;
+	return device >= 0 && device < MAX_DEVICES;
 }
 
-static void about_to_release(CUdevice device)
+static void before_release(CUdevice device)
 {
-	if (counted(device) && atomic_fetch_sub(&primary[device].retained, 1) == 1)
-		end(atomic_load(&primary[device].context));
+	if (is_counted(device) && atomic_fetch_sub(&primary[device].retained, 1) == 1)
+		end_context(atomic_load(&primary[device].context));
 }
 
-static CUresult released(CUdevice device, CUresult error)
+static CUresult after_release(CUdevice device, CUresult error)
 {
-	if (error && counted(device))
+	if (error && is_counted(device))
 		atomic_fetch_add(&primary[device].retained, 1);
 	return error;
 }
@@ -157,8 +157,8 @@ static CUresult release(CUdevice device, CUresult (*next)(CUdevice))
 {
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
-	about_to_release(device);
-	return released(device, next(device));
+	before_release(device);
+	return after_release(device, next(device));
 }
 
 /* The runtime API of CUDA 13 requests the first version of these two. */
@@ -176,8 +176,8 @@ static CUresult reset(CUdevice device, CUresult (*next)(CUdevice))
 {
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
-	if (counted(device))
-		end(atomic_load(&primary[device].context));
+	if (is_counted(device))
+		end_context(atomic_load(&primary[device].context));
 	return next(device);
 }
 
@@ -199,7 +199,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *green, void *what, CUdevice device, unsign
 
 	if (cuda_next_init() && cuda_next.cuGreenCtxCreate)
 		error = cuda_next.cuGreenCtxCreate(green, what, device, flags);
-	if (!error && counted(device))
+	if (!error && is_counted(device))
 		atomic_fetch_add(&primary[device].retained, 1);
 	return error;
 }
@@ -212,9 +212,9 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green)
 	if (!cuda_next_init() || !cuda_next.cuGreenCtxDestroy)
 		return CUDA_ERROR_NOT_FOUND;
 	if (green && cuda_next.cuCtxFromGreenCtx && !cuda_next.cuCtxFromGreenCtx(&context, green) &&
-	    number_of(context, &device))
+	    device_number(context, &device))
 		device = -1;
-	end(context);
-	about_to_release(device);
-	return released(device, cuda_next.cuGreenCtxDestroy(green));
+	end_context(context);
+	before_release(device);
+	return after_release(device, cuda_next.cuGreenCtxDestroy(green));
 }

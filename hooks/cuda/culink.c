@@ -10,7 +10,7 @@
 
 #include "core/wire/checks.h"
 
-#define INPUTS_MAX (64u << 20) /* bytes of all inputs of a linker */
+#define MAX_INPUTS_SIZE (64u << 20) /* bytes of all inputs of a linker */
 
 struct linker {
 	struct linker *next;
@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct linker *linkers;
 
 /* The caller holds the lock. */
-static struct linker **find(const void *handle)
+static struct linker **find_linker(const void *handle)
 {
 	struct linker **at = &linkers;
 
@@ -34,12 +34,12 @@ static struct linker **find(const void *handle)
 	return at;
 }
 
-static struct linker *get(const void *handle, bool make)
+static struct linker *get_linker(const void *handle, bool make)
 {
 	struct linker **at, *l;
 
 	pthread_mutex_lock(&lock);
-	at = find(handle);
+	at = find_linker(handle);
 	l = *at;
 	if (!l && make && (l = calloc(1, sizeof(*l)))) {
 		l->handle = handle;
@@ -52,10 +52,10 @@ static struct linker *get(const void *handle, bool make)
 
 void cuda_link_input(const void *linker, int type, const void *data, size_t size)
 {
-	struct linker *l = cuda_active() ? get(linker, true) : NULL;
+	struct linker *l = cuda_active() ? get_linker(linker, true) : NULL;
 	struct cuda_link_input *input = NULL;
 
-	if (l && data && size < INPUTS_MAX - l->size)
+	if (l && data && size < MAX_INPUTS_SIZE - l->size)
 		input = malloc(sizeof(*input) + size + 1);
 	if (!input)
 		return; /* the PTX of its kernels will be missing or incomplete; the injector detects that */
@@ -82,7 +82,7 @@ void cuda_link_file(const void *linker, int type, const char *path)
 
 const struct cuda_link_input *cuda_link_inputs(const void *linker)
 {
-	struct linker *l = get(linker, false);
+	struct linker *l = get_linker(linker, false);
 
 	return l ? l->inputs : NULL;
 }
@@ -93,7 +93,7 @@ void cuda_link_end(const void *linker)
 	struct linker **at, *l;
 
 	pthread_mutex_lock(&lock);
-	at = find(linker);
+	at = find_linker(linker);
 	l = *at;
 	if (l)
 		*at = l->next;
@@ -160,7 +160,7 @@ static bool is_ptx(const struct cuda_link_input *input)
 	return input->type == INPUT_PTX;
 }
 
-static void remember(CUlinkState state, const void *image, size_t size)
+static void store_ptx(CUlinkState state, const void *image, size_t size)
 {
 	char *text = cuda_jit_wanted(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
 
@@ -175,7 +175,7 @@ CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 									CUDA_ERROR_NOT_FOUND;
 
 	if (!error && image && size)
-		remember(state, *image, *size);
+		store_ptx(state, *image, *size);
 	return error;
 }
 

@@ -34,7 +34,7 @@ static CUresult run_node(const struct cuda_call *c, CUfunction f)
 	return n->next(n, &twin);
 }
 
-static CUresult with_twin(const struct node *n)
+static CUresult add_or_set_node(const struct node *n)
 {
 	const struct cuda_kernel_node *k = n->kernel;
 	struct cuda_call c = { .arguments = n, .run = run_node, .node = true };
@@ -70,7 +70,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 {
 	struct node n = { kernel, false, add_v1, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddKernelNode ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphAddKernelNode ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
@@ -78,7 +78,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 {
 	struct node n = { kernel, true, add_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddKernelNode_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphAddKernelNode_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- setting a node's kernel ---- */
@@ -107,28 +107,28 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct cuda_kernel_n
 {
 	struct node n = { kernel, false, set_v1, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, true, set_v2, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, false, exec_v1, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, true, exec_v2, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- the generic node calls: the driver gets a copy that holds the twin ---- */
@@ -164,14 +164,14 @@ static CUresult call_any(const struct node *n, const struct cuda_kernel_node *ke
 	return n->next_any(n, &copy);
 }
 
-static CUresult any_node(struct node *n)
+static CUresult handle_any_node(struct node *n)
 {
 	if (!n->any || n->any->type)
 		return n->next_any(n, n->any);
 	n->kernel = &n->any->kernel;
 	n->v2 = true;
 	n->next = call_any;
-	return with_twin(n);
+	return add_or_set_node(n);
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
@@ -179,7 +179,7 @@ CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dep
 {
 	struct node n = { .any = any, .next_any = add_any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddNode ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphAddNode ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges,
@@ -187,31 +187,31 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 {
 	struct node n = { .any = any, .next_any = add_any_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges };
 
-	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, struct cuda_any_node *any)
 {
 	struct node n = { .any = any, .next_any = set_any, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphNodeSetParams ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cuda_any_node *any)
 {
 	struct node n = { .any = any, .next_any = exec_any, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- querying nodes ---- */
 
 /* Fill in the driver's values for a node of the original. The driver names a library's kernel in one of two ways. A
  * node of the original in a temporary graph shows which. */
-static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
+static void report_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
 {
 	const struct cuda_function *f = t->original;
-	struct cuda_kernel_node own = *kernel, told;
+	struct cuda_kernel_node own = *kernel, reported;
 	CUgraphNode node;
 	CUgraph graph;
 
@@ -222,10 +222,10 @@ static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_twi
 	if (!cuda_next.cuGraphAddKernelNode_v2 || !cuda_next.cuGraphCreate || cuda_next.cuGraphCreate(&graph, 0))
 		return;
 	if (!cuda_next.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &own) &&
-	    !cuda_next.cuGraphKernelNodeGetParams_v2(node, &told)) {
-		kernel->f = told.f;
-		kernel->kernel = told.kernel;
-		kernel->context = told.context;
+	    !cuda_next.cuGraphKernelNodeGetParams_v2(node, &reported)) {
+		kernel->f = reported.f;
+		kernel->kernel = reported.kernel;
+		kernel->context = reported.context;
 	}
 	cuda_next.cuGraphDestroy(graph);
 }
@@ -253,7 +253,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node
 	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
 	if (t)
-		tell_original(kernel, t);
+		report_original(kernel, t);
 	return error;
 }
 
@@ -264,6 +264,6 @@ CUresult cuGraphNodeGetParams(CUgraphNode node, struct cuda_any_node *any)
 	const struct cuda_twin_handle *t = error || any->type ? NULL : twin_of(error, &any->kernel);
 
 	if (t)
-		tell_original(&any->kernel, t);
+		report_original(&any->kernel, t);
 	return error;
 }

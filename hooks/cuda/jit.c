@@ -13,10 +13,10 @@
 #include "backends/cuda/wire/fatbin_format.h"
 #include "hooks/cache.h"
 
-#define JIT_MAX (64u << 20)  /* total bytes of stored PTX and images */
-#define FILE_MAX (4u << 20)   /* larger images are not looked up in the cache, because each look-up hashes the image */
+#define MAX_STORED_SIZE (64u << 20) /* total bytes of stored PTX and images */
+#define MAX_CACHED_IMAGE_SIZE (4u << 20) /* larger images are not looked up, because a look-up hashes the image */
 #define FOLDER "ptx"
-#define CODE ".text."         /* prefix of each function's section name */
+#define CODE_PREFIX ".text."  /* prefix of each function's section name */
 
 /* an image, followed by its text */
 struct jit {
@@ -26,24 +26,24 @@ struct jit {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
-static struct jit *all;
-static size_t remembered;
+static struct jit *images;
+static size_t stored_size;
 
 static bool is_elf(const void *image, size_t size)
 {
 	return size > sizeof(Elf64_Ehdr) && !memcmp(image, ELFMAG, SELFMAG);
 }
 
-static bool within(size_t size, uint64_t offset, uint64_t length)
+static bool is_in_range(size_t size, uint64_t offset, uint64_t length)
 {
 	return offset <= size && length <= size - offset;
 }
 
 /* Does a pattern match the function of this section? Names must end within `names`. */
-static bool wanted_section(const char *names, size_t size, uint32_t at)
+static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
-	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE, strlen(CODE)) &&
-	       gpubpf_plan_wants(names + at + strlen(CODE));
+	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
+	       gpubpf_plan_wants(names + at + strlen(CODE_PREFIX));
 }
 
 bool cuda_jit_wanted(const void *image, size_t size)
@@ -57,14 +57,14 @@ bool cuda_jit_wanted(const void *image, size_t size)
 		return cuda_active() && image;
 	memcpy(&ehdr, bytes, sizeof(ehdr));
 	if (ehdr.e_shentsize != sizeof(section) || ehdr.e_shstrndx >= ehdr.e_shnum ||
-	    !within(size, ehdr.e_shoff, ehdr.e_shnum * sizeof(section)))
+	    !is_in_range(size, ehdr.e_shoff, ehdr.e_shnum * sizeof(section)))
 		return false;
 	memcpy(&names, bytes + ehdr.e_shoff + ehdr.e_shstrndx * sizeof(names), sizeof(names));
-	if (!within(size, names.sh_offset, names.sh_size))
+	if (!is_in_range(size, names.sh_offset, names.sh_size))
 		return false;
 	for (size_t i = 0; i < ehdr.e_shnum && !wanted; i++) {
 		memcpy(&section, bytes + ehdr.e_shoff + i * sizeof(section), sizeof(section));
-		wanted = wanted_section(bytes + names.sh_offset, names.sh_size, section.sh_name);
+		wanted = is_wanted_section(bytes + names.sh_offset, names.sh_size, section.sh_name);
 	}
 	return wanted;
 }
@@ -75,7 +75,7 @@ static bool file_key(const void *image, size_t size, char key[65])
 {
 	size_t n;
 
-	if (!is_elf(image, size) || !cuda_image_bounds(image, &n) || n > size || n > FILE_MAX)
+	if (!is_elf(image, size) || !cuda_image_bounds(image, &n) || n > size || n > MAX_CACHED_IMAGE_SIZE)
 		return false;
 	gpubpf_cache_key(image, n, key);
 	return true;
@@ -92,27 +92,27 @@ void cuda_jit_add(const void *image, size_t size, const char *text)
 	if (file_key(image, size, key))
 		gpubpf_cache_put(FOLDER, key, text, text_size - 1);
 	pthread_mutex_lock(&lock);
-	if (size < JIT_MAX && text_size < JIT_MAX && remembered + size + text_size < JIT_MAX)
+	if (size < MAX_STORED_SIZE && text_size < MAX_STORED_SIZE && stored_size + size + text_size < MAX_STORED_SIZE)
 		m = malloc(sizeof(*m) + size + text_size);
 	if (m) {
 		m->size = size;
 		m->text_size = text_size;
 		memcpy(m->bytes, image, size);
 		memcpy(m->bytes + size, text, text_size);
-		m->next = all;
-		all = m;
-		remembered += size + text_size;
+		m->next = images;
+		images = m;
+		stored_size += size + text_size;
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-static char *from_file(const void *image, size_t size, size_t *text_size)
+static char *read_cached_ptx(const void *image, size_t size, size_t *text_size)
 {
 	char key[65], *text;
 	void *data;
 
 	if (!cuda_jit_wanted(image, size) || !file_key(image, size, key) ||
-	    gpubpf_cache_get(FOLDER, key, JIT_MAX, &data, text_size) < 0)
+	    gpubpf_cache_get(FOLDER, key, MAX_STORED_SIZE, &data, text_size) < 0)
 		return NULL;
 	text = realloc(data, *text_size + 1);
 	if (!text) {
@@ -130,11 +130,11 @@ char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size)
 	if (!image || !size)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	for (struct jit *m = all; m && !copy; m = m->next)
+	for (struct jit *m = images; m && !copy; m = m->next)
 		if (size <= m->size && !memcmp(m->bytes, image, size) && (copy = malloc(m->text_size))) {
 			memcpy(copy, m->bytes + m->size, m->text_size);
 			*text_size = m->text_size;
 		}
 	pthread_mutex_unlock(&lock);
-	return copy ? copy : from_file(image, size, text_size);
+	return copy ? copy : read_cached_ptx(image, size, text_size);
 }

@@ -7,14 +7,14 @@
 
 enum {
 	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
-	PLAIN_SHARED = 48 * 1024,     /* dynamic shared memory that needs no attribute */
+	DEFAULT_SHARED_SIZE = 48 * 1024, /* dynamic shared memory that needs no attribute */
 	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
 };
 
 /* ---- does the twin fit? ---- */
 
 /* A changed setting may change how many blocks fit at once: drop the cached result. */
-static void note_set(struct cuda_twin_handle *t, atomic_int *has, int value)
+static void note_setting(struct cuda_twin_handle *t, atomic_int *has, int value)
 {
 	atomic_store_explicit(has, value, memory_order_relaxed);
 	atomic_store_explicit(&t->fit.known, 0, memory_order_relaxed);
@@ -26,21 +26,21 @@ static bool mirror(struct cuda_twin_handle *t, int attribute, int want)
 		return true;
 	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want) || (t->flat && cuda_next.cuFuncSetAttribute(t->flat, attribute, want)))
 		return false;
-	note_set(t, &t->attribute[attribute], want);
+	note_setting(t, &t->attribute[attribute], want);
 	return true;
 }
 
-static int smaller(int a, int b)
+static int min_int(int a, int b)
 {
 	return a < b ? a : b;
 }
 
 /* The application's value for the original. Dynamic shared memory is capped at the device's limit for the twin. */
-static int wanted(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
+static int wanted_value(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
 {
 	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
 
-	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? smaller(value, t->shared_more) : value;
+	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? min_int(value, t->shared_more) : value;
 }
 
 /* Apply the application's settings of the original to the twin. */
@@ -50,12 +50,12 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	int config = atomic_load_explicit(&f->cache_config, memory_order_relaxed);
 
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
-		if (!mirror(t, i, wanted(t, f, i)))
+		if (!mirror(t, i, wanted_value(t, f, i)))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
 		if (cuda_next.cuFuncSetCacheConfig(t->f, config) || (t->flat && cuda_next.cuFuncSetCacheConfig(t->flat, config)))
 			return false;
-		note_set(t, &t->cache_config, config);
+		note_setting(t, &t->cache_config, config);
 	}
 	return true;
 }
@@ -69,13 +69,13 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 
 	if (t->shared_more >= 0 && c->shared > (unsigned)t->shared_more)
 		return false;
-	if (c->shared + (uint64_t)t->shared <= PLAIN_SHARED ||
+	if (c->shared + (uint64_t)t->shared <= DEFAULT_SHARED_SIZE ||
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
 	original = cuda_plain_function(t->original, t->context);
 	if (!original || cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
-	return mirror(t, FUNC_DYNAMIC_SHARED, t->shared_more >= 0 ? smaller(allowed, t->shared_more) : allowed);
+	return mirror(t, FUNC_DYNAMIC_SHARED, t->shared_more >= 0 ? min_int(allowed, t->shared_more) : allowed);
 }
 
 struct fitting {
@@ -101,7 +101,7 @@ static int blocks_held(const void *arg, bool twin, int *n)
 }
 
 /* Multiprocessors of the stream's green context. */
-static int part(const void *arg)
+static int count_multiprocessors(const void *arg)
 {
 	const struct fitting *f = arg;
 	struct cuda_resource r = { 0 };
@@ -124,18 +124,18 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	uint32_t threads = c->block[0] * c->block[1] * c->block[2];
 
 	return mirror_attributes(t) && allow_shared(t, c) &&
-	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, part, &fitting);
+	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, count_multiprocessors, &fitting);
 }
 
 /* Register limit per thread at which the twin holds as many blocks at once as the launch needs. The device allocates
  * registers per warp, in units of 256, and each quarter of a multiprocessor has a quarter of them. 0: registers are
  * not the limit. */
-static uint32_t room(const struct cuda_twin_handle *t, const struct cuda_call *c)
+static uint32_t register_limit(const struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
 	uint32_t warps = (c->block[0] * c->block[1] * c->block[2] + 31) / 32;
 	struct fitting fitting = { c, t };
-	int held = 0, units = part(&fitting);
+	int held = 0, units = count_multiprocessors(&fitting);
 	uint64_t blocks, all, registers;
 
 	units = units ? units : t->fit.units;
@@ -149,7 +149,7 @@ static uint32_t room(const struct cuda_twin_handle *t, const struct cuda_call *c
 
 /* ---- the launch ---- */
 
-static bool names_stream(const struct cuda_call *c)
+static bool has_explicit_stream(const struct cuda_call *c)
 {
 	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
 }
@@ -161,7 +161,7 @@ static CUcontext context_of(const struct cuda_call *c, const struct cuda_functio
 	CUcontext context = f->context ? f->context : c->context;
 	CUgreenCtx green = NULL;
 
-	if (!context && names_stream(c) && cuda_next.cuStreamGetCtx &&
+	if (!context && has_explicit_stream(c) && cuda_next.cuStreamGetCtx &&
 	    (cuda_next.cuStreamGetCtx(c->stream, &context, &green) || green))
 		context = NULL;
 	if (!context)
@@ -179,24 +179,24 @@ static bool captured(const struct cuda_call *c)
 }
 
 /* A twin has one word for its launch number (include/gpubpf/ctx.h). Report the consequence once. */
-static void tell_of_graphs(void)
+static void warn_of_graphs(void)
 {
-	static atomic_bool told;
+	static atomic_bool warned;
 
-	if (!atomic_load_explicit(&told, memory_order_relaxed) && !atomic_exchange(&told, true))
+	if (!atomic_load_explicit(&warned, memory_order_relaxed) && !atomic_exchange(&warned, true))
 		gpubpf_hook_note("in graphs probes read the number of the kernel's last launch outside of "
 				 "graphs");
 }
 
-static void tell_of_streams(struct cuda_twin_handle *t, const struct cuda_call *c)
+static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
-	static atomic_bool told;
+	static atomic_bool warned;
 	uintptr_t none = 0, stream = (uintptr_t)c->stream + 1;
 
-	if (atomic_load_explicit(&told, memory_order_relaxed) ||
+	if (atomic_load_explicit(&warned, memory_order_relaxed) ||
 	    atomic_compare_exchange_strong(&t->stream, &none, stream) || none == stream)
 		return;
-	if (!atomic_exchange(&told, true))
+	if (!atomic_exchange(&warned, true))
 		gpubpf_hook_note("kernels are launched in several streams: where launches of one kernel "
 				 "overlap, its probes may read each other's launch number");
 }
@@ -206,7 +206,7 @@ static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_hand
 {
 	CUcontext current = NULL;
 
-	return names_stream(c) || (!cuda_next.cuCtxGetCurrent(&current) && current == t->context);
+	return has_explicit_stream(c) || (!cuda_next.cuCtxGetCurrent(&current) && current == t->context);
 }
 
 typedef CUresult write_word(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
@@ -233,7 +233,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 		return 0;
 	if (c->node || captured(c)) {
 		if (t->launch)
-			tell_of_graphs();
+			warn_of_graphs();
 		return 0;
 	}
 	if (!is_own_stream(c, t))
@@ -241,7 +241,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	if (!write && (t->launch || t->pid))
 		return CUDA_ERROR_NOT_FOUND;
 	if (t->launch)
-		tell_of_streams(t, c);
+		warn_of_streams(t, c);
 	if (t->launch)
 		error = write(c->stream, t->launch, l->number, 0);
 	if (!error && t->pid)
@@ -252,7 +252,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 }
 
 /* Is the launch one-dimensional, and does it stay so? Graph nodes may get another shape later. */
-static bool stays_flat(const struct cuda_call *c)
+static bool is_flat(const struct cuda_call *c)
 {
 	return c->grid[1] == 1 && c->grid[2] == 1 && c->block[1] == 1 && c->block[2] == 1 && !c->node && !captured(c);
 }
@@ -264,7 +264,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	CUresult refused;
 
 	if (!fits(t, c)) {
-		l->registers = room(t, c);
+		l->registers = register_limit(t, c);
 		return GPUBPF_TWIN_NO_ROOM;
 	}
 	if (c->node || cuda_capture_open()) {
@@ -272,7 +272,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 		gpubpf_hook_unfollowed(l->device);
 	}
 	refused = write_words(c, l, t);
-	return refused ? refused : c->run(c, t->flat && stays_flat(c) ? t->flat : t->f);
+	return refused ? refused : c->run(c, t->flat && is_flat(c) ? t->flat : t->f);
 }
 
 static int launch_original(const void *call)
@@ -314,15 +314,15 @@ void cuda_function_ahead(void *handle)
 	cuda_function_leave(f);
 }
 
-struct plain {
+struct kernel_args {
 	CUresult (*next)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
 			 void **, void **);
 	void **params, **extra;
 };
 
-static CUresult run_plain(const struct cuda_call *c, CUfunction f)
+static CUresult run_kernel(const struct cuda_call *c, CUfunction f)
 {
-	const struct plain *p = c->arguments;
+	const struct kernel_args *p = c->arguments;
 
 	return p->next(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
 		       c->stream, p->params, p->extra);
@@ -331,8 +331,8 @@ static CUresult run_plain(const struct cuda_call *c, CUfunction f)
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			unsigned shared, CUstream stream, void **params, void **extra)
 {
-	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_plain };
+	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_kernel };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -340,8 +340,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
 			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
 {
-	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_plain };
+	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_kernel };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }

@@ -22,7 +22,7 @@ static bool ready;
 EXPORT CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t flags);
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t flags, int *status);
 
-static void load_aside(void *unused)
+static void load_driver(void *unused)
 {
 	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -66,7 +66,7 @@ static void load_aside(void *unused)
 
 static void load(void)
 {
-	gpubpf_run_aside(load_aside, NULL);
+	gpubpf_run_aside(load_driver, NULL);
 }
 
 bool cuda_next_init(void)
@@ -97,7 +97,7 @@ void *cuda_hook_find(const char *symbol)
  * cuGetProcAddress takes a name without suffix and a version. It returns the function that the header of that version
  * means by the name. Its address identifies it: it is one of the driver's symbols.
  */
-static void *answer(void *real)
+static void *replace_by_hook(void *real)
 {
 #define CUDA_CALL(symbol, parameters, arguments) \
 	if (real == (void *)cuda_next.symbol) \
@@ -118,7 +118,7 @@ CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t fl
 		return CUDA_ERROR_NOT_FOUND;
 	error = cuda_next.cuGetProcAddress(name, pfn, version, flags);
 	if (!error && pfn && *pfn)
-		*pfn = answer(*pfn);
+		*pfn = replace_by_hook(*pfn);
 	return error;
 }
 
@@ -130,7 +130,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t
 		return CUDA_ERROR_NOT_FOUND;
 	error = cuda_next.cuGetProcAddress_v2(name, pfn, version, flags, status);
 	if (!error && pfn && *pfn)
-		*pfn = answer(*pfn);
+		*pfn = replace_by_hook(*pfn);
 	return error;
 }
 

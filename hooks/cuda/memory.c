@@ -13,14 +13,14 @@
 #define REGISTER_IO 4 /* CU_MEMHOSTREGISTER_IOMEMORY */
 #define ORDINAL 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
 
-static CUcontext current(void)
+static CUcontext current_context(void)
 {
 	CUcontext context = NULL;
 
 	return cuda_next.cuCtxGetCurrent(&context) ? NULL : context;
 }
 
-static CUresult of_context(CUcontext context, CUdeviceptr address, size_t size)
+static CUresult add_to_context(CUcontext context, CUdeviceptr address, size_t size)
 {
 	if (context)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
@@ -29,15 +29,15 @@ static CUresult of_context(CUcontext context, CUdeviceptr address, size_t size)
 	return 0;
 }
 
-static CUresult in_context(CUdeviceptr address, size_t size)
+static CUresult add_to_current(CUdeviceptr address, size_t size)
 {
-	return of_context(current(), address, size);
+	return add_to_context(current_context(), address, size);
 }
 
 /* All contexts can access it, but it ends with the context that created it. */
-static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
+static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(current(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
+	gpubpf_allocation_add(current_context(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
 									    gpubpf_allocation_number(),
 									   gpubpf_allocation_stack() });
 	return 0;
@@ -45,18 +45,18 @@ static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_k
 
 /* Host memory may have another address on the device (Unified Addressing, exceptional disjoint addressing). Report
  * it only if the addresses are equal. */
-static CUresult if_same(void *memory, size_t size)
+static CUresult add_if_same_address(void *memory, size_t size)
 {
 	CUdeviceptr seen = 0;
 
 	if (!cuda_next.cuMemHostGetDevicePointer || cuda_next.cuMemHostGetDevicePointer(&seen, memory, 0) ||
 	    seen != (uintptr_t)memory)
 		return 0;
-	return in_all(memory, size, GPUBPF_ALLOCATION_HOST);
+	return add_to_all(memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 /* Memory allocated during a stream capture exists only while the graph runs, so it is not reported. */
-static CUresult in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *), bool pool)
+static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *), bool pool)
 {
 	CUcontext context = NULL;
 	CUgreenCtx green = NULL;
@@ -69,40 +69,40 @@ static CUresult in_stream(CUdeviceptr address, size_t size, CUstream stream, CUr
 	    (cuda_next.cuStreamGetCtx(stream, &context, &green) || green))
 		context = NULL;
 	if (!context)
-		context = current();
+		context = current_context();
 	/* a pool may belong to another device than the stream, with or without access */
-	if (pool && (context != current() || cuda_own.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
+	if (pool && (context != current_context() || cuda_own.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
 		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
 		return 0;
-	return of_context(context, address, size);
+	return add_to_context(context, address, size);
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
 	CUresult error = NEXT(cuMemAlloc_v2, address, size);
 
-	return error ? error : in_context(*address, size);
+	return error ? error : add_to_current(*address, size);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
 	CUresult error = NEXT(cuMemAllocPitch_v2, address, pitch, width, height, element);
 
-	return error ? error : in_context(*address, *pitch * height);
+	return error ? error : add_to_current(*address, *pitch * height);
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags)
 {
 	CUresult error = NEXT(cuMemAllocManaged, address, size, flags);
 
-	return error ? error : in_all((void *)(uintptr_t)*address, size, GPUBPF_ALLOCATION_MANAGED);
+	return error ? error : add_to_all((void *)(uintptr_t)*address, size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CUresult cuMemAllocHost_v2(void **memory, size_t size)
 {
 	CUresult error = NEXT(cuMemAllocHost_v2, memory, size);
 
-	return error ? error : in_all(*memory, size, GPUBPF_ALLOCATION_HOST);
+	return error ? error : add_to_all(*memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size, unsigned flags)
@@ -110,8 +110,8 @@ CUresult cuMemHostAlloc(void **memory, size_t size, unsigned flags)
 	CUresult error = NEXT(cuMemHostAlloc, memory, size, flags);
 
 	if (error || flags & WRITE_COMBINED)
-		return error ? error : if_same(*memory, size);
-	return in_all(*memory, size, GPUBPF_ALLOCATION_HOST);
+		return error ? error : add_if_same_address(*memory, size);
+	return add_to_all(*memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
@@ -119,35 +119,35 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 	CUresult error = NEXT(cuMemHostRegister_v2, memory, size, flags);
 
 	/* reading a device's registers has side effects */
-	return error || flags & REGISTER_IO ? error : if_same(memory, size);
+	return error || flags & REGISTER_IO ? error : add_if_same_address(memory, size);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocAsync, address, size, stream);
 
-	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, false);
+	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, false);
 }
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocAsync_ptsz, address, size, stream);
 
-	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, false);
+	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, false);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocFromPoolAsync, address, size, pool, stream);
 
-	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, true);
+	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, true);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocFromPoolAsync_ptsz, address, size, pool, stream);
 
-	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
+	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
 
 /* A device gets or loses access to mapped addresses. For devices other than the current context's the agent cannot
@@ -171,7 +171,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 	if (error || !has_current)
 		return error;
 	gpubpf_allocation_cut(address, size);
-	return in_context(address, size);
+	return add_to_current(address, size);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)

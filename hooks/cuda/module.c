@@ -15,13 +15,13 @@
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
-static bool out; /* inactive: $GPUBPF_BACKEND names another runtime, or the driver is too old */
+static bool is_inactive; /* $GPUBPF_BACKEND names another runtime, or the driver is too old */
 
-static void join(void)
+static void join_session(void)
 {
 	int err = gpubpf_hook_init(&cuda_hook_ops);
 
-	out = err == -EBUSY || cuda_lacking;
+	is_inactive = err == -EBUSY || cuda_lacking;
 	if (!err && cuda_lacking)
 		gpubpf_hook_note("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed", cuda_lacking);
 }
@@ -30,11 +30,11 @@ bool cuda_active(void)
 {
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
-	pthread_once(&joined, join);
-	return !out && gpubpf_hook_active();
+	pthread_once(&joined, join_session);
+	return !is_inactive && gpubpf_hook_active();
 }
 
-static void keep(struct cuda_module *m, const void *image)
+static void store_image(struct cuda_module *m, const void *image)
 {
 	size_t size = 0, n;
 	void *linked = cuda_image_linked(image, &n);
@@ -47,7 +47,7 @@ static void keep(struct cuda_module *m, const void *image)
 		m->image = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };
 }
 
-static void keep_file(struct cuda_module *m, const char *path)
+static void store_image_file(struct cuda_module *m, const char *path)
 {
 	size_t n;
 	void *text;
@@ -66,7 +66,7 @@ struct cuda_module *cuda_module_find(void *handle)
 }
 
 /* Release all that belongs to a function except its record: its twins and launch path state. */
-static void empty(struct cuda_function *f)
+static void release_function(struct cuda_function *f)
 {
 	if (!gpubpf_hook_kernel_wanted(f->kernel))
 		return;
@@ -85,7 +85,7 @@ bool cuda_function_use(struct cuda_function *f)
 void cuda_function_leave(struct cuda_function *f)
 {
 	if (gpubpf_users_leave(&f->users))
-		empty(f);
+		release_function(f);
 }
 
 /* The record stays. Look-ups find a newer record of the same handle first. An agent thread may call the driver with
@@ -93,11 +93,11 @@ void cuda_function_leave(struct cuda_function *f)
 static void kill_function(struct cuda_function *f)
 {
 	if (gpubpf_users_kill(&f->users))
-		empty(f);
+		release_function(f);
 	atomic_store(&f->base.handle, NULL);
 }
 
-static void kill_of_module(struct gpubpf_handle *record, void *module)
+static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 {
 	struct cuda_function *f = (struct cuda_function *)record;
 
@@ -108,7 +108,7 @@ static void kill_of_module(struct gpubpf_handle *record, void *module)
 /* protects all modules' images: one may be unloaded while it is read */
 static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER;
 
-static void kill_of_library(struct gpubpf_handle *record, void *library);
+static void kill_module_of_library(struct gpubpf_handle *record, void *library);
 
 bool cuda_module_lend(struct cuda_module *m)
 {
@@ -125,7 +125,7 @@ void cuda_module_give_back(struct cuda_module *m)
 }
 
 /* The application's thread waits at most LENT_NS, whatever the driver does. */
-static void end_handle(struct cuda_module *m)
+static void clear_handle(struct cuda_module *m)
 {
 	bool locked = gpubpf_mutex_lock_until(&m->lent, gpubpf_now_ns() + LENT_NS);
 
@@ -136,17 +136,17 @@ static void end_handle(struct cuda_module *m)
 
 static void kill_module(struct cuda_module *m)
 {
-	end_handle(m);
+	clear_handle(m);
 	if (m->library)
-		gpubpf_handles_each(&modules, kill_of_library, m);
-	gpubpf_handles_each(&functions, kill_of_module, m);
+		gpubpf_handles_each(&modules, kill_module_of_library, m);
+	gpubpf_handles_each(&functions, kill_function_of_module, m);
 	pthread_mutex_lock(&images);
 	gpubpf_kept_finish(&m->image);
 	gpubpf_kept_finish(&m->code);
 	pthread_mutex_unlock(&images);
 }
 
-static void kill_of_library(struct gpubpf_handle *record, void *library)
+static void kill_module_of_library(struct gpubpf_handle *record, void *library)
 {
 	struct cuda_module *m = (struct cuda_module *)record;
 
@@ -208,9 +208,9 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file, c
 	else
 		note_origin(m, image, caller);
 	if (file)
-		keep_file(m, image);
+		store_image_file(m, image);
 	else
-		keep(m, image);
+		store_image(m, image);
 	gpubpf_handles_add(&modules, &m->base);
 }
 
@@ -280,7 +280,7 @@ void cuda_modules_end(CUcontext context)
 	gpubpf_handles_each(&modules, kill_module_of_context, context);
 }
 
-static struct cuda_function *find(void *handle)
+static struct cuda_function *lookup_function(void *handle)
 {
 	return (struct cuda_function *)gpubpf_handles_find(&functions, handle);
 }
@@ -311,7 +311,7 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 }
 
 /* A library and its modules in contexts yield the same functions. */
-static const struct cuda_module *source(const struct cuda_module *m)
+static const struct cuda_module *defining_module(const struct cuda_module *m)
 {
 	return m->of ? m->of : m;
 }
@@ -319,13 +319,13 @@ static const struct cuda_module *source(const struct cuda_module *m)
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel)
 {
 	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
-	struct cuda_function *f = module ? find(handle) : NULL;
+	struct cuda_function *f = module ? lookup_function(handle) : NULL;
 
-	if (!module || (f && source(f->module) == source(module)))
+	if (!module || (f && defining_module(f->module) == defining_module(module)))
 		return;
 	pthread_mutex_lock(&adding);
-	f = find(handle);
-	if (f && source(f->module) != source(module)) {
+	f = lookup_function(handle);
+	if (f && defining_module(f->module) != defining_module(module)) {
 		kill_function(f); /* the unloading of its module was not intercepted */
 		f = NULL;
 	}
@@ -341,7 +341,7 @@ struct cuda_function *cuda_function_settings(struct cuda_function *f)
 	return kernel ? kernel : f;
 }
 
-static void hand_on(atomic_int *from, atomic_int *to)
+static void move_setting(atomic_int *from, atomic_int *to)
 {
 	int value = atomic_load(from), unset = CUDA_UNSET;
 
@@ -351,13 +351,13 @@ static void hand_on(atomic_int *from, atomic_int *to)
 
 void cuda_function_share(void *handle, struct cuda_function *kernel)
 {
-	struct cuda_function *f = find(handle);
+	struct cuda_function *f = lookup_function(handle);
 
 	if (!f || f->is_kernel || atomic_load(&f->shared_with))
 		return;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
-		hand_on(&f->attribute[i], &kernel->attribute[i]);
-	hand_on(&f->cache_config, &kernel->cache_config);
+		move_setting(&f->attribute[i], &kernel->attribute[i]);
+	move_setting(&f->cache_config, &kernel->cache_config);
 	atomic_store_explicit(&f->shared_with, kernel, memory_order_release);
 }
 
@@ -377,7 +377,7 @@ CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
 }
 
 /* Query the driver for a function whose creation was not intercepted (enumeration). */
-static struct cuda_function *learn(void *handle)
+static struct cuda_function *query_function(void *handle)
 {
 	struct cuda_module *module = NULL;
 	const char *name = NULL;
@@ -396,12 +396,12 @@ static struct cuda_function *learn(void *handle)
 	if (!module || !name)
 		return NULL;
 	cuda_function_add(handle, module, name, is_kernel);
-	return find(handle);
+	return lookup_function(handle);
 }
 
 struct cuda_function *cuda_function_find(void *handle)
 {
-	struct cuda_function *f = find(handle);
+	struct cuda_function *f = lookup_function(handle);
 
-	return f ? f : learn(handle);
+	return f ? f : query_function(handle);
 }

@@ -71,7 +71,7 @@ static bool is_ptx(input *i)
 	return i->type == INPUT_PTX;
 }
 
-static char *linked_ptx(const struct library *lib, linker l)
+static char *get_linked_ptx(const struct library *lib, linker l)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -103,7 +103,7 @@ static int options_for_ptx(input *inputs, const char *options[OPTIONS_MAX])
 
 /* Link again, to PTX: all inputs except PTX, or only inputs of type LTO-IR, since nvJitLink may accept no others
  * then. */
-static char *link_again(const struct library *lib, input *inputs, bool ltoir_alone)
+static char *relink_to_ptx(const struct library *lib, input *inputs, bool ltoir_alone)
 {
 	const char *options[OPTIONS_MAX];
 	int n = options_for_ptx(inputs, options), err = 0, added = 0;
@@ -119,12 +119,12 @@ static char *link_again(const struct library *lib, input *inputs, bool ltoir_alo
 		added++;
 	}
 	if (!err && added)
-		text = linked_ptx(lib, l);
+		text = get_linked_ptx(lib, l);
 	lib->Destroy(&l);
 	return text;
 }
 
-static void remember(const struct library *lib, linker l, const void *image)
+static void store_ptx(const struct library *lib, linker l, const void *image)
 {
 	input *inputs = cuda_link_inputs(l);
 	size_t size = 0;
@@ -132,9 +132,9 @@ static void remember(const struct library *lib, linker l, const void *image)
 
 	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_jit_wanted(image, size))
 		return;
-	text = link_again(lib, inputs, false);
+	text = relink_to_ptx(lib, inputs, false);
 	if (!text)
-		text = link_again(lib, inputs, true);
+		text = relink_to_ptx(lib, inputs, true);
 	text = cuda_link_text(text, inputs, is_ptx);
 	if (text)
 		cuda_jit_add(image, size, text);
@@ -180,7 +180,7 @@ static int GetLinkedCubin(int (*next)(linker l, void *image), linker l, void *im
 	struct library lib;
 
 	if (handle && find_library(handle, &lib))
-		remember(&lib, l, image);
+		store_ptx(&lib, l, image);
 	if (handle)
 		dlclose(handle);
 	return error;
@@ -213,7 +213,7 @@ CALLS(CALL)
 #undef CALL
 
 /* Does the symbol name `function`, plain or versioned as "__nvJitLink..._13_0"? */
-static bool is(const char *symbol, const char *function)
+static bool matches_name(const char *symbol, const char *function)
 {
 	size_t n = strlen(function);
 
@@ -225,7 +225,7 @@ static bool is(const char *symbol, const char *function)
 static void *find(const char *symbol)
 {
 #define CALL(function, parameters, arguments) \
-	if (is(symbol, #function)) \
+	if (matches_name(symbol, #function)) \
 		return (void *)found_##function;
 	CALLS(CALL)
 #undef CALL
@@ -233,10 +233,10 @@ static void *find(const char *symbol)
 }
 
 /* A second library with the same names keeps all its functions. */
-static bool take(const char *symbol, void *real)
+static bool claim_name(const char *symbol, void *real)
 {
 #define CALL(function, parameters, arguments) \
-	if (is(symbol, #function)) { \
+	if (matches_name(symbol, #function)) { \
 		int (*none) parameters = NULL; \
 \
 		return atomic_compare_exchange_strong(&first.function, &none, (int (*) parameters)real) || \
@@ -247,8 +247,8 @@ static bool take(const char *symbol, void *real)
 	return false;
 }
 
-GPUBPF_DLSYM_USER(nvjitlink, PREFIX, find, cuda_next_init, take);
-GPUBPF_DLSYM_USER(nvjitlink_versions, "__" PREFIX, find, cuda_next_init, take);
+GPUBPF_DLSYM_USER(nvjitlink, PREFIX, find, cuda_next_init, claim_name);
+GPUBPF_DLSYM_USER(nvjitlink_versions, "__" PREFIX, find, cuda_next_init, claim_name);
 
 /* ---- functions that programs link: the versioned names of each header ---- */
 

@@ -17,7 +17,7 @@ typedef void *program;
 typedef int get_size(program p, size_t *size);
 typedef int get(program p, char *to);
 
-static void remember(void *lib, program p, const void *image)
+static void store_ptx(void *lib, program p, const void *image)
 {
 	get_size *image_size = (get_size *)gpubpf_dlsym_next()(lib, NAME "Size");
 	get_size *text_size = (get_size *)gpubpf_dlsym_next()(lib, "nvrtcGetPTXSize");
@@ -39,7 +39,7 @@ static int get_cubin(get *next, program p, char *image)
 	void *lib = error || !cuda_active() ? NULL : gpubpf_dlsym_library((void *)next);
 
 	if (lib) {
-		remember(lib, p, image);
+		store_ptx(lib, p, image);
 		dlclose(lib);
 	}
 	return error;
@@ -47,25 +47,25 @@ static int get_cubin(get *next, program p, char *image)
 
 static get *_Atomic first; /* the first function found */
 
-static int found(program p, char *image)
+static int hooked_get_cubin(program p, char *image)
 {
 	return get_cubin(first, p, image);
 }
 
 static void *find(const char *symbol)
 {
-	return strcmp(symbol, NAME) ? NULL : (void *)found;
+	return strcmp(symbol, NAME) ? NULL : (void *)hooked_get_cubin;
 }
 
 /* A second library with the same names keeps its own function. */
-static bool take(const char *symbol, void *real)
+static bool claim_name(const char *symbol, void *real)
 {
 	get *none = NULL;
 
 	return atomic_compare_exchange_strong(&first, &none, (get *)real) || (void *)none == real;
 }
 
-GPUBPF_DLSYM_USER(nvrtc, "nvrtc", find, cuda_next_init, take);
+GPUBPF_DLSYM_USER(nvrtc, "nvrtc", find, cuda_next_init, claim_name);
 
 __attribute__((visibility("default"))) int nvrtcGetCUBIN(program p, char *image);
 

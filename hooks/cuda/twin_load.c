@@ -31,7 +31,7 @@ struct module {
 	struct gpubpf_hook_device *device;
 	struct cuda_function *original;
 	enum gpubpf_compiled_by compiled_by;
-	uint32_t has;     /* bit per symbol that it may define */
+	uint32_t symbol_mask; /* bit per symbol that it may define */
 	char *text;       /* source text until its kernel is found; NULL: it came as machine code */
 	uint64_t load_ns; /* duration of the load */
 };
@@ -129,7 +129,7 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 }
 
 /* The application may unload the module meanwhile, since its launches need not wait for the twin. */
-static int lend(struct cuda_module *original, struct gpubpf_why *why)
+static int lend_module(struct cuda_module *original, struct gpubpf_why *why)
 {
 	if (cuda_module_lend(original))
 		return 0;
@@ -140,7 +140,7 @@ static int lend(struct cuda_module *original, struct gpubpf_why *why)
 static int bind_to_module(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
 {
 	struct cuda_module *original = m->original->module;
-	int err = lend(original, why);
+	int err = lend_module(original, why);
 
 	if (err < 0)
 		return err;
@@ -149,25 +149,25 @@ static int bind_to_module(struct module *m, const char *text, size_t size, struc
 	return err;
 }
 
-struct asked {
+struct variable_query {
 	struct cuda_module *of;
 	struct gpubpf_why *why;
 };
 
-static int ask_variable(void *arg, const char *name, uint64_t *address)
+static int get_variable_address(void *arg, const char *name, uint64_t *address)
 {
-	struct asked *asked = arg;
+	struct variable_query *variable_query = arg;
 	CUdeviceptr at;
-	CUresult error = variable(asked->of, name, &at);
+	CUresult error = variable(variable_query->of, name, &at);
 
 	*address = at;
-	return error ? refuse(asked->why, "the application's variable", name, error) : 0;
+	return error ? refuse(variable_query->why, "the application's variable", name, error) : 0;
 }
 
 /* Machine code gets the addresses of variables before it is loaded. */
 static int load_code(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
 {
-	struct asked asked = { m->original->module, why };
+	struct variable_query variable_query = { m->original->module, why };
 	void *twin = malloc(size);
 	CUresult error;
 	int err;
@@ -175,10 +175,10 @@ static int load_code(struct module *m, const void *data, size_t size, struct gpu
 	if (!twin)
 		return -ENOMEM;
 	memcpy(twin, data, size);
-	err = lend(asked.of, why);
+	err = lend_module(variable_query.of, why);
 	if (!err) {
-		err = cuda_twin_bind(twin, size, ask_variable, &asked);
-		cuda_module_give_back(asked.of);
+		err = cuda_twin_bind(twin, size, get_variable_address, &variable_query);
+		cuda_module_give_back(variable_query.of);
 	}
 	error = err ? 0 : cuda_own.module_load(&m->module, twin, 0, NULL, NULL);
 	free(twin);
@@ -203,7 +203,7 @@ static void twin_unload(void *module)
 
 /* Load machine code in place of text that the driver would compile. A driver older than the code's compiler may
  * refuse it. */
-static bool load_beside(struct module *m, const void *data, size_t size)
+static bool load_assembled(struct module *m, const void *data, size_t size)
 {
 	void *code = malloc(size);
 	bool loaded = false;
@@ -231,7 +231,7 @@ static int compile(struct module *m, const char *text, uint32_t registers, struc
 
 /* Compile the text after its machine code failed. A driver with lazy loading inspects a module's code only on its
  * first use. The caller has made the module's context current. */
-static int compile_after_all(struct module *m, struct gpubpf_why *why)
+static int recompile_text(struct module *m, struct gpubpf_why *why)
 {
 	CUmodule code = m->module;
 
@@ -250,15 +250,15 @@ static int load_text(struct module *m, const void *data, size_t size, struct gpu
 	if (!m->text)
 		return -ENOMEM;
 	m->compiled_by = GPUBPF_BY_ASSEMBLER;
-	if (code && load_beside(m, code, code_size) && !bind_to_module(m, m->text, strlen(m->text), why))
+	if (code && load_assembled(m, code, code_size) && !bind_to_module(m, m->text, strlen(m->text), why))
 		return 0;
-	return compile_after_all(m, why);
+	return recompile_text(m, why);
 }
 
 static void find_symbols(struct module *m, const void *twin, size_t size)
 {
 	for (int i = 0; i < SYMBOLS; i++)
-		m->has |= (uint32_t)cuda_twin_names(twin, size, symbols[i]) << i;
+		m->symbol_mask |= (uint32_t)cuda_twin_names(twin, size, symbols[i]) << i;
 }
 
 static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_why *why)
@@ -307,7 +307,7 @@ static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr 
 	CUresult error = CUDA_ERROR_NOT_FOUND;
 	size_t size;
 
-	if (m->has >> word & 1)
+	if (m->symbol_mask >> word & 1)
 		error = cuda_own.module_global(at, &size, m->module, symbols[word]);
 	if (error)
 		*at = 0;
@@ -319,7 +319,7 @@ static CUresult store_at(CUdeviceptr at, uint64_t value)
 	return at ? cuda_copy_to(&cuda_own, at, &value, sizeof(value)) : 0;
 }
 
-static CUresult store_optional(const struct module *m, enum symbol word, uint64_t value)
+static CUresult store_if_defined(const struct module *m, enum symbol word, uint64_t value)
 {
 	CUdeviceptr at;
 	CUresult error = find_word(m, word, &at);
@@ -340,9 +340,9 @@ static CUresult store_words(struct module *m, struct cuda_twin_handle *t, uint64
 	if (!error)
 		error = find_word(m, CLOCK, &t->clock);
 	if (!error)
-		error = store_optional(m, ARENA, gpubpf_hook_device_arena(m->device));
+		error = store_if_defined(m, ARENA, gpubpf_hook_device_arena(m->device));
 	if (!error)
-		error = store_optional(m, KERNEL, kernel);
+		error = store_if_defined(m, KERNEL, kernel);
 	if (!error)
 		error = store_at(t->clock, t->offset);
 	return error ? error : store_at(t->pid, pid);
@@ -377,15 +377,15 @@ static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 }
 
 /* The device allocates registers in units of 8 per thread. */
-static int all_of(int registers)
+static int round_up_registers(int registers)
 {
 	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
 }
 
 /* Wherever the twin fits, its flat variant must fit too. */
-static bool as_small(CUfunction flat, CUfunction f)
+static bool is_as_small(CUfunction flat, CUfunction f)
 {
-	return all_of(attribute(FUNC_REGISTERS, flat)) <= all_of(attribute(FUNC_REGISTERS, f)) &&
+	return round_up_registers(attribute(FUNC_REGISTERS, flat)) <= round_up_registers(attribute(FUNC_REGISTERS, f)) &&
 	       attribute(FUNC_LOCAL, flat) <= attribute(FUNC_LOCAL, f) && attribute(FUNC_SHARED, flat) <= attribute(FUNC_SHARED, f);
 }
 
@@ -394,9 +394,9 @@ static void find_flat(struct module *m, struct cuda_twin_handle *t, const struct
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(CUDA_FLAT_SUFFIX)];
 
 	t->flat = NULL;
-	if (!cuda_next.cuFuncGetAttribute || !(m->has >> FLAT & 1) ||
+	if (!cuda_next.cuFuncGetAttribute || !(m->symbol_mask >> FLAT & 1) ||
 	    (size_t)snprintf(name, sizeof(name), "%s" CUDA_FLAT_SUFFIX, what->name) >= sizeof(name) ||
-	    cuda_own.module_function(&t->flat, m->module, name) || !as_small(t->flat, t->f))
+	    cuda_own.module_function(&t->flat, m->module, name) || !is_as_small(t->flat, t->f))
 		t->flat = NULL;
 }
 
@@ -429,43 +429,43 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
  * latency ---- */
 
 enum {
-	BLOCK = 256,             /* threads; assumed, because no launch shape is known yet */
-	MOST_NS = 500 * 1000000, /* recompile only twins that compiled in less time, */
-	MOST_TEXT = 160 << 10,   /* or, if the time is unknown, have less text: ptxas 13.0 takes 0.1 s for 50 KiB */
-	SPILLED = 8,             /* more bytes of local memory per lane are acceptable for a quarter more blocks */
+	BLOCK_THREADS = 256,     /* threads; assumed, because no launch shape is known yet */
+	MAX_COMPILE_NS = 500 * 1000000, /* recompile only twins that compiled in less time, */
+	MAX_TEXT_SIZE = 160 << 10, /* or, if the time is unknown, have less text: ptxas 13.0 takes 0.1 s for 50 KiB */
+	MAX_EXTRA_LOCAL_BYTES = 8, /* more bytes of local memory per lane are acceptable for a quarter more blocks */
 };
 
-static int held(CUfunction f)
+static int blocks_held(CUfunction f)
 {
 	int n = 0;
 
-	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK, 0) ? n : 0;
+	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK_THREADS, 0) ? n : 0;
 }
 
 /* Is the twin better than one with `now` blocks and `bytes` of local memory per lane? A recursive kernel may not use
  * more. */
 static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
 {
-	int n = held(t->f);
+	int n = blocks_held(t->f);
 
 	if (n >= now + (now + 3) / 4 && !(what->flags & GPUBPF_TWIN_RECURSES))
-		bytes += SPILLED;
+		bytes += MAX_EXTRA_LOCAL_BYTES;
 	return n > now && attribute(FUNC_LOCAL, t->f) <= bytes;
 }
 
 /* Recompile the text with a register limit that allows one more block, if that many blocks of the original fit. Use
  * the result if it is better. */
-static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
+static CUresult recompile_for_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	int now = held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->all_registers;
+	int now = blocks_held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->all_registers;
 	enum gpubpf_compiled_by by = m->compiled_by;
 	CUmodule before = m->module;
 	struct gpubpf_why why;
 
-	if (!now || now >= held(cuda_plain_function(t->original, t->context)))
+	if (!now || now >= blocks_held(cuda_plain_function(t->original, t->context)))
 		return 0;
 	m->module = NULL;
-	if (!compile(m, m->text, all / ((now + 1) * BLOCK) & ~7, &why) && !find_kernel(m, t, what) && holds_more(t, what, now, bytes)) {
+	if (!compile(m, m->text, all / ((now + 1) * BLOCK_THREADS) & ~7, &why) && !find_kernel(m, t, what) && holds_more(t, what, now, bytes)) {
 		cuda_own.module_unload(before);
 		return 0;
 	}
@@ -476,26 +476,26 @@ static CUresult keep_blocks(struct module *m, struct cuda_twin_handle *t, const 
 	return find_kernel(m, t, what);
 }
 
-static bool compiles_soon(const struct module *m, uint64_t ns)
+static bool is_compile_cheap(const struct module *m, uint64_t ns)
 {
-	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MOST_NS : strlen(m->text) <= MOST_TEXT;
+	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS : strlen(m->text) <= MAX_TEXT_SIZE;
 }
 
 /* The caller has made the module's context current and holds the lock of its one kernel. Returns 0, or refuses. */
-static int make_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
+static int bind_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
 {
 	uint64_t from = gpubpf_now_ns();
 	CUresult error = find_kernel(m, t, what);
 	int err;
 
 	if (error && m->text && m->compiled_by == GPUBPF_BY_ASSEMBLER) {
-		err = compile_after_all(m, why);
+		err = recompile_text(m, why);
 		if (err < 0)
 			return err;
 		error = find_kernel(m, t, what);
 	}
-	if (!error && m->text && cuda_next.cuFuncGetAttribute && compiles_soon(m, gpubpf_now_ns() - from))
-		error = keep_blocks(m, t, what);
+	if (!error && m->text && cuda_next.cuFuncGetAttribute && is_compile_cheap(m, gpubpf_now_ns() - from))
+		error = recompile_for_blocks(m, t, what);
 	free(m->text);
 	m->text = NULL;
 	t->compiled_by = m->compiled_by;
@@ -530,7 +530,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		t->attribute[i] = CUDA_UNSET;
 	error = cuda_enter(&cuda_own, m->context, &mode);
-	err = error ? refuse(why, "the twin", what->name, error) : make_kernel(m, t, what, why);
+	err = error ? refuse(why, "the twin", what->name, error) : bind_kernel(m, t, what, why);
 	if (!err && (what->flags & GPUBPF_TWIN_RECURSES) && !frame_fits(t, frame)) {
 		snprintf(why->text, sizeof(why->text),
 			 "it calls a function that calls itself, and its twin would take %d "

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-static const char set_before[] = "launched by cuLaunch() or cuLaunchGrid(), whose arguments are set before, on the kernel itself";
-static const char several[] = "launched by cuLaunchCooperativeKernelMultiDevice(), on several devices that wait for each other";
+static const char preset_args_reason[] = "launched by cuLaunch() or cuLaunchGrid(), whose arguments are set before, on the kernel itself";
+static const char multi_device_reason[] = "launched by cuLaunchCooperativeKernelMultiDevice(), on several devices that wait for each other";
 
-static void count_on(struct gpubpf_hook_device *device, const struct cuda_function *f, const struct cuda_launch *k, const char *reason)
+static void count_on_device(struct gpubpf_hook_device *device, const struct cuda_function *f, const struct cuda_launch *k, const char *reason)
 {
 	struct gpubpf_hook_launch l = {
 		.kernel = f->kernel, .device = device, .dim = 3, .block = { k->bx, k->by, k->bz },
@@ -20,7 +20,7 @@ static void count_on(struct gpubpf_hook_device *device, const struct cuda_functi
 	free(record);
 }
 
-static void count(const struct cuda_launch *k, const char *reason)
+static void count_launch(const struct cuda_launch *k, const char *reason)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(k->f) : NULL;
 	CUcontext context = f ? f->context : NULL;
@@ -32,52 +32,52 @@ static void count(const struct cuda_launch *k, const char *reason)
 		cuda_next.cuCtxGetCurrent(&context);
 	device = cuda_device_of(context);
 	if (device)
-		count_on(device, f, k, reason);
+		count_on_device(device, f, k, reason);
 	cuda_function_leave(f);
 }
 
 /* An earlier call has set the block size. */
-static CUresult launched(CUresult error, CUfunction f, unsigned width, unsigned height)
+static CUresult count_launched(CUresult error, CUfunction f, unsigned width, unsigned height)
 {
 	if (!error)
-		count(&(struct cuda_launch){ .f = f, .gx = width, .gy = height, .gz = 1 }, set_before);
+		count_launch(&(struct cuda_launch){ .f = f, .gx = width, .gy = height, .gz = 1 }, preset_args_reason);
 	return error;
 }
 
 CUresult cuLaunch(CUfunction f)
 {
-	return cuda_next_init() && cuda_next.cuLaunch ? launched(cuda_next.cuLaunch(f), f, 1, 1) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuLaunch ? count_launched(cuda_next.cuLaunch(f), f, 1, 1) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchGrid(CUfunction f, int width, int height)
 {
 	return cuda_next_init() && cuda_next.cuLaunchGrid ?
-		       launched(cuda_next.cuLaunchGrid(f, width, height), f, width, height) : CUDA_ERROR_NOT_FOUND;
+		       count_launched(cuda_next.cuLaunchGrid(f, width, height), f, width, height) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
 {
 	return cuda_next_init() && cuda_next.cuLaunchGridAsync ?
-		       launched(cuda_next.cuLaunchGridAsync(f, width, height, stream), f, width, height) : CUDA_ERROR_NOT_FOUND;
+		       count_launched(cuda_next.cuLaunchGridAsync(f, width, height, stream), f, width, height) : CUDA_ERROR_NOT_FOUND;
 }
 
-static CUresult launched_all(CUresult error, const struct cuda_launch *launches, unsigned n)
+static CUresult count_all_launched(CUresult error, const struct cuda_launch *launches, unsigned n)
 {
 	for (unsigned i = 0; i < n && !error; i++)
-		count(&launches[i], several);
+		count_launch(&launches[i], multi_device_reason);
 	return error;
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(struct cuda_launch *launches, unsigned n, unsigned flags)
 {
 	return cuda_next_init() && cuda_next.cuLaunchCooperativeKernelMultiDevice ?
-		       launched_all(cuda_next.cuLaunchCooperativeKernelMultiDevice(launches, n, flags), launches, n) :
+		       count_all_launched(cuda_next.cuLaunchCooperativeKernelMultiDevice(launches, n, flags), launches, n) :
 		       CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice_ptsz(struct cuda_launch *launches, unsigned n, unsigned flags)
 {
 	return cuda_next_init() && cuda_next.cuLaunchCooperativeKernelMultiDevice_ptsz ?
-		       launched_all(cuda_next.cuLaunchCooperativeKernelMultiDevice_ptsz(launches, n, flags), launches, n) :
+		       count_all_launched(cuda_next.cuLaunchCooperativeKernelMultiDevice_ptsz(launches, n, flags), launches, n) :
 		       CUDA_ERROR_NOT_FOUND;
 }

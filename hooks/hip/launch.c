@@ -12,7 +12,7 @@
 
 enum {
 	MAX_PARAMS = 1024,
-	FEW_PARAMS = 16, /* parameters that a launch stores on its stack */
+	STACK_PARAMS = 16, /* parameters that a launch stores on its stack */
 	MAX_BUFFER = 1 << 16,
 	/* the members of `extra` */
 	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
@@ -102,12 +102,12 @@ static struct words words_of(const struct hip_twin *t, const struct gpubpf_hook_
 
 static hipError_t run_params(const struct hip_call *c, const struct hip_twin *t, struct words *w)
 {
-	void *few[FEW_PARAMS + 2], **many = t->params > FEW_PARAMS && t->params <= MAX_PARAMS ?
+	void *few[STACK_PARAMS + 2], **many = t->params > STACK_PARAMS && t->params <= MAX_PARAMS ?
 						    malloc((t->params + 2) * sizeof(*many)) : NULL;
 	void **params = many ? many : few;
 	hipError_t error;
 
-	if (t->params > FEW_PARAMS && !many)
+	if (t->params > STACK_PARAMS && !many)
 		return hipErrorNotFound;
 	if (t->params)
 		memcpy(params, c->params, t->params * sizeof(*params));

@@ -126,7 +126,7 @@ struct search {
 };
 
 /* The object's offset in the application's image. */
-static bool inside(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
+static bool is_inside_image(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
 {
 	if (!m->where || from < m->where || from >= m->where + m->size || size > m->size - (from - m->where))
 		return false;
@@ -134,7 +134,7 @@ static bool inside(const struct hip_module *m, const char *from, uint64_t size, 
 	return true;
 }
 
-static bool on_device(const struct search *s, hsa_handle_t object, hsa_handle_t *agent)
+static bool is_on_device(const struct search *s, hsa_handle_t object, hsa_handle_t *agent)
 {
 	uint32_t bdf = 0, domain = 0;
 
@@ -145,7 +145,7 @@ static bool on_device(const struct search *s, hsa_handle_t object, hsa_handle_t 
 	return bdf == s->bdf && domain == s->domain;
 }
 
-static void take(struct search *s, hsa_handle_t object, bool in, size_t offset, size_t size)
+static void record_match(struct search *s, hsa_handle_t object, bool in, size_t offset, size_t size)
 {
 	int64_t delta = 0;
 
@@ -162,7 +162,7 @@ static void take(struct search *s, hsa_handle_t object, bool in, size_t offset, 
 	s->found.size = size;
 }
 
-static hsa_status_t look(hsa_handle_t executable, hsa_handle_t object, void *arg)
+static hsa_status_t visit_code_object(hsa_handle_t executable, hsa_handle_t object, void *arg)
 {
 	struct search *s = arg;
 	hsa_handle_t agent, symbol;
@@ -171,7 +171,7 @@ static hsa_status_t look(hsa_handle_t executable, hsa_handle_t object, void *arg
 	size_t offset = 0;
 	bool in;
 
-	if (!on_device(s, object, &agent) || hip_module_has(s->module, object.handle) ||
+	if (!is_on_device(s, object, &agent) || hip_module_has(s->module, object.handle) ||
 	    (s->symbol[0] && hsa.symbol(executable, s->symbol, &agent, &symbol)))
 		return 0;
 	if (!hsa.loader.info(object, INFO_STORAGE_TYPE, &storage) && storage == STORAGE_MEMORY) {
@@ -180,21 +180,21 @@ static hsa_status_t look(hsa_handle_t executable, hsa_handle_t object, void *arg
 		if (is_ours((const char *)(uintptr_t)from))
 			return 0;
 	}
-	in = inside(s->module, (const char *)(uintptr_t)from, size, &offset);
+	in = is_inside_image(s->module, (const char *)(uintptr_t)from, size, &offset);
 	if (in || s->symbol[0])
-		take(s, object, in, in ? offset : 0, in ? size : 0);
+		record_match(s, object, in, in ? offset : 0, in ? size : 0);
 	return 0;
 }
 
-static hsa_status_t look_in(hsa_handle_t executable, void *arg)
+static hsa_status_t visit_executable(hsa_handle_t executable, void *arg)
 {
 	/* unloaded executables are listed too, without code objects */
-	hsa.loader.each_code_object(executable, look, arg);
+	hsa.loader.each_code_object(executable, visit_code_object, arg);
 	return 0;
 }
 
 /* Make the runtime load a registered binary, which it does at first use. */
-static void make_loaded(const struct hip_function *f)
+static void force_load(const struct hip_function *f)
 {
 	struct hip_function_attributes attributes;
 
@@ -220,7 +220,7 @@ static void search(const struct hip_module *m, const char *name, int device, str
 	s.bdf = bus << 8 | slot << 3 | function;
 	if (name)
 		snprintf(s.symbol, sizeof(s.symbol), "%s.kd", name);
-	hsa.loader.each_executable(look_in, &s);
+	hsa.loader.each_executable(visit_executable, &s);
 	if (s.matches == 1) {
 		s.found.device = device;
 		*loaded = s.found;
@@ -232,7 +232,7 @@ static void search(const struct hip_module *m, const char *name, int device, str
 	}
 }
 
-static struct hip_loaded *known(struct hip_module *m, int device)
+static struct hip_loaded *find_loaded(struct hip_module *m, int device)
 {
 	struct hip_loaded *l = m->loaded;
 
@@ -241,7 +241,7 @@ static struct hip_loaded *known(struct hip_module *m, int device)
 	return l;
 }
 
-static void add(struct hip_module *m, const struct hip_loaded *loaded)
+static void add_loaded(struct hip_module *m, const struct hip_loaded *loaded)
 {
 	struct hip_loaded *l = malloc(sizeof(*l));
 
@@ -260,13 +260,13 @@ const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device)
 	struct hip_loaded found = { .device = device };
 
 	pthread_mutex_lock(&searching);
-	if (!known(m, device)) {
-		make_loaded(f);
+	if (!find_loaded(m, device)) {
+		force_load(f);
 		search(m, f->name, device, &found);
-		add(m, &found);
+		add_loaded(m, &found);
 	}
 	pthread_mutex_unlock(&searching);
-	return known(m, device);
+	return find_loaded(m, device);
 }
 
 struct noting {
@@ -274,7 +274,7 @@ struct noting {
 	int device;
 };
 
-static void note_aside(void *arg)
+static void note_loaded(void *arg)
 {
 	const struct noting *n = arg;
 	struct hip_loaded found = { .device = n->device };
@@ -282,7 +282,7 @@ static void note_aside(void *arg)
 	pthread_mutex_lock(&searching);
 	search(n->module, NULL, found.device, &found);
 	if (found.code_object)
-		add(n->module, &found);
+		add_loaded(n->module, &found);
 	pthread_mutex_unlock(&searching);
 }
 
@@ -291,5 +291,5 @@ void hip_loaded_note(struct hip_module *m)
 	struct noting n = { m, 0 };
 
 	if (!hip_own.get_device(&n.device))
-		gpubpf_run_aside(note_aside, &n);
+		gpubpf_run_aside(note_loaded, &n);
 }

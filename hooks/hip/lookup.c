@@ -14,9 +14,9 @@ struct hip_driver hip_own;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;      /* a runtime is loaded */
-static const char *lacks; /* a function that it lacks and the agent needs; NULL: none */
+static const char *missing_function; /* a function that it lacks and the agent needs; NULL: none */
 
-static void load_aside(void *unused)
+static void load_runtime(void *unused)
 {
 	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
 	void *lib = hip_library(true);
@@ -36,12 +36,12 @@ static void load_aside(void *unused)
 	NEXT(stream_capturing, "hipStreamIsCapturing");
 	NEXT(device_pointer, "hipHostGetDevicePointer");
 #undef NEXT
-	hip_driver_fill(&hip_own, lib, find, &lacks);
+	hip_driver_fill(&hip_own, lib, find, &missing_function);
 }
 
 static void load(void)
 {
-	gpubpf_run_aside(load_aside, NULL);
+	gpubpf_run_aside(load_runtime, NULL);
 }
 
 bool hip_next_init(void)
@@ -54,9 +54,9 @@ bool hip_next_complete(void)
 {
 	if (!hip_next_init())
 		return false;
-	if (lacks)
-		gpubpf_hook_note("AMD's runtime here has no %s: kernels run unprobed", lacks);
-	return !lacks;
+	if (missing_function)
+		gpubpf_hook_note("AMD's runtime here has no %s: kernels run unprobed", missing_function);
+	return !missing_function;
 }
 
 static void *find_hook(const char *symbol)

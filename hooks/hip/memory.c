@@ -8,7 +8,7 @@
 
 #define NEXT(call, ...) (hip_next_init() && hip_next.call ? hip_next.call(__VA_ARGS__) : hipErrorNotFound)
 
-static const void *current(void)
+static const void *current_device_key(void)
 {
 	int device = 0;
 
@@ -16,21 +16,21 @@ static const void *current(void)
 }
 
 /* An error of the agent's own query must not become the application's last error. */
-static hipError_t asked(bool clean, hipError_t error)
+static hipError_t clear_own_error(bool clean, hipError_t error)
 {
 	if (error && clean)
 		hip_own.last_error();
 	return error;
 }
 
-static bool is_clean(void)
+static bool has_no_error(void)
 {
 	return !hip_own.peek_error();
 }
 
-static hipError_t add(hipError_t error, void *const *memory, size_t size, enum gpubpf_allocation_kind kind)
+static hipError_t add_allocation(hipError_t error, void *const *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	const void *device = error || !hip_active() ? NULL : current();
+	const void *device = error || !hip_active() ? NULL : current_device_key();
 
 	if (device)
 		gpubpf_allocation_add(device, kind != GPUBPF_ALLOCATION_DEVICE,
@@ -40,75 +40,75 @@ static hipError_t add(hipError_t error, void *const *memory, size_t size, enum g
 }
 
 /* Add it if kernels see it at its host address. */
-static hipError_t add_same(hipError_t error, void *memory, size_t size)
+static hipError_t add_if_same_address(hipError_t error, void *memory, size_t size)
 {
-	bool clean = !error && hip_active() && is_clean();
+	bool clean = !error && hip_active() && has_no_error();
 	void *seen = NULL;
 
-	if (error || !hip_active() || !hip_next.device_pointer || asked(clean, hip_next.device_pointer(&seen, memory, 0)) || seen != memory)
+	if (error || !hip_active() || !hip_next.device_pointer || clear_own_error(clean, hip_next.device_pointer(&seen, memory, 0)) || seen != memory)
 		return error;
-	return add(0, &memory, size, GPUBPF_ALLOCATION_HOST);
+	return add_allocation(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 /* Memory allocated during a stream capture does not exist before the graph runs. */
 static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
 {
-	bool clean = !error && hip_active() && is_clean();
+	bool clean = !error && hip_active() && has_no_error();
 	int status = 0;
 
-	if (error || !hip_active() || !hip_next.stream_capturing || asked(clean, hip_next.stream_capturing(stream, &status)) || status)
+	if (error || !hip_active() || !hip_next.stream_capturing || clear_own_error(clean, hip_next.stream_capturing(stream, &status)) || status)
 		return error;
-	if ((uintptr_t)stream > 2 && (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current()))
+	if ((uintptr_t)stream > 2 && (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current_device_key()))
 		return 0;
-	return add(0, memory, size, GPUBPF_ALLOCATION_DEVICE);
+	return add_allocation(0, memory, size, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipMalloc(void **memory, size_t size)
 {
-	return add(NEXT(hipMalloc, memory, size), memory, size, GPUBPF_ALLOCATION_DEVICE);
+	return add_allocation(NEXT(hipMalloc, memory, size), memory, size, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipExtMallocWithFlags(void **memory, size_t size, unsigned flags)
 {
-	return add(NEXT(hipExtMallocWithFlags, memory, size, flags), memory, size, GPUBPF_ALLOCATION_DEVICE);
+	return add_allocation(NEXT(hipExtMallocWithFlags, memory, size, flags), memory, size, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipMallocPitch(void **memory, size_t *pitch, size_t width, size_t height)
 {
 	hipError_t error = NEXT(hipMallocPitch, memory, pitch, width, height);
 
-	return error ? error : add(0, memory, *pitch * height, GPUBPF_ALLOCATION_DEVICE);
+	return error ? error : add_allocation(0, memory, *pitch * height, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipMallocManaged(void **memory, size_t size, unsigned flags)
 {
-	return add(NEXT(hipMallocManaged, memory, size, flags), memory, size, GPUBPF_ALLOCATION_MANAGED);
+	return add_allocation(NEXT(hipMallocManaged, memory, size, flags), memory, size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 hipError_t hipHostMalloc(void **memory, size_t size, unsigned flags)
 {
 	hipError_t error = NEXT(hipHostMalloc, memory, size, flags);
 
-	return error ? error : add_same(0, *memory, size);
+	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipHostAlloc(void **memory, size_t size, unsigned flags)
 {
 	hipError_t error = NEXT(hipHostAlloc, memory, size, flags);
 
-	return error ? error : add_same(0, *memory, size);
+	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipMallocHost(void **memory, size_t size)
 {
 	hipError_t error = NEXT(hipMallocHost, memory, size);
 
-	return error ? error : add_same(0, *memory, size);
+	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipHostRegister(void *memory, size_t size, unsigned flags)
 {
-	return add_same(NEXT(hipHostRegister, memory, size, flags), memory, size);
+	return add_if_same_address(NEXT(hipHostRegister, memory, size, flags), memory, size);
 }
 
 hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)

@@ -12,7 +12,7 @@ static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_H
 
 static bool complete;
 
-static void join(void)
+static void join_session(void)
 {
 	complete = !gpubpf_hook_init(&hip_hook_ops) && hip_next_complete();
 }
@@ -21,7 +21,7 @@ bool hip_active(void)
 {
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
-	pthread_once(&joined, join);
+	pthread_once(&joined, join_session);
 	return complete && gpubpf_hook_active();
 }
 
@@ -78,7 +78,7 @@ static struct hip_module *find_module(const void *handle)
 /* ---- functions ---- */
 
 /* Release all that belongs to a function except its record: its twins and launch path state. */
-static void empty(struct hip_function *f)
+static void release_function(struct hip_function *f)
 {
 	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_wanted(f->kernel))
 		return;
@@ -89,7 +89,7 @@ static void empty(struct hip_function *f)
 void hip_function_leave(struct hip_function *f)
 {
 	if (gpubpf_users_leave(&f->users))
-		empty(f);
+		release_function(f);
 }
 
 static struct hip_function *find_function(const void *handle)
@@ -109,14 +109,14 @@ struct hip_function *hip_function_enter(const void *handle)
 	return NULL;
 }
 
-static void kill_of_module(struct gpubpf_handle *record, void *module)
+static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 {
 	struct hip_function *f = (struct hip_function *)record;
 
 	if (f->module != module || !atomic_exchange(&record->handle, NULL))
 		return;
 	if (gpubpf_users_kill(&f->users))
-		empty(f);
+		release_function(f);
 }
 
 /* ---- unloading modules ---- */
@@ -131,7 +131,7 @@ void hip_module_remove(void *handle)
 		return;
 	atomic_store(&m->base.handle, NULL);
 	if (!m->registered)
-		gpubpf_handles_each(&functions, kill_of_module, m);
+		gpubpf_handles_each(&functions, kill_function_of_module, m);
 	pthread_mutex_lock(&m->lock);
 	gpubpf_kept_finish(&m->image);
 	pthread_mutex_unlock(&m->lock);
@@ -166,7 +166,7 @@ void *hip_module_image(struct hip_module *m, size_t offset, size_t *size, const 
 	return c.copy;
 }
 
-static bool has(struct hip_module *m, uint64_t code_object)
+static bool has_code_object(struct hip_module *m, uint64_t code_object)
 {
 	bool found = false;
 
@@ -181,7 +181,7 @@ bool hip_module_has(const struct hip_module *except, uint64_t code_object)
 {
 	for (int i = 0; i < GPUBPF_HANDLE_BUCKETS; i++)
 		for (struct gpubpf_handle *h = modules.bucket[i]; h; h = h->next)
-			if (h != &except->base && atomic_load(&h->handle) && has((struct hip_module *)h, code_object))
+			if (h != &except->base && atomic_load(&h->handle) && has_code_object((struct hip_module *)h, code_object))
 				return true;
 	return false;
 }

@@ -61,8 +61,8 @@ static int refuse(struct gpubpf_why *why, const char *what, hipError_t error)
 }
 
 /* Write values into the twin that only this process knows. */
-static int bind(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
-		struct gpubpf_why *why)
+static int write_binds(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
+		       struct gpubpf_why *why)
 {
 	const struct hip_loaded *l = hip_loaded_find(m->original, m->device);
 
@@ -100,7 +100,7 @@ static int load(struct module *m, struct gpubpf_hook_device *device, const struc
 {
 	struct hip_visit visit;
 	hipError_t error = hip_enter(&hip_own, m->device, &visit);
-	int err = error ? refuse(why, "the device", error) : bind(m, device, binds, why);
+	int err = error ? refuse(why, "the device", error) : write_binds(m, device, binds, why);
 
 	if (!err && (error = hip_own.module_load(&m->module, m->image)))
 		err = refuse(why, "the runtime does not take the twin", error);
@@ -136,7 +136,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	return 0;
 }
 
-static void remember(struct hip_twin *t)
+static void record_twin(struct hip_twin *t)
 {
 	struct record *r = calloc(1, sizeof(*r));
 
@@ -180,7 +180,7 @@ static int registers_of(const void *f, bool registered)
 	return !hip_next.attributes || hip_next.attributes(&all, f) ? -1 : all.regs;
 }
 
-static void count_registers(struct hip_twin *t)
+static void read_registers(struct hip_twin *t)
 {
 	t->regs = registers_of(t->f, false);
 	t->original_regs = registers_of(t->original->base.handle, t->original->module->registered);
@@ -215,7 +215,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	if (!error)
 		error = hip_own.properties(&properties, m->device);
 	if (!error)
-		count_registers(t);
+		read_registers(t);
 	hip_leave(&hip_own, m->device, &visit);
 	if (error) {
 		free(t);
@@ -224,7 +224,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	t->fit.units = properties.units;
 	t->lanes = properties.warp_size;
 	t->unit_threads = properties.max_threads_per_unit;
-	remember(t);
+	record_twin(t);
 	*twin = t;
 	return 0;
 }
