@@ -35,7 +35,7 @@ ze_result_t lz_append_values(const struct lz_append *a, ze_kernel_handle_t kerne
 									  a->more, a->event, a->nwait, a->wait);
 }
 
-static ze_result_t give_original(const struct lz_append *a, struct lz_list *list)
+static ze_result_t set_original_args(const struct lz_append *a, struct lz_list *list)
 {
 	ze_command_list_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
 					.commandQueueGroupOrdinal = list->ordinal };
@@ -68,7 +68,7 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 		values[n++] = (void *)&l->number;
 	if (l->twin_flags & GPUBPF_TWIN_ARG_PID)
 		values[n++] = (void *)&l->pid_tgid;
-	err = give_original(a, a->in);
+	err = set_original_args(a, a->in);
 	if (!err)
 		err = lz_append_values(a, twin->handle, values);
 	free(values);

@@ -22,7 +22,7 @@ struct context {
 
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
-static struct device *find(struct context *c, ze_device_handle_t handle)
+static struct device *find_device(struct context *c, ze_device_handle_t handle)
 {
 	struct device *dev = c ? atomic_load_explicit(&c->devices, memory_order_acquire) : NULL;
 
@@ -47,10 +47,10 @@ static void create_hook(void *arg)
 }
 
 /* The caller holds the lock. */
-static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
+static struct device *add_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
 	struct context *c = gpubpf_records_find(&lz_contexts, context);
-	struct device *dev = find(c, handle);
+	struct device *dev = find_device(c, handle);
 	struct adding a = { d, context, NULL, -ENOMEM };
 
 	gpubpf_assert_held(&adding);
@@ -73,11 +73,11 @@ static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_d
 
 struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
-	struct device *dev = find(gpubpf_records_find(&lz_contexts, context), handle);
+	struct device *dev = find_device(gpubpf_records_find(&lz_contexts, context), handle);
 
 	if (!dev) {
 		pthread_mutex_lock(&adding);
-		dev = add(d, context, handle);
+		dev = add_device(d, context, handle);
 		pthread_mutex_unlock(&adding);
 	}
 	return dev ? dev->hook : NULL;

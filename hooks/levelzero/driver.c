@@ -220,20 +220,20 @@ ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t drive
 
 /* ---- session and device numbers ---- */
 
-static bool others; /* $GPUBPF_BACKEND names another runtime */
+static bool is_other_backend; /* $GPUBPF_BACKEND names another runtime */
 
-static void join(void)
+static void join_session(void)
 {
 	lz_device_init();
-	others = gpubpf_hook_init(&lz_hook_ops) == -EBUSY;
+	is_other_backend = gpubpf_hook_init(&lz_hook_ops) == -EBUSY;
 }
 
 bool lz_active(void)
 {
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
-	pthread_once(&joined, join);
-	return !others && gpubpf_hook_active();
+	pthread_once(&joined, join_session);
+	return !is_other_backend && gpubpf_hook_active();
 }
 
 #define MAX_DEVICES 64
@@ -266,7 +266,7 @@ static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_dev
 }
 
 /* The driver's number of devices; *at: index of this device, if it is among them. */
-static uint32_t ordinal(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
+static uint32_t count_devices(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
 {
 	ze_device_handle_t devices[MAX_DEVICES];
 	ze_driver_handle_t drivers[16];
@@ -292,7 +292,7 @@ uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device)
 	uint32_t base = 0, at = 0;
 
 	for (const struct lz_driver *before = lz_drivers; before < d; before++)
-		base += ordinal(before, NULL, NULL);
-	ordinal(d, device, &at);
+		base += count_devices(before, NULL, NULL);
+	count_devices(d, device, &at);
 	return base + at;
 }

@@ -15,7 +15,7 @@ GPUBPF_RECORDS(lz_kernels)
 
 enum { SET_GROUP = 1, SET_OFFSET = 2, SET_INDIRECT = 4, SET_CACHE = 8 };
 
-static void clear(struct lz_arg *arg)
+static void clear_arg(struct lz_arg *arg)
 {
 	if (arg->how == LZ_ARG_VALUE && arg->size > sizeof(arg->bytes))
 		free(arg->data);
@@ -27,14 +27,14 @@ static void destroy(struct lz_kernel *k)
 {
 	gpubpf_hook_kernel_destroy(k->hook);
 	for (uint32_t i = 0; k->args && i < k->nargs; i++)
-		clear(&k->args[i]);
+		clear_arg(&k->args[i]);
 	free(k->args);
 	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
 
 /* Create the record of a new kernel; without a record it runs unprobed. */
-static void add(const struct lz_driver *d, struct lz_module *m, const char *name, ze_kernel_handle_t handle)
+static void add_kernel(const struct lz_driver *d, struct lz_module *m, const char *name, ze_kernel_handle_t handle)
 {
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
 	struct lz_kernel *k = calloc(1, sizeof(*k));
@@ -61,7 +61,7 @@ ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, cons
 	struct lz_module *m = err ? NULL : gpubpf_records_find(&lz_modules, module);
 
 	if (m)
-		add(d, m, desc->pKernelName, *kernel);
+		add_kernel(d, m, desc->pKernelName, *kernel);
 	return err;
 }
 
@@ -80,7 +80,7 @@ static int set_arg(struct lz_arg *arg, size_t size, const void *value)
 
 	if (value && size > sizeof(arg->bytes) && !(data = malloc(size)))
 		return -ENOMEM;
-	clear(arg);
+	clear_arg(arg);
 	arg->size = size;
 	arg->how = value ? LZ_ARG_VALUE : LZ_ARG_NULL;
 	if (data)
@@ -102,7 +102,7 @@ ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t ke
 }
 
 /* Mark one of the kernel's settings as changed. NULL: the kernel has no record. */
-static struct lz_setting *changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
+static struct lz_setting *mark_changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
 {
 	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
 
@@ -116,7 +116,7 @@ static struct lz_setting *changed(ze_result_t err, ze_kernel_handle_t kernel, ui
 ze_result_t lz_KernelSetGroupSize(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
 {
 	ze_result_t err = d->next.KernelSetGroupSize(kernel, x, y, z);
-	struct lz_setting *s = changed(err, kernel, SET_GROUP);
+	struct lz_setting *s = mark_changed(err, kernel, SET_GROUP);
 
 	if (s)
 		memcpy(s->group, (uint32_t[]){ x, y, z }, sizeof(s->group));
@@ -126,7 +126,7 @@ ze_result_t lz_KernelSetGroupSize(struct lz_driver *d, ze_kernel_handle_t kernel
 ze_result_t lz_KernelExpSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
 {
 	ze_result_t err = d->next.KernelExpSetGlobalOffsetExp(kernel, x, y, z);
-	struct lz_setting *s = changed(err, kernel, SET_OFFSET);
+	struct lz_setting *s = mark_changed(err, kernel, SET_OFFSET);
 
 	if (s)
 		memcpy(s->offset, (uint32_t[]){ x, y, z }, sizeof(s->offset));
@@ -137,7 +137,7 @@ ze_result_t lz_KernelSetIndirectAccess(struct lz_driver *d, ze_kernel_handle_t k
 				       ze_kernel_indirect_access_flags_t flags)
 {
 	ze_result_t err = d->next.KernelSetIndirectAccess(kernel, flags);
-	struct lz_setting *s = changed(err, kernel, SET_INDIRECT);
+	struct lz_setting *s = mark_changed(err, kernel, SET_INDIRECT);
 
 	if (s)
 		s->indirect = flags;
@@ -147,7 +147,7 @@ ze_result_t lz_KernelSetIndirectAccess(struct lz_driver *d, ze_kernel_handle_t k
 ze_result_t lz_KernelSetCacheConfig(struct lz_driver *d, ze_kernel_handle_t kernel, ze_cache_config_flags_t flags)
 {
 	ze_result_t err = d->next.KernelSetCacheConfig(kernel, flags);
-	struct lz_setting *s = changed(err, kernel, SET_CACHE);
+	struct lz_setting *s = mark_changed(err, kernel, SET_CACHE);
 
 	if (s)
 		s->cache = flags;
@@ -223,7 +223,7 @@ void lz_kernel_given(struct lz_kernel *k, const struct lz_group_size *size)
 
 	gpubpf_assert_held(&k->lock);
 	for (uint32_t i = 0; i < k->nargs; i++) {
-		clear(&k->args[i]);
+		clear_arg(&k->args[i]);
 		k->args[i].how = LZ_ARG_UNKNOWN;
 	}
 	s->set |= SET_GROUP;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define REASON                                                                                                          \
+#define RECORDED_REASON                                                                                                          \
 	"recorded in a command list before it was attached to, or while its twin was not made yet; it is probed from the " \
 	"list's next recording on"
 
@@ -44,7 +44,7 @@ static ze_result_t set_extra(const struct lz_driver *d, const struct gpubpf_hook
 	return err;
 }
 
-static int prepare(const struct lz_driver *d, const struct gpubpf_hook_launch *l)
+static int prepare_twin(const struct lz_driver *d, const struct gpubpf_hook_launch *l)
 {
 	struct lz_twin *twin = l->twin;
 	ze_result_t err;
@@ -73,7 +73,7 @@ static int append_twin(const void *call, struct gpubpf_hook_launch *l)
 	int err;
 
 	pthread_mutex_lock(&a->kernel->lock);
-	err = a->size ? (int)lz_kernel_apply_setting(twin) : prepare(a->driver, l);
+	err = a->size ? (int)lz_kernel_apply_setting(twin) : prepare_twin(a->driver, l);
 	if (!err && !fits(a, twin->handle))
 		err = GPUBPF_TWIN_NO_ROOM;
 	if (!err)
@@ -101,7 +101,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 }
 
 /* The list contains the twin until it is reset. */
-static void keep(const struct gpubpf_hook_launch *l)
+static void mark_kept(const struct gpubpf_hook_launch *l)
 {
 	struct lz_twin *twin = l->twin;
 
@@ -117,19 +117,19 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 	if (l->twin)
 		refused = append_twin(a, l);
 	if (l->twin && !refused) {
-		keep(l);
-		lz_list_add(list, gpubpf_hook_launch_record(l, GPUBPF_LAUNCHED, REASON));
+		mark_kept(l);
+		lz_list_add(list, gpubpf_hook_launch_record(l, GPUBPF_LAUNCHED, RECORDED_REASON));
 		return ZE_RESULT_SUCCESS;
 	}
 	err = append_original(a);
 	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD :
-							     GPUBPF_LAUNCHED, REASON));
+							     GPUBPF_LAUNCHED, RECORDED_REASON));
 	if (l->twin && !err)
 		gpubpf_hook_twin_refused(l, refused);
 	return err;
 }
 
-static void given(const struct lz_append *a)
+static void note_args_set(const struct lz_append *a)
 {
 	pthread_mutex_lock(&a->kernel->lock);
 	lz_kernel_given(a->kernel, a->size);
@@ -151,7 +151,7 @@ static ze_result_t launch(struct lz_append *a)
 	if (l.twin && !lz_list_settles(list))
 		gpubpf_hook_unfollowed(l.device);
 	if (!err && a->size)
-		given(a);
+		note_args_set(a);
 	return err;
 }
 
@@ -203,14 +203,14 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 
 /* ---- several kernels in one call: only the device knows how many it launches, so all are counted ---- */
 
-struct several {
+struct multi_launch {
 	struct lz_list *list;
 	uint32_t n;
 	ze_kernel_handle_t *chosen;
 	struct gpubpf_hook_launch *launches;  /* kernel NULL: no record */
 };
 
-static bool open_several(struct several *s, ze_command_list_handle_t list, uint32_t n)
+static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, uint32_t n)
 {
 	s->list = gpubpf_records_find(&lz_lists, list);
 	s->n = n;
@@ -220,7 +220,7 @@ static bool open_several(struct several *s, ze_command_list_handle_t list, uint3
 }
 
 /* Select the handles to append; false: only originals. */
-static bool choose_several(const struct lz_driver *d, struct several *s, const ze_kernel_handle_t *kernels)
+static bool select_twins(const struct lz_driver *d, struct multi_launch *s, const ze_kernel_handle_t *kernels)
 {
 	bool any = false;
 
@@ -239,7 +239,7 @@ static bool choose_several(const struct lz_driver *d, struct several *s, const z
 		if (!twin)
 			continue;
 		pthread_mutex_lock(&k->lock);
-		err = prepare(d, l);
+		err = prepare_twin(d, l);
 		pthread_mutex_unlock(&k->lock);
 		if (!err)
 			s->chosen[i] = twin->handle;
@@ -248,7 +248,7 @@ static bool choose_several(const struct lz_driver *d, struct several *s, const z
 	return any;
 }
 
-static void close_several(struct several *s, const ze_kernel_handle_t *kernels, ze_result_t err, bool twins)
+static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernels, ze_result_t err, bool twins)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct gpubpf_hook_launch *l = &s->launches[i];
@@ -260,8 +260,8 @@ static void close_several(struct several *s, const ze_kernel_handle_t *kernels, 
 			continue;
 		if (!s->list->immediate) {
 			if (is_twin && !err)
-				keep(l);
-			lz_list_add(s->list, gpubpf_hook_launch_record(l, outcome, REASON));
+				mark_kept(l);
+			lz_list_add(s->list, gpubpf_hook_launch_record(l, outcome, RECORDED_REASON));
 			continue;
 		}
 		gpubpf_hook_launch_end(l, outcome);
@@ -281,16 +281,16 @@ ze_result_t lz_CommandListAppendLaunchMultipleKernelsIndirect(struct lz_driver *
 {
 	__typeof__(&zeCommandListAppendLaunchMultipleKernelsIndirect) next =
 		d->next.CommandListAppendLaunchMultipleKernelsIndirect;
-	struct several s = { 0 };
+	struct multi_launch s = { 0 };
 	ze_result_t err;
 	bool twins;
 
-	if (!kernels || !open_several(&s, list, n)) {
+	if (!kernels || !open_multi(&s, list, n)) {
 		free(s.chosen);
 		return next(list, n, kernels, count, groups, event, nwait, wait);
 	}
-	twins = choose_several(d, &s, kernels) && !next(list, n, s.chosen, count, groups, event, nwait, wait);
+	twins = select_twins(d, &s, kernels) && !next(list, n, s.chosen, count, groups, event, nwait, wait);
 	err = twins ? ZE_RESULT_SUCCESS : next(list, n, kernels, count, groups, event, nwait, wait);
-	close_several(&s, kernels, err, twins);
+	close_multi(&s, kernels, err, twins);
 	return err;
 }

@@ -28,7 +28,7 @@ static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 	gpubpf_records_add(&lz_lists, handle, &list->object);
 }
 
-static void empty(struct lz_list *list)
+static void free_records(struct lz_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)
 		free(list->records[i]);
@@ -82,7 +82,7 @@ ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t 
 	if (list) {
 		if (list->aside)
 			d->next.CommandListDestroy(list->aside);
-		empty(list);
+		free_records(list);
 		free(list->records);
 		free(list);
 	}
@@ -95,7 +95,7 @@ ze_result_t lz_CommandListReset(struct lz_driver *d, ze_command_list_handle_t ha
 	struct lz_list *list = err ? NULL : gpubpf_records_find(&lz_lists, handle);
 
 	if (list)
-		empty(list);
+		free_records(list);
 	return err;
 }
 
@@ -120,7 +120,7 @@ ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_
 	return d->next.CommandQueueDestroy(queue);
 }
 
-static ze_result_t executed(ze_result_t err, uint32_t n, const ze_command_list_handle_t *lists)
+static ze_result_t count_executed(ze_result_t err, uint32_t n, const ze_command_list_handle_t *lists)
 {
 	for (uint32_t i = 0; !err && i < n; i++) {
 		struct lz_list *list = gpubpf_records_find(&lz_lists, lists[i]);
@@ -136,7 +136,7 @@ ze_result_t lz_CommandQueueExecuteCommandLists(struct lz_driver *d, ze_command_q
 {
 	ze_result_t err = d->next.CommandQueueExecuteCommandLists(queue, n, lists, fence);
 
-	return executed(err, n, lists);
+	return count_executed(err, n, lists);
 }
 
 ze_result_t lz_CommandListExpImmediateAppendCommandListsExp(struct lz_driver *d, ze_command_list_handle_t list, uint32_t n,
@@ -145,7 +145,7 @@ ze_result_t lz_CommandListExpImmediateAppendCommandListsExp(struct lz_driver *d,
 {
 	ze_result_t err = d->next.CommandListExpImmediateAppendCommandListsExp(list, n, lists, event, nwait, wait);
 
-	return executed(err, n, lists);
+	return count_executed(err, n, lists);
 }
 
 ze_result_t lz_CommandListImmediateAppendCommandListsWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
@@ -156,7 +156,7 @@ ze_result_t lz_CommandListImmediateAppendCommandListsWithParameters(struct lz_dr
 	ze_result_t err = d->next.CommandListImmediateAppendCommandListsWithParameters(list, n, lists, more, event, nwait,
 										       wait);
 
-	return executed(err, n, lists);
+	return count_executed(err, n, lists);
 }
 
 ze_result_t lz_CommandListExpCreateCloneExp(struct lz_driver *d, ze_command_list_handle_t handle,
@@ -186,7 +186,7 @@ struct waiting {
 	bool late;
 };
 
-static void wait_for(struct gpubpf_record *object, void *arg)
+static void wait_for_queue(struct gpubpf_record *object, void *arg)
 {
 	struct queue *q = (struct queue *)object;
 	struct waiting *w = arg;
@@ -210,7 +210,7 @@ int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms)
 {
 	struct waiting w = { context, timeout_ms * 1000000ull, false };
 
-	gpubpf_records_each(&lz_queues, wait_for, &w);
+	gpubpf_records_each(&lz_queues, wait_for_queue, &w);
 	gpubpf_records_each(&lz_lists, wait_for_list, &w);
 	return w.late ? -ETIMEDOUT : 0;
 }

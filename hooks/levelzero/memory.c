@@ -6,7 +6,7 @@
  */
 #include "levelzero.h"
 
-static void add(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
+static void add_allocation(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(whose, false, &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number(),
 									   gpubpf_allocation_stack() });
@@ -19,7 +19,7 @@ ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, 
 	ze_result_t err = d->next.MemAllocShared(context, device_desc, host_desc, size, alignment, device, at);
 
 	if (!err && lz_active())
-		add(device ? (void *)lz_context_device(d, context, device) : context, *at, size, GPUBPF_ALLOCATION_MANAGED);
+		add_allocation(device ? (void *)lz_context_device(d, context, device) : context, *at, size, GPUBPF_ALLOCATION_MANAGED);
 	return err;
 }
 
@@ -29,7 +29,7 @@ ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, 
 	ze_result_t err = d->next.MemAllocDevice(context, desc, size, alignment, device, at);
 
 	if (!err && lz_active())
-		add(lz_context_device(d, context, device), *at, size, GPUBPF_ALLOCATION_DEVICE);
+		add_allocation(lz_context_device(d, context, device), *at, size, GPUBPF_ALLOCATION_DEVICE);
 	return err;
 }
 
@@ -39,7 +39,7 @@ ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, co
 	ze_result_t err = d->next.MemAllocHost(context, desc, size, alignment, at);
 
 	if (!err && lz_active())
-		add(context, *at, size, GPUBPF_ALLOCATION_HOST);
+		add_allocation(context, *at, size, GPUBPF_ALLOCATION_HOST);
 	return err;
 }
 

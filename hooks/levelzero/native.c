@@ -23,7 +23,7 @@ static void put_constants(struct gpubpf_writer *w, const ze_module_constants_t *
 	}
 }
 
-static void keep(const struct lz_code *code, const void *native, size_t size)
+static void store_il(const struct lz_code *code, const void *native, size_t size)
 {
 	struct gpubpf_writer w = {0};
 	char key[65];
@@ -102,6 +102,6 @@ ze_result_t lz_ModuleGetNativeBinary(struct lz_driver *d, ze_module_handle_t mod
 	struct lz_module *m = err || !native || !size ? NULL : gpubpf_records_find(&lz_modules, module);
 
 	if (m && m->code && m->code->nparts == 1)
-		keep(m->code, native, *size);
+		store_il(m->code, native, *size);
 	return err;
 }

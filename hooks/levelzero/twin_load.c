@@ -76,8 +76,8 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 }
 
 /* The caller holds the program's lock, which keeps it alive. */
-static int load_by(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
-		   struct gpubpf_why *why)
+static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
+		       struct gpubpf_why *why)
 {
 	uint32_t n = p->code->nparts;
 	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));
@@ -114,7 +114,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		snprintf(why->text, sizeof(why->text), "the program destroyed the module");
 		err = -ECANCELED;
 	} else {
-		err = load_by(p, kind, data, size, m, why);
+		err = load_locked(p, kind, data, size, m, why);
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (err < 0) {
@@ -155,7 +155,7 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 }
 
 /* Are any maps in memory that is not passed as an argument? */
-static bool maps_elsewhere(struct gpubpf_hook_device *device)
+static bool has_external_maps(struct gpubpf_hook_device *device)
 {
 	uint32_t n = 0;
 
@@ -165,11 +165,11 @@ static bool maps_elsewhere(struct gpubpf_hook_device *device)
 }
 
 /* Application memory that programs read is not passed as an argument either. */
-static ze_result_t reach_memory(const struct module *m, struct lz_twin *t)
+static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin *t)
 {
 	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
 
-	if (!gpubpf_allocations_asked(device) && !maps_elsewhere(device))
+	if (!gpubpf_allocations_asked(device) && !has_external_maps(device))
 		return ZE_RESULT_SUCCESS;
 	t->indirect = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
 		      ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
@@ -200,7 +200,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 		kernel_put(t);
 		return -EINVAL;
 	}
-	code = reach_memory(m, t);
+	code = allow_indirect_access(m, t);
 	if (code) {
 		kernel_put(t);
 		return gpubpf_ze_error(why, "letting the twin reach all memory", code);

@@ -2,7 +2,7 @@
 /* Calls in which the application waits for the device: device memory can be copied back afterwards. */
 #include "levelzero.h"
 
-static ze_result_t waited(ze_result_t err)
+static ze_result_t after_wait(ze_result_t err)
 {
 	if (!err)
 		gpubpf_hook_quiet();
@@ -11,20 +11,20 @@ static ze_result_t waited(ze_result_t err)
 
 ze_result_t lz_CommandQueueSynchronize(struct lz_driver *d, ze_command_queue_handle_t queue, uint64_t timeout)
 {
-	return waited(d->next.CommandQueueSynchronize(queue, timeout));
+	return after_wait(d->next.CommandQueueSynchronize(queue, timeout));
 }
 
 ze_result_t lz_CommandListHostSynchronize(struct lz_driver *d, ze_command_list_handle_t list, uint64_t timeout)
 {
-	return waited(d->next.CommandListHostSynchronize(list, timeout));
+	return after_wait(d->next.CommandListHostSynchronize(list, timeout));
 }
 
 ze_result_t lz_FenceHostSynchronize(struct lz_driver *d, ze_fence_handle_t fence, uint64_t timeout)
 {
-	return waited(d->next.FenceHostSynchronize(fence, timeout));
+	return after_wait(d->next.FenceHostSynchronize(fence, timeout));
 }
 
 ze_result_t lz_EventHostSynchronize(struct lz_driver *d, ze_event_handle_t event, uint64_t timeout)
 {
-	return waited(d->next.EventHostSynchronize(event, timeout));
+	return after_wait(d->next.EventHostSynchronize(event, timeout));
 }

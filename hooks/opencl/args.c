@@ -234,7 +234,7 @@ static cl_int apply_svm(struct ocl_twin *twin, const void *theirs, size_t size)
 
 static cl_int apply_infos(struct ocl_twin *twin)
 {
-	bool told = !twin->nsvm;
+	bool svm_applied = !twin->nsvm;
 	cl_int err = CL_SUCCESS;
 
 	for (struct ocl_exec_info *info = twin->kernel->infos; info && !err; info = info->next) {
@@ -242,9 +242,9 @@ static cl_int apply_infos(struct ocl_twin *twin)
 
 		err = svm ? apply_svm(twin, info->value, info->size) :
 			    ocl->clSetKernelExecInfo(twin->handle, info->name, info->size, info->value);
-		told |= svm;
+		svm_applied |= svm;
 	}
-	if (!err && !told)
+	if (!err && !svm_applied)
 		err = apply_svm(twin, NULL, 0);
 	if (!err)
 		twin->info_applied = twin->kernel->info_version;

@@ -16,7 +16,7 @@
 #define FOLDER "sources"
 #define MAGIC 0x3265637275734c43ull /* "CLsurce2" */
 
-static void put(const char *key, const struct gpubpf_hook_image *image)
+static void write_source(const char *key, const struct gpubpf_hook_image *image)
 {
 	const char *cwd = image->cwd ? image->cwd : "";
 	struct gpubpf_writer w = {0};
@@ -75,7 +75,7 @@ struct ocl_code *ocl_binary_code(const char *key)
 	return code;
 }
 
-static void keep(struct ocl_program *p, cl_device_id device, const void *binary, size_t size)
+static void store_source(struct ocl_program *p, cl_device_id device, const void *binary, size_t size)
 {
 	struct ocl_code *code = ocl_program_code(p, device);
 	struct gpubpf_hook_image image = {0};
@@ -84,21 +84,21 @@ static void keep(struct ocl_program *p, cl_device_id device, const void *binary,
 	if (code && code->kind != GPUBPF_IMAGE_OPENCL_BINARY && !ocl_code_image(code, &image) &&
 	    !image.reason) {
 		gpubpf_cache_key(binary, size, key);
-		put(key, &image);
+		write_source(key, &image);
 	}
 	ocl_code_image_put(&image);
 	ocl_code_put(code);
 }
 
-struct handed_out {
+struct binary_query {
 	struct ocl_program *program;
 	unsigned char *const *binaries;
 	size_t room;
 };
 
-static void keep_all(void *arg)
+static void store_sources(void *arg)
 {
-	const struct handed_out *out = arg;
+	const struct binary_query *out = arg;
 	struct ocl_program *p = out->program;
 	size_t sizes[64], got;
 
@@ -106,7 +106,7 @@ static void keep_all(void *arg)
 		return;
 	for (cl_uint i = 0; i < p->ndevices && i < got / sizeof(*sizes) && i < out->room; i++)
 		if (out->binaries[i] && sizes[i])
-			keep(p, p->devices[i], out->binaries[i], sizes[i]);
+			store_source(p, p->devices[i], out->binaries[i], sizes[i]);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
@@ -116,6 +116,6 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_prog
 	struct ocl_program *p;
 
 	if (!err && name == CL_PROGRAM_BINARIES && value && (p = gpubpf_records_find(&ocl_programs, program)))
-		gpubpf_run_aside(keep_all, &(struct handed_out){ p, value, size / sizeof(void *) });
+		gpubpf_run_aside(store_sources, &(struct binary_query){ p, value, size / sizeof(void *) });
 	return err;
 }

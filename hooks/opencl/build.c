@@ -34,8 +34,8 @@ struct build {
 };
 
 /* A NULL `code` records nothing. */
-static struct build begin(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
-			  bool at_once)
+static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
+				bool at_once)
 {
 	struct build b = { p, code, NULL, devices, devices ? n : 0, at_once };
 
@@ -48,7 +48,7 @@ static struct build begin(struct ocl_program *p, cl_uint n, const cl_device_id *
 
 /* A refused build (the program has kernels, or an option is unknown) leaves the program's code unchanged. A failed
  * build may have succeeded for some devices. */
-static cl_int end(struct build *b, cl_int error)
+static cl_int end_build(struct build *b, cl_int error)
 {
 	bool built = !error || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
 
@@ -68,9 +68,9 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n
 						   void (CL_CALLBACK *notify)(cl_program, void *), void *user)
 {
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
-	struct build b = begin(p, n, devices, p ? with_options(p, options) : NULL, notify);
+	struct build b = begin_build(p, n, devices, p ? with_options(p, options) : NULL, notify);
 
-	return end(&b, ocl->clBuildProgram(program, n, devices, options, notify, user));
+	return end_build(&b, ocl->clBuildProgram(program, n, devices, options, notify, user));
 }
 
 static bool add_header(struct ocl_code *code, cl_program program, const char *name)
@@ -115,8 +115,8 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 
 	if (code)
 		add_headers(code, nheaders, headers, names);
-	b = begin(p, n, devices, code, notify);
-	return end(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
+	b = begin_build(p, n, devices, code, notify);
+	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
 }
 
 /* The inputs of the link, recorded before the program can change them. */

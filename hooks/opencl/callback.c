@@ -12,7 +12,7 @@ struct callback {
 	void *user;
 };
 
-static void CL_CALLBACK called(cl_event event, cl_int status, void *arg)
+static void CL_CALLBACK run_callback(cl_event event, cl_int status, void *arg)
 {
 	struct callback c = *(struct callback *)arg;
 
@@ -31,7 +31,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetEventCallback(cl_event event, cl_int st
 	if (!c)
 		return ocl->clSetEventCallback(event, status, notify, user);
 	*c = (struct callback){ notify, user };
-	error = ocl->clSetEventCallback(event, status, called, c);
+	error = ocl->clSetEventCallback(event, status, run_callback, c);
 	if (error)
 		free(c);
 	return error;

@@ -27,7 +27,7 @@ static cl_int run(const struct enqueue *e, cl_kernel kernel, const size_t *local
 					   e->wait, event);
 }
 
-static void CL_CALLBACK ended(cl_event event, cl_int status, void *device)
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *device)
 {
 	gpubpf_hook_completed(device);
 }
@@ -69,7 +69,7 @@ static cl_int run_followed(const struct enqueue *e, const struct gpubpf_hook_lau
 
 	if (err)
 		return err;
-	if (!*event || ocl->clSetEventCallback(*event, CL_COMPLETE, ended, l->device))
+	if (!*event || ocl->clSetEventCallback(*event, CL_COMPLETE, on_complete, l->device))
 		gpubpf_hook_completed(l->device);
 	if (own)
 		ocl->clReleaseEvent(own);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void *ours(const char *name, void *theirs)
+static void *replacement_of(const char *name, void *theirs)
 {
 	static const struct {
 		const char *name;
@@ -34,11 +34,11 @@ static void *ours(const char *name, void *theirs)
 
 CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddress(const char *name)
 {
-	return ours(name, ocl->clGetExtensionFunctionAddress(name));
+	return replacement_of(name, ocl->clGetExtensionFunctionAddress(name));
 }
 
 CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
 									    const char *name)
 {
-	return ours(name, ocl->clGetExtensionFunctionAddressForPlatform(platform, name));
+	return replacement_of(name, ocl->clGetExtensionFunctionAddressForPlatform(platform, name));
 }

@@ -137,7 +137,7 @@ static int parts_image(const struct ocl_code *code, struct gpubpf_hook_image *im
 	return image->options ? 0 : -ENOMEM;
 }
 
-static int plain_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
+static int single_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 {
 	void *data = malloc(code->size + 1);
 
@@ -170,7 +170,7 @@ int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 		ocl_code_put(source);
 		return err;
 	}
-	err = code->nparts || code->nheaders ? parts_image(code, image) : plain_image(code, image);
+	err = code->nparts || code->nheaders ? parts_image(code, image) : single_image(code, image);
 	note_build(code, image, &several);
 	image->cwd = image->cwd && !several ? strdup(image->cwd) : NULL;
 	return err;

@@ -22,7 +22,7 @@ static const void *object_of(const void *address)
 }
 
 /* Keep the loader loaded until the process ends: its functions are called until then. */
-static void keep(const void *address)
+static void pin_loader(const void *address)
 {
 	Dl_info info;
 
@@ -32,7 +32,7 @@ static void keep(const void *address)
 
 /* The layer is named twice in OPENCL_LAYERS, and the second instance only forwards. Or there is a second loader,
  * which is not supported. */
-static void note_again(const void *address)
+static void warn_second_init(const void *address)
 {
 	Dl_info info;
 
@@ -51,7 +51,7 @@ static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_
 	if (!target || !num_entries_ret || !layer)
 		return CL_INVALID_VALUE;
 	if (ocl) {
-		note_again(caller);
+		warn_second_init(caller);
 		*layer = target;
 		*num_entries_ret = num_entries;
 		return CL_SUCCESS;
@@ -61,7 +61,7 @@ static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_
 	ocl_device_init();
 	if (!gpubpf_hook_init(&ocl_hook_ops)) {
 		loader = object_of(caller);
-		keep(caller);
+		pin_loader(caller);
 		ocl_memory_init();
 #define OCL_CALL(name)                            \
 	if (table.name)                           \

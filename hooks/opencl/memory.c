@@ -19,18 +19,18 @@ struct buffer {
 	struct buffer *next, **link;
 	cl_context context;
 	struct gpubpf_allocation row;  /* base 0: address unknown */
-	bool asked;                    /* no further query will be made */
+	bool is_queried;               /* no further query will be made */
 	bool busy;                     /* a query is in progress: do not release the buffer */
 };
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
+static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* protects the list */
-static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t query_done = PTHREAD_COND_INITIALIZER;
 static struct buffer *buffers, **last = &buffers; /* oldest first */
-static atomic_uint unknown;
+static atomic_uint unqueried;
 
 /* Re-add other buffers that use the same host memory. */
-static void know_others(uint64_t address)
+static void readd_aliases(uint64_t address)
 {
 	gpubpf_assert_held(&lock);
 	for (struct buffer *b = buffers; b; b = b->next)
@@ -38,7 +38,7 @@ static void know_others(uint64_t address)
 			gpubpf_allocation_add(b->context, false, &b->row);
 }
 
-static void CL_CALLBACK gone(cl_mem handle, void *buffer)
+static void CL_CALLBACK on_destroy(cl_mem handle, void *buffer)
 {
 	struct buffer *b = buffer;
 
@@ -47,15 +47,15 @@ static void CL_CALLBACK gone(cl_mem handle, void *buffer)
 	*(b->next ? &b->next->link : &last) = b->link;
 	if (b->row.base) {
 		gpubpf_allocation_remove(b->row.base);
-		know_others(b->row.base);
-	} else if (!b->asked) {
-		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
+		readd_aliases(b->row.base);
+	} else if (!b->is_queried) {
+		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	free(b);
 }
 
-static void remember(cl_context context, cl_mem handle, size_t size)
+static void record_buffer(cl_context context, cl_mem handle, size_t size)
 {
 	struct buffer *b = handle && ocl->clSetMemObjectDestructorCallback ? calloc(1, sizeof(*b)) : NULL;
 
@@ -71,23 +71,23 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 	b->link = last;
 	*last = b;
 	last = &b->next;
-	atomic_fetch_add(&unknown, 1);
+	atomic_fetch_add(&unqueried, 1);
 	pthread_mutex_unlock(&lock);
-	if (ocl->clSetMemObjectDestructorCallback(handle, gone, b)) {
+	if (ocl->clSetMemObjectDestructorCallback(handle, on_destroy, b)) {
 		gpubpf_records_release(&ocl_memories, handle);
-		gone(handle, b);
+		on_destroy(handle, b);
 	}
 }
 
 /* Before the application's last release: exclude the buffer from further queries. */
-static void let_go(struct buffer *b)
+static void exclude_from_queries(struct buffer *b)
 {
 	pthread_mutex_lock(&lock);
 	while (b->busy)
-		pthread_cond_wait(&answered, &lock);
-	if (!b->asked)
-		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
-	b->asked = true;
+		pthread_cond_wait(&query_done, &lock);
+	if (!b->is_queried)
+		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
+	b->is_queried = true;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -105,7 +105,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseMemObject(cl_mem memory)
 	struct buffer *b = gpubpf_records_release(&ocl_memories, memory);
 
 	if (b)
-		let_go(b);
+		exclude_from_queries(b);
 	return ocl->clReleaseMemObject(memory);
 }
 
@@ -117,23 +117,23 @@ static bool has_one_device(cl_context context)
 }
 
 /* Take a buffer of the context without a query so far; it is not released until the query ends. */
-static struct buffer *next_unknown(cl_context context)
+static struct buffer *take_unqueried(cl_context context)
 {
 	struct buffer *b;
 
 	pthread_mutex_lock(&lock);
-	for (b = buffers; b && (b->context != context || b->asked);)
+	for (b = buffers; b && (b->context != context || b->is_queried);)
 		b = b->next;
 	if (b) {
-		b->asked = b->busy = true;
-		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
+		b->is_queried = b->busy = true;
+		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	return b;
 }
 
 /* False: the device was too busy to answer. Another launch repeats the query. */
-static bool find(struct buffer *b, struct gpubpf_hook_device *device)
+static bool query_address(struct buffer *b, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_allocation row = b->row;
 	int err = device ? gpubpf_buffer_address(device, b->object.handle, &row.base) : -EOPNOTSUPP;
@@ -144,32 +144,32 @@ static bool find(struct buffer *b, struct gpubpf_hook_device *device)
 	if (!err)
 		b->row.base = row.base;
 	if (err == -EBUSY) {
-		b->asked = false;
-		atomic_fetch_add(&unknown, 1);
+		b->is_queried = false;
+		atomic_fetch_add(&unqueried, 1);
 	}
 	b->busy = false;
-	pthread_cond_broadcast(&answered);
+	pthread_cond_broadcast(&query_done);
 	pthread_mutex_unlock(&lock);
 	return err != -EBUSY;
 }
 
-struct finding {
+struct query_job {
 	struct ocl_context *context;
 	struct gpubpf_hook_device *device;
 };
 
-static void find_all(void *arg)
+static void query_all(void *arg)
 {
-	const struct finding *f = arg;
+	const struct query_job *f = arg;
 	struct gpubpf_hook_device *device = f->device;
 	cl_context handle = f->context->object.handle;
 	bool alone = has_one_device(handle);
 	struct buffer *b;
 
-	pthread_mutex_lock(&asking);
-	while ((b = next_unknown(handle)) && find(b, alone ? device : NULL))
+	pthread_mutex_lock(&query_lock);
+	while ((b = take_unqueried(handle)) && query_address(b, alone ? device : NULL))
 		;
-	pthread_mutex_unlock(&asking);
+	pthread_mutex_unlock(&query_lock);
 	if (b)
 		gpubpf_hook_note("a kernel ran for long when another was launched: where buffers lie that came meanwhile is "
 				 "not known until it ends, and probes do not find them");
@@ -180,8 +180,8 @@ static void find_all(void *arg)
 
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
 {
-	if (atomic_load_explicit(&unknown, memory_order_relaxed) && gpubpf_allocations_asked(device) && !gpubpf_hook_callbacks)
-		gpubpf_run_aside(find_all, &(struct finding){ context, device });
+	if (atomic_load_explicit(&unqueried, memory_order_relaxed) && gpubpf_allocations_asked(device) && !gpubpf_hook_callbacks)
+		gpubpf_run_aside(query_all, &(struct query_job){ context, device });
 }
 
 static void before_fork(void)
@@ -189,24 +189,24 @@ static void before_fork(void)
 	pthread_mutex_lock(&lock);
 }
 
-static void in_parent(void)
+static void after_fork_parent(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
 /* The querying thread does not exist in the child. */
-static void in_child(void)
+static void after_fork_child(void)
 {
 	for (struct buffer *b = buffers; b; b = b->next)
 		b->busy = false;
-	pthread_mutex_init(&asking, NULL);
-	pthread_cond_init(&answered, NULL);
+	pthread_mutex_init(&query_lock, NULL);
+	pthread_cond_init(&query_done, NULL);
 	pthread_mutex_unlock(&lock);
 }
 
 void ocl_memory_init(void)
 {
-	pthread_atfork(before_fork, in_parent, in_child);
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
@@ -214,7 +214,7 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBuffer(cl_context context, cl_mem_fl
 {
 	cl_mem buffer = ocl->clCreateBuffer(context, flags, size, host, error);
 
-	remember(context, buffer, size);
+	record_buffer(context, buffer, size);
 	return buffer;
 }
 
@@ -224,11 +224,11 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context cont
 {
 	cl_mem buffer = ocl->clCreateBufferWithProperties(context, properties, flags, size, host, error);
 
-	remember(context, buffer, size);
+	record_buffer(context, buffer, size);
 	return buffer;
 }
 
-static void *made(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
+static void *record_allocation(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	if (memory)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
@@ -238,7 +238,7 @@ static void *made(cl_context context, void *memory, size_t size, enum gpubpf_all
 
 CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-	return made(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
+	return record_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
@@ -277,8 +277,8 @@ static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *prope
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->host ? made(context, usm->host(context, properties, size, alignment, error), size,
-				       GPUBPF_ALLOCATION_HOST) : refuse(error);
+	return usm && usm->host ? record_allocation(context, usm->host(context, properties, size, alignment, error), size,
+						    GPUBPF_ALLOCATION_HOST) : refuse(error);
 }
 
 static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
@@ -286,8 +286,8 @@ static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->device ? made(context, usm->device(context, device, properties, size, alignment, error), size,
-					 GPUBPF_ALLOCATION_DEVICE) : refuse(error);
+	return usm && usm->device ? record_allocation(context, usm->device(context, device, properties, size, alignment, error), size,
+						      GPUBPF_ALLOCATION_DEVICE) : refuse(error);
 }
 
 static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
@@ -295,8 +295,8 @@ static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->shared ? made(context, usm->shared(context, device, properties, size, alignment, error), size,
-					 GPUBPF_ALLOCATION_MANAGED) : refuse(error);
+	return usm && usm->shared ? record_allocation(context, usm->shared(context, device, properties, size, alignment, error), size,
+						      GPUBPF_ALLOCATION_MANAGED) : refuse(error);
 }
 
 static cl_int CL_API_CALL mem_free(cl_context context, void *memory)

@@ -76,7 +76,7 @@ static bool is_driver(const char *path)
 }
 
 /* Programs that link OpenCL without using it load no driver. */
-static bool used(const struct loaded *l)
+static bool is_opencl_used(const struct loaded *l)
 {
 	for (size_t i = 0; i < l->nobjects; i++)
 		if (is_driver(l->objects[i]))
@@ -85,7 +85,7 @@ static bool used(const struct loaded *l)
 }
 
 /* If the program also has other kernels, it is unknown whether any OpenCL kernel ran. */
-static void tell(const struct loaded *l)
+static void report_bypass(const struct loaded *l)
 {
 	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
 						  "OpenCL kernels ran unprobed";
@@ -101,15 +101,15 @@ static void tell(const struct loaded *l)
 				 "ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", what, l->loader);
 }
 
-__attribute__((destructor)) static void look_back(void)
+__attribute__((destructor)) static void report_at_exit(void)
 {
 	static struct loaded l;    /* exit() may run on a small stack */
 
 	if (ocl)
 		return;
 	dl_iterate_phdr(note_object, &l);
-	if (l.loader && used(&l))
-		tell(&l);
+	if (l.loader && is_opencl_used(&l))
+		report_bypass(&l);
 	for (size_t i = 0; i < l.nobjects; i++)
 		free(l.objects[i]);
 	free(l.loader);

@@ -6,7 +6,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ocl_platform *platforms; /* never freed, like the platforms themselves */
 
-static void *function(cl_platform_id id, const char *name)
+static void *extension_function(cl_platform_id id, const char *name)
 {
 	if (!ocl->clGetExtensionFunctionAddressForPlatform)
 		return NULL;
@@ -24,21 +24,21 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 	if (p || !(p = calloc(1, sizeof(*p))))
 		return p;
 	p->id = id;
-	*(void **)&p->suggested = function(id, "clGetKernelSuggestedLocalWorkSizeKHR");
+	*(void **)&p->suggested = extension_function(id, "clGetKernelSuggestedLocalWorkSizeKHR");
 	for (int i = 0; i < OCL_POINTER_CALLS; i++)
-		*(void **)&p->set_pointer[i] = function(id, ocl_pointer_names[i]);
-	*(void **)&p->usm.host = function(id, "clHostMemAllocINTEL");
-	*(void **)&p->usm.device = function(id, "clDeviceMemAllocINTEL");
-	*(void **)&p->usm.shared = function(id, "clSharedMemAllocINTEL");
-	*(void **)&p->usm.free = function(id, "clMemFreeINTEL");
-	*(void **)&p->usm.blocking_free = function(id, "clMemBlockingFreeINTEL");
-	*(void **)&p->create_il = function(id, "clCreateProgramWithILKHR");
-	*(void **)&p->buffer_create = function(id, "clCreateCommandBufferKHR");
-	*(void **)&p->buffer_remap = function(id, "clRemapCommandBufferKHR");
-	*(void **)&p->buffer_retain = function(id, "clRetainCommandBufferKHR");
-	*(void **)&p->buffer_release = function(id, "clReleaseCommandBufferKHR");
-	*(void **)&p->buffer_record = function(id, "clCommandNDRangeKernelKHR");
-	*(void **)&p->buffer_enqueue = function(id, "clEnqueueCommandBufferKHR");
+		*(void **)&p->set_pointer[i] = extension_function(id, ocl_pointer_names[i]);
+	*(void **)&p->usm.host = extension_function(id, "clHostMemAllocINTEL");
+	*(void **)&p->usm.device = extension_function(id, "clDeviceMemAllocINTEL");
+	*(void **)&p->usm.shared = extension_function(id, "clSharedMemAllocINTEL");
+	*(void **)&p->usm.free = extension_function(id, "clMemFreeINTEL");
+	*(void **)&p->usm.blocking_free = extension_function(id, "clMemBlockingFreeINTEL");
+	*(void **)&p->create_il = extension_function(id, "clCreateProgramWithILKHR");
+	*(void **)&p->buffer_create = extension_function(id, "clCreateCommandBufferKHR");
+	*(void **)&p->buffer_remap = extension_function(id, "clRemapCommandBufferKHR");
+	*(void **)&p->buffer_retain = extension_function(id, "clRetainCommandBufferKHR");
+	*(void **)&p->buffer_release = extension_function(id, "clReleaseCommandBufferKHR");
+	*(void **)&p->buffer_record = extension_function(id, "clCommandNDRangeKernelKHR");
+	*(void **)&p->buffer_enqueue = extension_function(id, "clEnqueueCommandBufferKHR");
 	pthread_mutex_lock(&lock);
 	p->next = platforms; /* a duplicate from a race is harmless */
 	platforms = p;
@@ -55,7 +55,7 @@ struct ocl_platform *ocl_platform_of(cl_device_id device)
 	return ocl_platform_get(id);
 }
 
-static cl_device_id whole(cl_device_id device)
+static cl_device_id root_device(cl_device_id device)
 {
 	cl_device_id parent;
 
@@ -66,7 +66,7 @@ static cl_device_id whole(cl_device_id device)
 }
 
 /* The device's index in its platform, or -1; *count is the platform's number of devices. */
-static int ordinal(cl_platform_id id, cl_device_id device, cl_uint *count)
+static int index_in_platform(cl_platform_id id, cl_device_id device, cl_uint *count)
 {
 	cl_device_id devices[64];
 
@@ -85,11 +85,11 @@ uint32_t ocl_device_ordinal(cl_device_id device)
 	cl_uint n = 0, count;
 	uint32_t base = 0;
 
-	device = whole(device);
+	device = root_device(device);
 	if (ocl->clGetPlatformIDs(32, ids, &n) != CL_SUCCESS)
 		return 0;
 	for (cl_uint i = 0; i < n && i < 32; i++) {
-		int at = ordinal(ids[i], device, &count);
+		int at = index_in_platform(ids[i], device, &count);
 
 		if (at >= 0)
 			return base + at;

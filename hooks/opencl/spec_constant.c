@@ -34,7 +34,7 @@ static void set_word(struct module *m, size_t at, uint32_t w)
 
 /* The next instruction with this opcode, from *at up to the first function. Returns its number of words, or 0 if
  * there is none. */
-static size_t find(const struct module *m, size_t *at, uint32_t op)
+static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
 {
 	while (*at < m->nwords) {
 		uint32_t first = word(m, *at);
@@ -72,7 +72,7 @@ static bool set_constant(struct module *m, uint32_t id, size_t size, const void 
 	size_t n;
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		for (size_t at = HEADER; (n = find(m, &at, ops[i])); at += n) {
+		for (size_t at = HEADER; (n = find_insn(m, &at, ops[i])); at += n) {
 			if (n < 3 || word(m, at + 2) != id)
 				continue;
 			if (ops[i] == SpvOpSpecConstant)
@@ -88,7 +88,7 @@ static bool specialize(struct module *m, uint32_t spec, size_t size, const void 
 {
 	size_t found = 0, n;
 
-	for (size_t at = HEADER; (n = find(m, &at, SpvOpDecorate)); at += n) {
+	for (size_t at = HEADER; (n = find_insn(m, &at, SpvOpDecorate)); at += n) {
 		if (n != 4 || word(m, at + 2) != SpvDecorationSpecId || word(m, at + 3) != spec)
 			continue;
 		if (!set_constant(m, word(m, at + 1), size, value))
@@ -99,8 +99,8 @@ static bool specialize(struct module *m, uint32_t spec, size_t size, const void 
 }
 
 /* A copy of the code with this value of the constant; NULL: out of memory. */
-static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
-				    bool built)
+static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
+					 bool built)
 {
 	struct ocl_code *code = ocl_code_new(from->kind, from->data, from->size, from->options);
 	struct module m;
@@ -129,7 +129,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_progra
 	if (!p)
 		return err;
 	pthread_mutex_lock(&p->lock);
-	code = p->code ? specialized(p->code, id, size, value, p->builds) : NULL;
+	code = p->code ? specialized_copy(p->code, id, size, value, p->builds) : NULL;
 	if (code) {
 		before = p->code;
 		p->code = code;

@@ -122,7 +122,7 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 }
 
 /* Find the memory of maps outside the arena. */
-static int take_memory(struct ocl_twin *t, struct gpubpf_hook_device *device)
+static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 {
 	uint32_t n = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, NULL, 0);
 
@@ -152,7 +152,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 		kernel_put(t);
 		return refuse(why, "the twin does not hold the kernel", err);
 	}
-	if (check_args(t, what->params, what->flags, why) < 0 || take_memory(t, m->device) < 0) {
+	if (check_args(t, what->params, what->flags, why) < 0 || find_svm(t, m->device) < 0) {
 		kernel_put(t);
 		return -EINVAL;
 	}

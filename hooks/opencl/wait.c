@@ -2,7 +2,7 @@
 /* Calls in which the application waits for the device: device memory can be copied back afterwards. */
 #include "opencl.h"
 
-static cl_int waited(cl_int err)
+static cl_int after_wait(cl_int err)
 {
 	gpubpf_hook_quiet();
 	return err;
@@ -10,12 +10,12 @@ static cl_int waited(cl_int err)
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clFinish(cl_command_queue queue)
 {
-	return waited(ocl->clFinish(queue));
+	return after_wait(ocl->clFinish(queue));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clWaitForEvents(cl_uint n, const cl_event *events)
 {
-	return waited(ocl->clWaitForEvents(n, events));
+	return after_wait(ocl->clWaitForEvents(n, events));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseCommandQueue(cl_command_queue queue)
@@ -30,7 +30,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueReadBuffer(cl_command_queue queue, 
 {
 	cl_int err = ocl->clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, nwait, wait, event);
 
-	return blocking ? waited(err) : err;
+	return blocking ? after_wait(err) : err;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL
@@ -42,7 +42,7 @@ ocl_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool block
 	cl_int err = ocl->clEnqueueReadBufferRect(queue, buffer, blocking, from, to, region, from_row,
 						  from_slice, to_row, to_slice, host, nwait, wait, event);
 
-	return blocking ? waited(err) : err;
+	return blocking ? after_wait(err) : err;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL
@@ -53,7 +53,7 @@ ocl_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, c
 	cl_int err = ocl->clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to, nwait, wait,
 					     event);
 
-	return blocking ? waited(err) : err;
+	return blocking ? after_wait(err) : err;
 }
 
 CL_API_ENTRY void *CL_API_CALL ocl_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
