@@ -47,7 +47,7 @@ static int connect_to(const char *path)
 	return high;
 }
 
-static bool is_ours(void)
+static bool owns_connection(void)
 {
 	struct stat st;
 
@@ -56,17 +56,17 @@ static bool is_ours(void)
 
 static void disconnect(void)
 {
-	if (is_ours())
+	if (owns_connection())
 		close(connection);
 	connection = -1;
 }
 
-static bool connected(void)
+static bool ensure_connected(void)
 {
 	const char *path = loader_env_session();
 
 	gpubpf_assert_held(&lock);
-	if (owner == getpid() && is_ours())
+	if (owner == getpid() && owns_connection())
 		return true;
 	disconnect();
 	owner = getpid();
@@ -79,24 +79,24 @@ static bool connected(void)
 }
 
 /* Its holder was a thread of the parent, which does not exist in the child. */
-static void free_lock(void)
+static void reset_lock(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }
 
-static void watch_forks(void)
+static void register_fork_handler(void)
 {
-	pthread_atfork(NULL, NULL, free_lock);
+	pthread_atfork(NULL, NULL, reset_lock);
 }
 
 /* Block signals during a request, since their handlers may send one too, and disable cancellation: libc's syscall()
  * is not a cancellation point. */
-struct quiet {
+struct request_guard {
 	sigset_t signals;
 	int cancel;
 };
 
-static void be_quiet(struct quiet *q)
+static void begin_request(struct request_guard *q)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t all;
@@ -104,11 +104,11 @@ static void be_quiet(struct quiet *q)
 	sigfillset(&all);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
 	pthread_sigmask(SIG_SETMASK, &all, &q->signals);
-	pthread_once(&once, watch_forks);
+	pthread_once(&once, register_fork_handler);
 	pthread_mutex_lock(&lock);
 }
 
-static void be_loud(const struct quiet *q)
+static void end_request(const struct request_guard *q)
 {
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &q->signals, NULL);
@@ -143,23 +143,23 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct a
 	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* the session has ended */
 }
 
-static int ask_with(uint32_t op, struct gpubpf_writer *w, int fd, struct answer *a)
+static int send_request(uint32_t op, struct gpubpf_writer *w, int fd, struct answer *a)
 {
 	int err = -EOPNOTSUPP;
-	struct quiet q;
+	struct request_guard q;
 
 	*a = (struct answer){ .buffer = malloc(GPUBPF_MSG_BUF), .payload.fd = -1 };
-	be_quiet(&q);
-	if (a->buffer && connected())
+	begin_request(&q);
+	if (a->buffer && ensure_connected())
 		err = transact(op, w, fd, a);
-	be_loud(&q);
+	end_request(&q);
 	gpubpf_writer_finish(w);
 	return err ? err : (int)gpubpf_get_u32(&a->payload.r);
 }
 
 int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
 {
-	return ask_with(op, w, -1, a);
+	return send_request(op, w, -1, a);
 }
 
 void answer_close(struct answer *a)
@@ -171,7 +171,7 @@ void answer_close(struct answer *a)
 int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
 {
 	struct answer a;
-	int err = ask_with(op, w, given, &a), fd = a.payload.fd;
+	int err = send_request(op, w, given, &a), fd = a.payload.fd;
 
 	if (!err) {
 		a.payload.fd = -1;

@@ -20,15 +20,15 @@ bool bpf_waits(int cmd)
 
 bool bpf_gives_descriptor(int cmd)
 {
-	static const uint64_t those = 1ull << BPF_MAP_CREATE | 1ull << BPF_PROG_LOAD | 1ull << BPF_OBJ_GET |
+	static const uint64_t mask = 1ull << BPF_MAP_CREATE | 1ull << BPF_PROG_LOAD | 1ull << BPF_OBJ_GET |
 		1ull << BPF_PROG_GET_FD_BY_ID | 1ull << BPF_MAP_GET_FD_BY_ID | 1ull << BPF_BTF_LOAD |
 		1ull << BPF_BTF_GET_FD_BY_ID | 1ull << BPF_LINK_CREATE | 1ull << BPF_LINK_GET_FD_BY_ID;
 
-	return cmd >= 0 && cmd < 64 && those >> cmd & 1;
+	return cmd >= 0 && cmd < 64 && mask >> cmd & 1;
 }
 
 /* Are there nonzero bytes after the known attribute? */
-static bool is_newer(const uint8_t *attr, unsigned int size)
+static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 {
 	for (size_t i = sizeof(union bpf_attr); i < size; i++)
 		if (attr[i])
@@ -38,7 +38,7 @@ static bool is_newer(const uint8_t *attr, unsigned int size)
 
 /* Are there nonzero bytes after the command's last known member? The Linux kernel then handles the call and returns
  * its errno if it does not know them either. */
-static bool has_more(const struct call *c)
+static bool has_unknown_members(const struct call *c)
 {
 	static const uint16_t ends[] = {
 		[BPF_MAP_LOOKUP_ELEM] = FIELD_END(flags), [BPF_MAP_UPDATE_ELEM] = FIELD_END(flags), [BPF_MAP_DELETE_ELEM] = FIELD_END(flags),
@@ -86,10 +86,10 @@ long bpf_call(int cmd, uint64_t attr, unsigned int size)
 	long ret;
 
 	if (cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || commands[cmd] == pass || attr < PAGE ||
-	    size > PAGE || caller_read(bytes, attr, size) < 0 || is_newer(bytes, size))
+	    size > PAGE || caller_read(bytes, attr, size) < 0 || has_unknown_bytes(bytes, size))
 		return pass_unknown(cmd, attr, size);
 	memcpy(&c.attr, bytes, size < sizeof(c.attr) ? size : sizeof(c.attr));
-	if (has_more(&c))
+	if (has_unknown_members(&c))
 		return pass_unknown(cmd, attr, size);
 	ret = commands[cmd](&c);
 	return c.foreseen && ret == -EPERM ? PASSED : ret;

@@ -23,7 +23,7 @@ int ioctl(int fd, unsigned long request, ...);
 FILE *fopen(const char *path, const char *mode);
 FILE *fopen64(const char *path, const char *mode);
 
-static long told(long ret)
+static long set_errno(long ret)
 {
 	if (ret >= 0 || ret < -4095)
 		return ret;
@@ -32,14 +32,14 @@ static long told(long ret)
 }
 
 /* Return the result of a handled call: errno changes only on failure. */
-static long told_quietly(long ret, int before)
+static long set_errno_on_failure(long ret, int before)
 {
 	errno = before;
-	return told(ret);
+	return set_errno(ret);
 }
 
 /* System calls are allowed in signal handlers, but this code allocates: block signals meanwhile. */
-static void hush(sigset_t *before)
+static void block_signals(sigset_t *before)
 {
 	sigset_t all;
 
@@ -47,19 +47,19 @@ static void hush(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-static void listen_again(const sigset_t *before)
+static void restore_signals(const sigset_t *before)
 {
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-static long our_call(long nr, const long arg[6])
+static long handle_call(long nr, const long arg[6])
 {
 	sigset_t before;
 	long ret;
 
-	hush(&before);
+	block_signals(&before);
 	ret = nr == SYS_bpf ? bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]) : perf_event_open_call(arg);
-	listen_again(&before);
+	restore_signals(&before);
 	return ret;
 }
 
@@ -75,10 +75,10 @@ EXPORT long syscall(long nr, ...)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
 	if (nr == SYS_bpf && have_session() && bpf_waits((int)arg[0]))
-		return told_quietly(bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]), before);
+		return set_errno_on_failure(bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]), before);
 	if ((nr == SYS_bpf || nr == SYS_perf_event_open) && have_session())
-		return told_quietly(our_call(nr, arg), before);
-	return told(kernel_call(nr, arg));
+		return set_errno_on_failure(handle_call(nr, arg), before);
+	return set_errno(kernel_call(nr, arg));
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
@@ -93,13 +93,13 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, long);
 	va_end(ap);
 	if (is_perf_request(request)) {
-		hush(&signals);
+		block_signals(&signals);
 		ours = perf_ioctl(fd, request, arg, &result);
-		listen_again(&signals);
+		restore_signals(&signals);
 	}
 	if (ours)
-		return (int)told_quietly(result, before);
-	return (int)told(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
+		return (int)set_errno_on_failure(result, before);
+	return (int)set_errno(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
 }
 
 EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
@@ -110,13 +110,13 @@ EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 	long result;
 
 	if (fd >= 0 && have_session()) {
-		hush(&before);
+		block_signals(&before);
 		ours = own_mmap(arg, &result);
-		listen_again(&before);
+		restore_signals(&before);
 	}
 	if (ours)
-		return (void *)told(result);
-	return (void *)told(kernel_call(SYS_mmap, arg));
+		return (void *)set_errno(result);
+	return (void *)set_errno(kernel_call(SYS_mmap, arg));
 }
 
 EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off64_t offset)
@@ -133,7 +133,7 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 		ours.events |= EPOLLET;
 		event = &ours;
 	}
-	return (int)told(kernel_call(SYS_epoll_ctl, (const long[6]){ epoll, op, fd, (long)event }));
+	return (int)set_errno(kernel_call(SYS_epoll_ctl, (const long[6]){ epoll, op, fd, (long)event }));
 }
 
 EXPORT int statfs(const char *path, struct statfs *buf)
@@ -142,7 +142,7 @@ EXPORT int statfs(const char *path, struct statfs *buf)
 
 	if (!ret && have_session())
 		own_statfs(path, buf);
-	return (int)told(ret);
+	return (int)set_errno(ret);
 }
 
 EXPORT int statfs64(const char *path, struct statfs64 *buf)
@@ -163,7 +163,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 }
 
 /* bcc reads by open(2) the files that libbpf reads by fopen(3). */
-static int open_own(const char *path)
+static int open_emulated(const char *path)
 {
 	const char *text = own_file(path);
 	int fd = text ? memfd_create("gpubpf-file", MFD_CLOEXEC) : -1;
@@ -187,7 +187,7 @@ EXPORT int open(const char *path, int flags, ...)
 	mode = va_arg(ap, mode_t); /* without O_CREAT this is an arbitrary register value, which is unused */
 	va_end(ap);
 	ret = kernel_call(SYS_openat, (const long[6]){ AT_FDCWD, (long)path, flags, mode });
-	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_own(path) : (int)told_quietly(ret, before);
+	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_emulated(path) : (int)set_errno_on_failure(ret, before);
 }
 
 EXPORT int open64(const char *path, int flags, ...)

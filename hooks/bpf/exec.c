@@ -67,7 +67,7 @@ static bool names_session(char *const envp[])
 }
 
 /* Does it need supervision, and is not supervised yet? */
-static bool is_beyond(const char *file, char *const envp[])
+static bool needs_supervision(const char *file, char *const envp[])
 {
 	int before = errno;
 	const char *session = loader_env_session();
@@ -88,7 +88,7 @@ static size_t count(char *const argv[])
 }
 
 /* `with` has n + 3 entries. */
-static void put_before(char **with, const char *file, char *const argv[], size_t n)
+static void prepend_supervisor(char **with, const char *file, char *const argv[], size_t n)
 {
 	with[0] = supervisor;
 	with[1] = (char *)(uintptr_t)file;
@@ -102,7 +102,7 @@ static void run_supervised(const char *file, char *const argv[], char *const env
 	size_t n = count(argv);
 	char *with[n + 3];
 
-	put_before(with, file, argv, n);
+	prepend_supervisor(with, file, argv, n);
 	kernel_call(SYS_execve, (const long[6]){ (long)supervisor, (long)with, (long)envp });
 }
 
@@ -110,7 +110,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
 	long err;
 
-	if (count(argv) && is_beyond(path, envp))
+	if (count(argv) && needs_supervision(path, envp))
 		run_supervised(path, argv, envp);
 	err = kernel_call(SYS_execve, (const long[6]){ (long)path, (long)argv, (long)envp });
 	errno = (int)-err;
@@ -126,7 +126,7 @@ EXPORT int execvpe(const char *name, char *const argv[], char *const envp[])
 {
 	char file[PATH_MAX];
 
-	if (count(argv) && gpubpf_reach_find(name, loader_env_path(), file) && is_beyond(file, envp))
+	if (count(argv) && gpubpf_reach_find(name, loader_env_path(), file) && needs_supervision(file, envp))
 		run_supervised(file, argv, envp);
 	return next_execvpe(name, argv, envp); /* which also runs scripts by a shell */
 }
@@ -196,9 +196,9 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	size_t n = count(argv);
 	char *with[n + 3];
 
-	if (!n || !is_beyond(path, envp))
+	if (!n || !needs_supervision(path, envp))
 		return next_spawn(pid, path, actions, attr, argv, envp);
-	put_before(with, path, argv, n);
+	prepend_supervisor(with, path, argv, n);
 	return next_spawn(pid, supervisor, actions, attr, with, envp);
 }
 
@@ -207,7 +207,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_act
 {
 	char file[PATH_MAX];
 
-	if (gpubpf_reach_find(name, loader_env_path(), file) && is_beyond(file, envp))
+	if (gpubpf_reach_find(name, loader_env_path(), file) && needs_supervision(file, envp))
 		return posix_spawn(pid, file, actions, attr, argv, envp);
 	return next_spawnp(pid, name, actions, attr, argv, envp);
 }

@@ -106,7 +106,7 @@ long map_create(struct call *c)
 
 /* -- elements -- */
 
-static bool gives(uint32_t cmd)
+static bool returns_data(uint32_t cmd)
 {
 	return cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM;
 }
@@ -131,10 +131,10 @@ int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value,
 	gpubpf_put_bytes(&w, has_value(map, cmd) ? value : NULL, has_value(map, cmd) ? map.value : 0);
 	gpubpf_put_u64(&w, flags);
 	err = ask(GPUBPF_BPF_MAP_ELEM, &w, &a);
-	data = err || !gives(cmd) ? NULL : gpubpf_get_bytes(&a.payload.r, &size);
+	data = err || !returns_data(cmd) ? NULL : gpubpf_get_bytes(&a.payload.r, &size);
 	if (data)
 		memcpy(value, data, size < room ? size : room);
-	else if (!err && gives(cmd))
+	else if (!err && returns_data(cmd))
 		err = -EIO;
 	answer_close(&a);
 	return err;
@@ -146,7 +146,7 @@ int map_put(struct handle map, const void *key, const void *value)
 }
 
 /* Replace the descriptor in a value by its object's number. 0 or -EBADF. */
-static int name_value(struct handle map, uint8_t *value)
+static int replace_fd_by_number(struct handle map, uint8_t *value)
 {
 	uint32_t number;
 	int fd;
@@ -159,7 +159,7 @@ static int name_value(struct handle map, uint8_t *value)
 	return 0;
 }
 
-static int elem(struct call *c, struct handle map, uint8_t *key, uint8_t *value)
+static int do_elem(struct call *c, struct handle map, uint8_t *key, uint8_t *value)
 {
 	bool puts = c->cmd == BPF_MAP_UPDATE_ELEM;
 	size_t size = c->cmd == BPF_MAP_GET_NEXT_KEY ? map.key : map.value;
@@ -172,10 +172,10 @@ static int elem(struct call *c, struct handle map, uint8_t *key, uint8_t *value)
 	if (!err && c->cmd == BPF_MAP_LOOKUP_ELEM && !map.key)
 		caller_read(value, c->attr.value, map.value);
 	if (!err && puts && map.of && map.value == sizeof(uint32_t))
-		err = name_value(map, value);
+		err = replace_fd_by_number(map, value);
 	if (!err)
 		err = map_elem_ours(map, (uint32_t)c->cmd, c->attr.key ? key : NULL, value, c->attr.flags);
-	return err || !gives((uint32_t)c->cmd) ? err : caller_write(c->attr.value, value, size);
+	return err || !returns_data((uint32_t)c->cmd) ? err : caller_write(c->attr.value, value, size);
 }
 
 long map_elem(struct call *c)
@@ -190,7 +190,7 @@ long map_elem(struct call *c)
 		return pass(c);
 	key = malloc(map.key + sizeof(uint64_t));
 	value = calloc(1, (map.key > map.value ? map.key : map.value) + sizeof(uint64_t));
-	err = key && value ? elem(c, map, key, value) : -ENOMEM;
+	err = key && value ? do_elem(c, map, key, value) : -ENOMEM;
 	free(key);
 	free(value);
 	return err;
@@ -220,7 +220,7 @@ long map_freeze(struct call *c)
 /* -- batches -- */
 
 /* Copy bytes of an answer to the caller's pointer. */
-static int give(struct answer *a, uint64_t pointer, size_t room)
+static int copy_answer(struct answer *a, uint64_t pointer, size_t room)
 {
 	size_t size;
 	const void *data = gpubpf_get_bytes(&a->payload.r, &size);
@@ -230,7 +230,7 @@ static int give(struct answer *a, uint64_t pointer, size_t room)
 	return caller_write(pointer, data, size < room ? size : room);
 }
 
-static int put_caller_bytes(struct gpubpf_writer *w, bool wanted, uint64_t from, size_t size)
+static int read_caller_bytes(struct gpubpf_writer *w, bool wanted, uint64_t from, size_t size)
 {
 	void *data = NULL;
 	int err = 0;
@@ -256,14 +256,14 @@ static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 	gpubpf_put_u32(w, position);
 	gpubpf_put_u32(w, n);
 	if (!err)
-		err = put_caller_bytes(w, keys, c->attr.batch.keys, (size_t)n * map.key);
+		err = read_caller_bytes(w, keys, c->attr.batch.keys, (size_t)n * map.key);
 	if (!err)
-		err = puts && !c->attr.batch.values ? -EFAULT : put_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
+		err = puts && !c->attr.batch.values ? -EFAULT : read_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
 	gpubpf_put_u64(w, c->attr.batch.elem_flags);
 	return err;
 }
 
-static int take_batch(struct call *c, struct answer *a, struct handle map, int err)
+static int store_batch_results(struct call *c, struct answer *a, struct handle map, int err)
 {
 	uint32_t count = gpubpf_get_u32(&a->payload.r), position = gpubpf_get_u32(&a->payload.r);
 	int given;
@@ -274,9 +274,9 @@ static int take_batch(struct call *c, struct answer *a, struct handle map, int e
 	if (!given && c->attr.batch.out_batch)
 		given = caller_write(c->attr.batch.out_batch, &position, sizeof(position));
 	if (!given)
-		given = give(a, c->attr.batch.keys, (size_t)c->attr.batch.count * map.key);
+		given = copy_answer(a, c->attr.batch.keys, (size_t)c->attr.batch.count * map.key);
 	if (!given)
-		given = give(a, c->attr.batch.values, (size_t)c->attr.batch.count * map.value);
+		given = copy_answer(a, c->attr.batch.values, (size_t)c->attr.batch.count * map.value);
 	return given ? given : err;
 }
 
@@ -296,7 +296,7 @@ long map_batch(struct call *c)
 		gpubpf_writer_finish(&w);
 		return err;
 	}
-	err = take_batch(c, &a, map, ask(GPUBPF_BPF_MAP_BATCH, &w, &a));
+	err = store_batch_results(c, &a, map, ask(GPUBPF_BPF_MAP_BATCH, &w, &a));
 	answer_close(&a);
 	return err;
 }

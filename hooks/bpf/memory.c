@@ -52,7 +52,7 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 }
 
 /* MAP_SHARED_VALIDATE equals MAP_SHARED here, but a supervisor's filter does not intercept it. */
-static long map_given(struct answer *a, const long arg[6])
+static long map_answer(struct answer *a, const long arg[6])
 {
 	struct range r = { arg[0], arg[1], (int)arg[2], (uint64_t)arg[5] };
 	uint64_t twice = gpubpf_get_u64(&a->payload.r);
@@ -76,7 +76,7 @@ static long map_given(struct answer *a, const long arg[6])
 }
 
 /* The session provides all memory that loaders map. A map without such memory gets the kernel's error. */
-static uint32_t given_by_session(int fd)
+static uint32_t session_map_id(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
 
@@ -85,27 +85,27 @@ static uint32_t given_by_session(int fd)
 
 /* -- writable mappings of callers: a map cannot be frozen meanwhile -- */
 
-#define WRITTEN_MOST 256u
+#define MAX_WRITTEN 256u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct written {
 	uint32_t map;                  /* 0: unused */
 	long at;
 	char process[PROC_SIZE];       /* path of its list of mappings */
-} written[WRITTEN_MOST];
+} written[MAX_WRITTEN];
 static uint32_t next_written;
 
-static void keep_written(uint32_t map, long at)
+static void record_writable(uint32_t map, long at)
 {
 	pthread_mutex_lock(&lock);
 	written[next_written] = (struct written){ .map = map, .at = at };
 	caller_proc("maps", written[next_written].process);
-	next_written = (next_written + 1) % WRITTEN_MOST;
+	next_written = (next_written + 1) % MAX_WRITTEN;
 	pthread_mutex_unlock(&lock);
 }
 
 /* Is the map still mapped there, writable? */
-static bool is_there(const struct written *w)
+static bool is_still_mapped(const struct written *w)
 {
 	FILE *f = fopen(w->process, "re");
 	char line[512], rights[8];
@@ -125,10 +125,10 @@ bool map_is_written(uint32_t map)
 	bool any = false;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < WRITTEN_MOST; i++) {
+	for (uint32_t i = 0; i < MAX_WRITTEN; i++) {
 		if (written[i].map != map)
 			continue;
-		if (is_there(&written[i]))
+		if (is_still_mapped(&written[i]))
 			any = true;
 		else
 			written[i].map = 0;
@@ -147,7 +147,7 @@ bool own_mmap(const long arg[6], long *result)
 
 	if (shares)
 		ring_is_mapped(fd);
-	id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? given_by_session(fd) : 0;
+	id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? session_map_id(fd) : 0;
 	if (!id)
 		return false;
 	gpubpf_put_u32(&w, id);
@@ -156,10 +156,10 @@ bool own_mmap(const long arg[6], long *result)
 	gpubpf_put_u32(&w, shares && arg[2] & PROT_WRITE);
 	*result = ask(GPUBPF_BPF_MEMORY, &w, &a);
 	if (!*result)
-		*result = map_given(&a, arg);
+		*result = map_answer(&a, arg);
 	answer_close(&a);
 	if (!is_error(*result) && shares && arg[2] & PROT_WRITE)
-		keep_written(id, *result);
+		record_writable(id, *result);
 	return true;
 }
 

@@ -23,7 +23,7 @@ bool is_named(uint32_t type)
 
 /* -- creation -- */
 
-static void tell_inner(int outer, int inner)
+static void send_inner_info(int outer, int inner)
 {
 	struct bpf_map_info outer_info, info;
 	struct gpubpf_writer w = {0};
@@ -51,7 +51,7 @@ long map_create_of(struct call *c)
 	long ret = like ? -EPERM : pass_map_of(c), ours;
 
 	if (ret >= 0 && (own = caller_borrow(inner)) >= 0) {
-		tell_inner((int)ret, own);
+		send_inner_info((int)ret, own);
 		caller_give_back(own);
 	}
 	if (ret != -EPERM)
@@ -89,7 +89,7 @@ bool named_taken(int map, uint64_t value)
 /* -- adoption of a kernel map -- */
 
 /* The number of the element for a key; 0: none. */
-static uint32_t element(int from, const void *key)
+static uint32_t lookup_element_id(int from, const void *key)
 {
 	uint32_t id = 0;
 	union bpf_attr attr = { .map_fd = (uint32_t)from, .key = (uintptr_t)key, .value = (uintptr_t)&id };
@@ -98,7 +98,7 @@ static uint32_t element(int from, const void *key)
 }
 
 /* The session map for the kernel map with this number: its descriptor or -errno. */
-static int element_ours(uint32_t id)
+static int adopt_element(uint32_t id)
 {
 	union bpf_attr attr = { .map_id = id };
 	long theirs = kernel_bpf(BPF_MAP_GET_FD_BY_ID, &attr, FIELD_END(open_flags));
@@ -115,14 +115,14 @@ static int element_ours(uint32_t id)
 }
 
 /* Call fn for each key that has an element, until it returns nonzero. */
-static int each(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id), void *arg)
+static int for_each_key(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id), void *arg)
 {
 	uint8_t *keys = calloc(2, info->key_size + 8), *next = keys ? keys + info->key_size + 8 : NULL;
 	union bpf_attr attr = { .map_fd = (uint32_t)from, .next_key = (uintptr_t)next };
 	int err = keys ? 0 : -ENOMEM;
 
 	while (!err && !kernel_bpf(BPF_MAP_GET_NEXT_KEY, &attr, FIELD_END(flags))) {
-		uint32_t id = element(from, next);
+		uint32_t id = lookup_element_id(from, next);
 
 		memcpy(keys, next, info->key_size);
 		attr.key = (uintptr_t)keys;
@@ -132,7 +132,7 @@ static int each(int from, const struct bpf_map_info *info, int (*fn)(void *arg, 
 	return err;
 }
 
-static int take_first(void *arg, const void *key, uint32_t id)
+static int store_first_id(void *arg, const void *key, uint32_t id)
 {
 	(void)key;
 	*(uint32_t *)arg = id;
@@ -143,8 +143,8 @@ uint32_t named_like(int from, const struct bpf_map_info *info, int *own)
 {
 	uint32_t id = 0;
 
-	each(from, info, take_first, &id);
-	*own = id ? element_ours(id) : -1;
+	for_each_key(from, info, store_first_id, &id);
+	*own = id ? adopt_element(id) : -1;
 	return *own < 0 ? 0 : own_handle(*own, GPUBPF_BPF_MAP).id;
 }
 
@@ -154,10 +154,10 @@ struct copying {
 };
 
 /* The session does not know a kernel program and refuses it with the reason. */
-static int copy_one(void *arg, const void *key, uint32_t id)
+static int copy_element(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;
-	int ours = c->progs ? -1 : element_ours(id), err;
+	int ours = c->progs ? -1 : adopt_element(id), err;
 	uint32_t number = ours < 0 ? 0 : own_handle(ours, GPUBPF_BPF_MAP).id;
 
 	err = map_put(c->to, key, &number);
@@ -170,5 +170,5 @@ int named_copy(int from, int to, const struct bpf_map_info *info)
 {
 	struct copying c = { own_handle(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
 
-	return each(from, info, copy_one, &c);
+	return for_each_key(from, info, copy_element, &c);
 }

@@ -25,7 +25,7 @@ static enum gpubpf_bpf_kind kind_of(int cmd)
 	return GPUBPF_BPF_LINK;
 }
 
-static int next_of_ours(struct call *c, uint32_t after)
+static int next_session_id(struct call *c, uint32_t after)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -44,31 +44,31 @@ static int next_of_ours(struct call *c, uint32_t after)
 
 /* An adopted map has a session number, and is listed once. The enumeration skips the kernel map, which the session
  * may keep next to its own. */
-static long next_of_theirs(struct call *c)
+static long next_kernel_id(struct call *c)
 {
 	union bpf_attr attr = c->attr;
 	long ret = pass(c);
-	bool over = false;
+	bool skipped = false;
 
 	if (ret || kind_of(c->cmd) != GPUBPF_BPF_MAP ||
 	    caller_read(&attr.next_id, c->user + offsetof(union bpf_attr, next_id), sizeof(attr.next_id)) < 0)
 		return ret;
 	while (!ret && map_became_ours(attr.next_id)) {
-		over = true;
+		skipped = true;
 		attr.start_id = attr.next_id;
 		ret = kernel_bpf(c->cmd, &attr, FIELD_END(next_id));
 	}
-	return ret || !over ? ret : GIVE_BACK(c, next_id, attr.next_id);
+	return ret || !skipped ? ret : GIVE_BACK(c, next_id, attr.next_id);
 }
 
 long next_id(struct call *c)
 {
 	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* the kernel refuses it */
-	long ret = theirs ? next_of_theirs(c) : -ENOENT, ours;
+	long ret = theirs ? next_kernel_id(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
 		return ret;
-	ours = next_of_ours(c, theirs ? GPUBPF_BPF_FIRST_ID - 1 : c->attr.start_id);
+	ours = next_session_id(c, theirs ? GPUBPF_BPF_FIRST_ID - 1 : c->attr.start_id);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
@@ -173,7 +173,7 @@ bool kernel_map(int fd, struct bpf_map_info *info)
 }
 
 /* A loader such as libbpf queries the array before it opens buffers for it. */
-static void perf_array_named(bool ours)
+static void set_perf_array_owner(bool ours)
 {
 	atomic_store(&caller_state()->array_is_ours, ours);
 }
@@ -191,7 +191,7 @@ long object_info(struct call *c)
 	if (!h.id) {
 		if (atomic_load(&caller_state()->array_is_ours) &&
 		    kernel_map((int)c->attr.info.bpf_fd, &info) && info.type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
-			perf_array_named(false);
+			set_perf_array_owner(false);
 		return pass(c);
 	}
 	gpubpf_put_u32(&w, h.id);
@@ -200,7 +200,7 @@ long object_info(struct call *c)
 		err = read_info(c, &a.payload.r);
 	answer_close(&a);
 	if (!err && h.of == GPUBPF_BPF_BUFFER + 1)
-		perf_array_named(true);
+		set_perf_array_owner(true);
 	return err;
 }
 

@@ -19,15 +19,15 @@ struct caller_state *caller_state(void)
 	return &state;
 }
 
-static void *at(uint64_t pointer)
+static void *to_pointer(uint64_t pointer)
 {
 	return (void *)(uintptr_t)pointer;
 }
 
 /* Copy by system call, so that an invalid pointer is an error. If a sandbox forbids it, copy directly like libc. */
-static int move(long call, void *ours, uint64_t theirs, size_t size)
+static int copy_memory(long call, void *ours, uint64_t theirs, size_t size)
 {
-	const struct iovec here = { ours, size }, there = { at(theirs), size };
+	const struct iovec here = { ours, size }, there = { to_pointer(theirs), size };
 	long n = kernel_call(call, (const long[6]){ getpid(), (long)&here, 1, (long)&there, 1, 0 });
 
 	if (!size || n == (long)size)
@@ -36,18 +36,18 @@ static int move(long call, void *ours, uint64_t theirs, size_t size)
 		return -EFAULT;
 	if (!theirs)
 		return -EFAULT;
-	memcpy(call == SYS_process_vm_readv ? ours : at(theirs), call == SYS_process_vm_readv ? at(theirs) : ours, size);
+	memcpy(call == SYS_process_vm_readv ? ours : to_pointer(theirs), call == SYS_process_vm_readv ? to_pointer(theirs) : ours, size);
 	return 0;
 }
 
 int caller_read(void *to, uint64_t from, size_t size)
 {
-	return move(SYS_process_vm_readv, to, from, size);
+	return copy_memory(SYS_process_vm_readv, to, from, size);
 }
 
 int caller_write(uint64_t to, const void *from, size_t size)
 {
-	return move(SYS_process_vm_writev, (void *)(uintptr_t)from, to, size);
+	return copy_memory(SYS_process_vm_writev, (void *)(uintptr_t)from, to, size);
 }
 
 /* Read up to the end of a page at a time: the next page need not be mapped. */
@@ -127,7 +127,7 @@ long pass_map_of(struct call *c)
 
 long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 {
-	return kernel_bpf(cmd, at(attr), size);
+	return kernel_bpf(cmd, to_pointer(attr), size);
 }
 
 long pass_uprobe(const long arg[6], const struct perf_event_attr *attr)

@@ -36,7 +36,7 @@ static uint32_t kprobe_type(void)
 	return known;
 }
 
-static int open_ours(const char *function, const struct perf_event_attr *attr)
+static int open_session_probe(const char *function, const struct perf_event_attr *attr)
 {
 	struct gpubpf_writer w = {0};
 
@@ -89,12 +89,12 @@ static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 		err = 0;
 	}
 	if (!err && gpubpf_kprobe_is_gpu(function))
-		return open_ours(function, attr);
+		return open_session_probe(function, attr);
 	if (attr->type == PMU_TYPE)
 		ret = -ENOENT;
 	else
 		ret = err || !atomic_load(&caller_state()->loaded) ? pass_call(arg) : pass_perf(arg, attr, function);
-	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, attr) : ret;
+	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_session_probe(function, attr) : ret;
 }
 
 static long open_buffer(const long arg[6], bool off)
@@ -205,7 +205,7 @@ static int do_request(uint32_t id, unsigned long request, long arg)
 }
 
 /* Records of a GPU also go to kernel buffers, which accept none once they are disabled: flush earlier ones before. */
-static void flush_theirs(unsigned long request)
+static void flush_kernel_buffers(unsigned long request)
 {
 	if ((uint32_t)request == PERF_EVENT_IOC_DISABLE && atomic_load(&caller_state()->kernel_buffers) &&
 	    atomic_load(&caller_state()->loaded))
@@ -227,7 +227,7 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 	probe = handle_of(fd, GPUBPF_BPF_PERF).id;
 	id = probe ? probe : handle_of(fd, GPUBPF_BPF_BUFFER).id;
 	if (!id) {
-		flush_theirs(request);
+		flush_kernel_buffers(request);
 		return false;
 	}
 	*result = probe ? r->probe : r->buffer;

@@ -33,7 +33,7 @@ static bool is_within(const char *path, char is[PATH_MAX])
 }
 
 /* The absolute path of a new name; false: its folder is not the session's. */
-static bool whole_name(const char *path, char *whole, size_t size)
+static bool absolute_name(const char *path, char *whole, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	char above[PATH_MAX], is[PATH_MAX];
@@ -59,7 +59,7 @@ bool own_statfs(const char *path, struct statfs *buf)
 	return ours;
 }
 
-static uint32_t pinnable(int fd)
+static uint32_t pinnable_id(int fd)
 {
 	static const enum gpubpf_bpf_kind kinds[] = { GPUBPF_BPF_MAP, GPUBPF_BPF_PROG, GPUBPF_BPF_LINK };
 	uint32_t id = 0;
@@ -72,7 +72,7 @@ static uint32_t pinnable(int fd)
 /* A map that is pinned there becomes a session map. */
 long obj_pin(struct call *c)
 {
-	uint32_t id = pinnable((int)c->attr.bpf_fd);
+	uint32_t id = pinnable_id((int)c->attr.bpf_fd);
 	char path[PATH_MAX], whole[PATH_MAX];
 	bool within = !(c->attr.file_flags & PATH_FD) && !caller_text(path, c->attr.pathname, sizeof(path));
 	struct gpubpf_writer w = {0};
@@ -80,7 +80,7 @@ long obj_pin(struct call *c)
 	int64_t map;
 	int err;
 
-	within = within && whole_name(path, whole, sizeof(whole));
+	within = within && absolute_name(path, whole, sizeof(whole));
 	if (!id && within && (map = map_taken((int)c->attr.bpf_fd)) > 0)
 		id = (uint32_t)map;
 	if (!id)
@@ -95,7 +95,7 @@ long obj_pin(struct call *c)
 }
 
 /* The session map for the name of an adopted kernel map, or -errno. */
-static int pinned_instead(const char *path)
+static int session_map_for_pin(const char *path)
 {
 	union bpf_attr attr = { 0 };
 	struct bpf_map_info info;
@@ -125,7 +125,7 @@ long obj_get(struct call *c)
 	if (c->attr.file_flags & PATH_FD || caller_text(path, c->attr.pathname, sizeof(path)) < 0)
 		return pass(c);
 	if (!is_within(path, is) || stat(is, &st) < 0) {
-		ours = pinned_instead(path);
+		ours = session_map_for_pin(path);
 		return ours < 0 ? pass(c) : ours;
 	}
 	gpubpf_put_u64(&w, st.st_dev);

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #define MAX_INSNS 1000000u         /* the Linux kernel's limit */
-#define MAX_RECORD 256u            /* bytes */
-#define MAX_LOG (16u << 20)        /* bytes of log that a loader gets, libbpf's maximum */
+#define MAX_RECORD_SIZE 256u       /* bytes */
+#define MAX_LOG_SIZE (16u << 20)   /* bytes of log that a loader gets, libbpf's maximum */
 #define LICENSE_MAX 128            /* bytes that the Linux kernel reads */
 #define FIRST_OWN_HELPER 501       /* first number in include/gpubpf/helpers.def */
 #define LAST_OWN_HELPER 999        /* reserved up to here; libbpf uses 195896080 for unresolved calls */
-#define KERNEL_MAPS 1024           /* limit of map references in a kernel program */
-#define TRIVIAL 6                  /* instructions of a program with which libbpf probes kernel features */
+#define MAX_KERNEL_MAPS 1024       /* limit of map references in a kernel program */
+#define MAX_TRIVIAL_INSNS 6        /* instructions of a program with which libbpf probes kernel features */
 
 /* A call with copies of its inputs: decisions use the data that is sent later. */
 struct program {
@@ -39,10 +39,10 @@ static bool is_trivial(const struct program *p)
 		BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_EXIT, BPF_LD | BPF_IMM | BPF_DW, 0, BPF_ST | BPF_MEM | BPF_DW,
 	};
 
-	for (uint32_t i = 0; i < p->n && i < TRIVIAL; i++)
+	for (uint32_t i = 0; i < p->n && i < MAX_TRIVIAL_INSNS; i++)
 		if (!memchr(codes, p->insns[i].code, sizeof(codes)))
 			return false;
-	return p->n <= TRIVIAL;
+	return p->n <= MAX_TRIVIAL_INSNS;
 }
 
 static void put_name(struct gpubpf_writer *w, const struct call *c)
@@ -54,7 +54,7 @@ static void put_name(struct gpubpf_writer *w, const struct call *c)
 	gpubpf_put_str(w, name);
 }
 
-static bool wanted(const struct call *c)
+static bool session_wants(const struct call *c)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -69,7 +69,7 @@ static bool wanted(const struct call *c)
 
 static bool is_for_gpu(const struct program *p)
 {
-	return p->c->attr.prog_type == BPF_PROG_TYPE_KPROBE && (calls_own_helper(p) || wanted(p->c));
+	return p->c->attr.prog_type == BPF_PROG_TYPE_KPROBE && (calls_own_helper(p) || session_wants(p->c));
 }
 
 /* -- map references in instructions -- */
@@ -101,7 +101,7 @@ static void set_map(struct bpf_insn *insn, int32_t map)
 }
 
 /* Replace map descriptors by session numbers; this adopts the maps. */
-static int name_maps(const struct program *p)
+static int replace_map_fds(const struct program *p)
 {
 	int64_t map;
 	int fd, err;
@@ -129,7 +129,7 @@ static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint3
 
 	if (!from || !n)
 		n = 0;
-	else if (have < want || have > MAX_RECORD || n > MAX_INSNS)
+	else if (have < want || have > MAX_RECORD_SIZE || n > MAX_INSNS)
 		return -EINVAL;
 	if (n && !(src = copied(from, (size_t)n * have, &err)))
 		return err;
@@ -146,7 +146,7 @@ static int put_program(const struct program *p, struct gpubpf_writer *w, int *ow
 {
 	const union bpf_attr *attr = &p->c->attr;
 	int64_t btf = attr->prog_btf_fd ? btf_taken((int)attr->prog_btf_fd, own_btf) : 0;
-	int err = btf < 0 ? (int)btf : name_maps(p);
+	int err = btf < 0 ? (int)btf : replace_map_fds(p);
 
 	gpubpf_put_u32(w, attr->prog_type);
 	put_name(w, p->c);
@@ -163,7 +163,7 @@ static int put_program(const struct program *p, struct gpubpf_writer *w, int *ow
 }
 
 /* Copy the session's log to the caller. */
-static void give_log(const struct call *c, struct gpubpf_reader *r)
+static void copy_log_out(const struct call *c, struct gpubpf_reader *r)
 {
 	size_t size, room = c->attr.log_size;
 	const void *text = gpubpf_get_bytes(r, &size);
@@ -175,13 +175,13 @@ static void give_log(const struct call *c, struct gpubpf_reader *r)
 		caller_write(c->attr.log_buf + size, "", 1);
 }
 
-static void close_own(int fd)
+static void close_if_open(int fd)
 {
 	if (fd >= 0)
 		close(fd);
 }
 
-static long load(const struct program *p)
+static long load_session_program(const struct program *p)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -189,12 +189,12 @@ static long load(const struct program *p)
 
 	if (err < 0) {
 		gpubpf_writer_finish(&w);
-		close_own(own_btf);
+		close_if_open(own_btf);
 		return err;
 	}
 	err = ask(GPUBPF_BPF_PROG_LOAD, &w, &a);
-	close_own(own_btf);
-	give_log(p->c, &a.payload.r);
+	close_if_open(own_btf);
+	copy_log_out(p->c, &a.payload.r);
 	fd = a.payload.fd;
 	if (!err) {
 		a.payload.fd = -1;
@@ -207,12 +207,12 @@ static long load(const struct program *p)
 /* -- kernel programs, which may refer to adopted maps -- */
 
 struct borrowed {
-	int fd[KERNEL_MAPS];           /* owned, to be closed */
-	int lent[KERNEL_MAPS];         /* borrowed from the caller */
+	int fd[MAX_KERNEL_MAPS];       /* owned, to be closed */
+	int lent[MAX_KERNEL_MAPS];     /* borrowed from the caller */
 	uint32_t n, nlent;
 };
 
-static bool names_ours(const struct program *p)
+static bool uses_session_map(const struct program *p)
 {
 	int fd;
 
@@ -222,7 +222,7 @@ static bool names_ours(const struct program *p)
 	return false;
 }
 
-static bool calls_taker(const struct program *p)
+static bool calls_pop(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg &&
@@ -232,19 +232,19 @@ static bool calls_taker(const struct program *p)
 }
 
 /* Kernel programs that consume values of a queue: values must go to the kernel's queue. */
-static void tell_takers(const struct program *p)
+static void report_consumers(const struct program *p)
 {
 	int fd;
 
-	for (uint32_t i = 0; have_session() && calls_taker(p) && i < p->n; i++)
+	for (uint32_t i = 0; have_session() && calls_pop(p) && i < p->n; i++)
 		if (names_map(&p->insns[i]) && !map_fd_of(p->c, &p->insns[i], &fd))
 			map_is_taken(fd);
 }
 
 /* Replace session maps by their kernel counterparts, if there are any. The kernel refuses other session maps. */
-static void name_kernel_maps(const struct program *p, struct borrowed *b)
+static void replace_session_maps(const struct program *p, struct borrowed *b)
 {
-	for (uint32_t i = 0; i < p->n && b->n < KERNEL_MAPS && b->nlent < KERNEL_MAPS; i++) {
+	for (uint32_t i = 0; i < p->n && b->n < MAX_KERNEL_MAPS && b->nlent < MAX_KERNEL_MAPS; i++) {
 		struct bpf_insn *insn = &p->insns[i];
 		int fd, theirs;
 
@@ -262,7 +262,7 @@ static void name_kernel_maps(const struct program *p, struct borrowed *b)
 
 /* Known size of the attribute: a pointer or descriptor of the caller must not reach the kernel as one of this
  * process. The log's true size follows the last member; the kernel writes it. */
-#define KNOWN (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
+#define KNOWN_ATTR_SIZE (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
 
 /* Copies in this process's memory of the data that an attribute points to. */
 struct copies {
@@ -294,7 +294,7 @@ static int copy_log(struct copies *copies, union bpf_attr *attr)
 
 	if (!attr->log_buf || !attr->log_size)
 		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* same error as the kernel */
-	attr->log_size = attr->log_size < MAX_LOG ? attr->log_size : MAX_LOG;
+	attr->log_size = attr->log_size < MAX_LOG_SIZE ? attr->log_size : MAX_LOG_SIZE;
 	log = calloc(1, attr->log_size);
 	attr->log_buf = (uintptr_t)log;
 	if (log)
@@ -336,7 +336,7 @@ static int copy_program(const struct program *p, union bpf_attr *attr, struct co
 }
 
 /* Copy back the log and its size, which the kernel writes after the members that headers declare. */
-static void give_result(const struct call *c, union bpf_attr attr, size_t known)
+static void copy_result_out(const struct call *c, union bpf_attr attr, size_t known)
 {
 	const char *log = (const char *)(uintptr_t)attr.log_buf;
 	const union bpf_attr *asked = &c->attr;
@@ -356,9 +356,9 @@ static void give_result(const struct call *c, union bpf_attr attr, size_t known)
 	caller_write(c->user, &attr, known);
 }
 
-static long load_borrowing(const struct program *asked)
+static long load_with_kernel_maps(const struct program *asked)
 {
-	size_t known = asked->c->size < KNOWN ? asked->c->size : KNOWN;
+	size_t known = asked->c->size < KNOWN_ATTR_SIZE ? asked->c->size : KNOWN_ATTR_SIZE;
 	struct program p = { asked->c, malloc(asked->n * sizeof(*p.insns)), asked->n };
 	union bpf_attr attr = asked->c->attr;
 	struct copies copies = {0};
@@ -368,11 +368,11 @@ static long load_borrowing(const struct program *asked)
 	if (!p.insns)
 		return -ENOMEM;
 	memcpy(p.insns, asked->insns, p.n * sizeof(*p.insns));
-	name_kernel_maps(&p, &b);
+	replace_session_maps(&p, &b);
 	ret = copy_program(&p, &attr, &copies); /* copies all referenced data, or fails */
 	if (!ret) {
 		ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
-		give_result(p.c, attr, known);
+		copy_result_out(p.c, attr, known);
 	}
 	free(p.insns);
 	while (copies.nparts)
@@ -388,21 +388,21 @@ static long load_borrowing(const struct program *asked)
 
 /* -- both kinds -- */
 
-static long load_either(const struct program *p)
+static long load_program(const struct program *p)
 {
 	bool ours = is_for_gpu(p), trivial = is_trivial(p);
-	long ret, instead;
+	long ret, fallback;
 
 	if (!ours)
-		tell_takers(p);
-	ret = ours ? load(p) : names_ours(p) ? load_borrowing(p) : pass(p->c);
+		report_consumers(p);
+	ret = ours ? load_session_program(p) : uses_session_map(p) ? load_with_kernel_maps(p) : pass(p->c);
 
 	if (ours && ret >= 0)
 		atomic_store(&caller_state()->loaded, true);
 	if (ours || ret != -EPERM || !trivial)
 		return ret;
-	instead = load(p);
-	return instead == -EOPNOTSUPP ? -EPERM : instead;
+	fallback = load_session_program(p);
+	return fallback == -EOPNOTSUPP ? -EPERM : fallback;
 }
 
 long prog_load(struct call *c)
@@ -415,7 +415,7 @@ long prog_load(struct call *c)
 		p.insns = copied(c->attr.insns, p.n * sizeof(*p.insns), &err);
 	if (!p.insns)
 		return pass(c); /* the kernel refuses it */
-	ret = load_either(&p);
+	ret = load_program(&p);
 	free(p.insns);
 	return ret;
 }

@@ -25,7 +25,7 @@ static bool is_frozen(int fd)
 	return frozen;
 }
 
-static int copy_one(int from, struct handle to, const void *key, void *value)
+static int copy_element(int from, struct handle to, const void *key, void *value)
 {
 	union bpf_attr attr = { .map_fd = (uint32_t)from, .key = (uintptr_t)key, .value = (uintptr_t)value };
 
@@ -43,7 +43,7 @@ static int copy_all(int from, struct handle to)
 	while (!err && to.key && !kernel_bpf(BPF_MAP_GET_NEXT_KEY, &attr, FIELD_END(flags))) {
 		memcpy(keys + to.key, keys, to.key);
 		attr.key = (uintptr_t)(keys + to.key);
-		err = copy_one(from, to, keys, value);
+		err = copy_element(from, to, keys, value);
 	}
 	free(keys);
 	free(value);
@@ -80,7 +80,7 @@ static bool is_shareable(int fd, const struct bpf_map_info *info)
 	       !is_frozen(fd);
 }
 
-static int fill(int from, int to, const struct bpf_map_info *info)
+static int copy_contents(int from, int to, const struct bpf_map_info *info)
 {
 	struct handle map = own_handle(to, GPUBPF_BPF_MAP);
 	int err;
@@ -105,7 +105,7 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 }
 
 /* Has a loader mapped the kernel's ring buffer? mapped: report that this caller just did. */
-static bool is_read(uint32_t id, bool mapped)
+static bool is_ring_mapped(uint32_t id, bool mapped)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -120,33 +120,33 @@ static bool is_read(uint32_t id, bool mapped)
 
 /* Records must arrive together with records of kernel programs. The kernel map stays in use, with a session map for
  * it. */
-static bool stays(const struct bpf_map_info *info)
+static bool stays_in_kernel(const struct bpf_map_info *info)
 {
 	if (info->type == BPF_MAP_TYPE_RINGBUF)
-		return is_read(info->id, false);
+		return is_ring_mapped(info->id, false);
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
 /* Keep the kernel map, with a session map next to it. Read-only maps need only a copy. */
-static int make_beside(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
+static int make_shadow(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
 		return -EINVAL;
 	return map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_BESIDE);
 }
 
-static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
+static int create_by_kind(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	int ours = -EINVAL, like_fd = -1, err;
 	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
 
-	if (is_shareable(fd, info) || stays(info))
+	if (is_shareable(fd, info) || stays_in_kernel(info))
 		ours = map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_SAME);
-	if (ours < 0 && !stays(info) && !is_named(info->type))
-		ours = make_beside(fd, info, attr, btf);
-	if (ours < 0 && !stays(info)) {
+	if (ours < 0 && !stays_in_kernel(info) && !is_named(info->type))
+		ours = make_shadow(fd, info, attr, btf);
+	if (ours < 0 && !stays_in_kernel(info)) {
 		ours = map_make(attr, btf, like, info->id, -1, GPUBPF_BPF_NONE);
-		err = ours < 0 ? 0 : fill(fd, ours, info);
+		err = ours < 0 ? 0 : copy_contents(fd, ours, info);
 		if (err < 0) {
 			close(ours);
 			ours = err;
@@ -157,7 +157,7 @@ static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr
 	return ours;
 }
 
-static int make(int fd, const struct bpf_map_info *info)
+static int create_from_info(int fd, const struct bpf_map_info *info)
 {
 	union bpf_attr attr = {
 		.map_type = info->type, .key_size = info->key_size, .value_size = info->value_size,
@@ -168,7 +168,7 @@ static int make(int fd, const struct bpf_map_info *info)
 	uint32_t btf = btf_of(info, &own_btf);
 
 	memcpy(attr.map_name, info->name, sizeof(attr.map_name));
-	ours = make_of(fd, info, &attr, btf);
+	ours = create_by_kind(fd, info, &attr, btf);
 	if (own_btf >= 0)
 		close(own_btf);
 	return ours;
@@ -210,7 +210,7 @@ static int replace_all(uint32_t id, int ours)
 }
 
 /* The session map that the kernel map has become before, in any process. */
-static int known_as(uint32_t was, bool *stays_theirs)
+static int lookup_adopted(uint32_t was, bool *stays_kernel)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -218,7 +218,7 @@ static int known_as(uint32_t was, bool *stays_theirs)
 
 	gpubpf_put_u32(&w, was);
 	fd = ask(GPUBPF_BPF_WAS, &w, &a);
-	*stays_theirs = gpubpf_get_u32(&a.payload.r);
+	*stays_kernel = gpubpf_get_u32(&a.payload.r);
 	if (!fd) {
 		fd = a.payload.fd < 0 ? -EMFILE : a.payload.fd;
 		a.payload.fd = -1;
@@ -227,19 +227,19 @@ static int known_as(uint32_t was, bool *stays_theirs)
 	return fd;
 }
 
-static int known(uint32_t was)
+static int find_adopted(uint32_t was)
 {
-	bool stays_theirs;
+	bool stays_kernel;
 
-	return known_as(was, &stays_theirs);
+	return lookup_adopted(was, &stays_kernel);
 }
 
 int map_instead(uint32_t was)
 {
-	bool stays_theirs;
-	int fd = known_as(was, &stays_theirs);
+	bool stays_kernel;
+	int fd = lookup_adopted(was, &stays_kernel);
 
-	if (fd < 0 || !stays_theirs)
+	if (fd < 0 || !stays_kernel)
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -247,7 +247,7 @@ int map_instead(uint32_t was)
 
 bool map_became_ours(uint32_t was)
 {
-	int fd = known(was);
+	int fd = find_adopted(was);
 
 	if (fd >= 0)
 		close(fd);
@@ -256,13 +256,13 @@ bool map_became_ours(uint32_t was)
 
 int map_ours(int fd, const struct bpf_map_info *info)
 {
-	int ours = known(info->id), err;
+	int ours = find_adopted(info->id), err;
 
 	if (ours < 0)
-		ours = make(fd, info);
+		ours = create_from_info(fd, info);
 	if (ours < 0)
 		return ours;
-	err = stays(info) ? 0 : replace_all(info->id, ours);
+	err = stays_in_kernel(info) ? 0 : replace_all(info->id, ours);
 	if (!err)
 		return ours;
 	close(ours);
@@ -288,7 +288,7 @@ void ring_is_mapped(int fd)
 		return;
 	ours = map_instead(info.id);
 	if (ours < 0) {
-		is_read(info.id, true);
+		is_ring_mapped(info.id, true);
 		return;
 	}
 	caller_replace(fd, ours);
@@ -354,7 +354,7 @@ int64_t map_taken(int fd)
 	if (ours < 0)
 		return ours;
 	map = own_handle(ours, GPUBPF_BPF_MAP).id;
-	if (stays(&info))
+	if (stays_in_kernel(&info))
 		keep_open(ours, info.id);
 	close(ours);
 	return map;

@@ -43,7 +43,7 @@ bool is_uprobe(const struct perf_event_attr *attr)
 }
 
 /* Open the file that the caller names; -1: not a readable file. */
-static int open_named(uint64_t name)
+static int open_probed_file(uint64_t name)
 {
 	char given[PATH_MAX], path[PATH_MAX];
 
@@ -54,7 +54,7 @@ static int open_named(uint64_t name)
 
 void uprobe_opened(int event, const struct perf_event_attr *attr)
 {
-	int file = open_named(attr->uprobe_path);
+	int file = open_probed_file(attr->uprobe_path);
 
 	pthread_mutex_lock(&lock);
 	if (last.file >= 0)
@@ -66,7 +66,7 @@ void uprobe_opened(int event, const struct perf_event_attr *attr)
 	pthread_mutex_unlock(&lock);
 }
 
-static int open_ours(void)
+static int open_session_probe(void)
 {
 	struct gpubpf_writer w = {0};
 
@@ -84,7 +84,7 @@ int uprobe_taken(int event)
 		caller_give_back(theirs);
 	pthread_mutex_lock(&lock);
 	if (number && number == last.event && last.file >= 0) {
-		ours = open_ours();
+		ours = open_session_probe();
 		err = ours < 0 ? ours : caller_replace(event, ours);
 		if (ours >= 0)
 			close(ours);

@@ -16,7 +16,7 @@
 #include "hooks/bpf/environ.h"
 #include "hooks/bpf/loader.h"
 
-#define BELLS 1024                 /* first descriptor number for epoll_ctl(2) calls by the supervisor */
+#define FIRST_BELL_FD 1024         /* first descriptor number for epoll_ctl(2) calls by the supervisor */
 
 static const __u64 *args(const struct notice *n)
 {
@@ -68,7 +68,7 @@ long answer_mmap(struct notice *n)
 /* An epoll identifies an entry by the file and its number in the calling process, so each call uses the same number. */
 static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
-	int theirs = caller_borrow(epoll), file = caller_borrow(fd), bell = file < 0 ? file : dup3(file, BELLS + fd, O_CLOEXEC);
+	int theirs = caller_borrow(epoll), file = caller_borrow(fd), bell = file < 0 ? file : dup3(file, FIRST_BELL_FD + fd, O_CLOEXEC);
 	long ret = PASSED;
 
 	if (theirs >= 0 && bell >= 0)

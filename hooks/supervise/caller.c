@@ -36,7 +36,7 @@ bool notice_is_valid(void)
 /* -- processes -- */
 
 /* The number after a name in /proc/PID/status; 0: not found. */
-static uint64_t status_of(pid_t id, const char *name, int base)
+static uint64_t read_status(pid_t id, const char *name, int base)
 {
 	char path[64], line[256];
 	uint64_t value = 0;
@@ -83,7 +83,7 @@ static struct process *find(pid_t id)
 /* A new process inherits the state that its parent has now. */
 static struct process *add(pid_t id)
 {
-	const struct process *parent = find((pid_t)status_of(id, "PPid:", 10));
+	const struct process *parent = find((pid_t)read_status(id, "PPid:", 10));
 	struct process *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -107,7 +107,7 @@ static struct process *caller_process(void)
 
 	if (now->process)
 		return now->process;
-	id = (pid_t)status_of((pid_t)now->call->pid, "Tgid:", 10);
+	id = (pid_t)read_status((pid_t)now->call->pid, "Tgid:", 10);
 	pthread_mutex_lock(&lock);
 	now->process = find(id);
 	if (!now->process && id)
@@ -149,15 +149,15 @@ bool caller_has_our_rights(uint64_t *effective)
 	static uint64_t ours;
 
 	if (!ours)
-		ours = status_of(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63: the value is known */
-	*effective = status_of((pid_t)now->call->pid, "CapEff:", 16);
+		ours = read_status(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63: the value is known */
+	*effective = read_status((pid_t)now->call->pid, "CapEff:", 16);
 	return !(ours & ~(1ull << 63) & ~*effective);
 }
 
 /* -- memory -- */
 
 /* Report only for loaders. Other programs may hide their memory and need nothing from the supervisor. */
-static void cannot_look(void)
+static void report_unreadable(void)
 {
 	static bool said;
 
@@ -166,14 +166,14 @@ static void cannot_look(void)
 				 "processes; as root, sysctl kernel.yama.ptrace_scope=0, or run it as root");
 }
 
-static ssize_t move(void *own, uint64_t theirs, size_t size, bool to_them)
+static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them)
 {
 	struct iovec here = { own, size }, there = { (void *)(uintptr_t)theirs, size };
 	pid_t id = (pid_t)now->call->pid;
 	ssize_t n = to_them ? process_vm_writev(id, &here, 1, &there, 1, 0) : process_vm_readv(id, &here, 1, &there, 1, 0);
 
 	if (n < 0 && errno == EPERM)
-		cannot_look();
+		report_unreadable();
 	return n;
 }
 
@@ -183,14 +183,14 @@ int caller_read(void *to, uint64_t from, size_t size)
 {
 	if (!size)
 		return 0;
-	return move(to, from, size, false) == (ssize_t)size && notice_is_valid() ? 0 : -EFAULT;
+	return copy_memory(to, from, size, false) == (ssize_t)size && notice_is_valid() ? 0 : -EFAULT;
 }
 
 int caller_write(uint64_t to, const void *from, size_t size)
 {
 	if (!size)
 		return 0;
-	return notice_is_valid() && move((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
+	return notice_is_valid() && copy_memory((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
 }
 
 /* Page by page: the next page need not be mapped. */
@@ -236,7 +236,7 @@ int caller_borrow(int fd)
 		return fd < 0 ? -EBADF : pidfd;
 	own = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	if (own < 0 && errno == EPERM)
-		cannot_look();
+		report_unreadable();
 	return own < 0 ? -errno : own;
 }
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST 128                   /* maximum instructions */
+#define MAX_INSNS 128              /* maximum instructions */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif
@@ -19,65 +19,65 @@
 enum select { ALL, PERF_REQUESTS, SHARED_FILES, MISSING_FILES };
 
 struct program {
-	struct sock_filter insn[MOST];
+	struct sock_filter insn[MAX_INSNS];
 	unsigned int n;
 };
 
-static void put(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
 {
 	p->insn[p->n++] = (struct sock_filter){ code, yes, no, k };
 }
 
-static void load_arg(struct program *p, unsigned int arg)
+static void emit_load_arg(struct program *p, unsigned int arg)
 {
-	put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0, 0);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0, 0);
 }
 
-static void finish(struct program *p, uint32_t verdict)
+static void emit_return(struct program *p, uint32_t verdict)
 {
-	put(p, BPF_RET | BPF_K, verdict, 0, 0);
+	emit(p, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
 /* The kernel uses 32 bits of the request, too. */
-static void put_perf_requests(struct program *p)
+static void emit_perf_requests(struct program *p)
 {
-	static const uint32_t those[] = {
+	static const uint32_t requests[] = {
 #define GPUBPF_PERF_REQUEST(name, probe, buffer) PERF_EVENT_IOC_##name,
 #include "hooks/bpf/requests.def"
 	};
-	const unsigned int n = sizeof(those) / sizeof(those[0]);
+	const unsigned int n = sizeof(requests) / sizeof(requests[0]);
 
-	load_arg(p, 1);
+	emit_load_arg(p, 1);
 	for (unsigned int i = 0; i < n; i++)
-		put(p, BPF_JMP | BPF_JEQ | BPF_K, those[i], (uint8_t)(n - i), 0);
-	finish(p, SECCOMP_RET_ALLOW);
-	finish(p, SECCOMP_RET_USER_NOTIF);
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, requests[i], (uint8_t)(n - i), 0);
+	emit_return(p, SECCOMP_RET_ALLOW);
+	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
 /* Only MAP_SHARED: mappings that the supervisor makes in the caller use MAP_SHARED_VALIDATE. */
-static void put_shared_files(struct program *p)
+static void emit_shared_files(struct program *p)
 {
-	load_arg(p, 3);
-	put(p, BPF_ALU | BPF_AND | BPF_K, MAP_TYPE | MAP_ANONYMOUS, 0, 0);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED, 1, 0);
-	finish(p, SECCOMP_RET_ALLOW);
-	finish(p, SECCOMP_RET_USER_NOTIF);
+	emit_load_arg(p, 3);
+	emit(p, BPF_ALU | BPF_AND | BPF_K, MAP_TYPE | MAP_ANONYMOUS, 0, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED, 1, 0);
+	emit_return(p, SECCOMP_RET_ALLOW);
+	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
 /* A block that always returns, preceded by a jump over it. */
-static void put_call(struct program *p, uint32_t nr, enum select select)
+static void emit_call(struct program *p, uint32_t nr, enum select select)
 {
 	unsigned int at = p->n;
 
 	if (select == MISSING_FILES && !filter_wants_files())
 		return;
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 0);
 	if (select == PERF_REQUESTS)
-		put_perf_requests(p);
+		emit_perf_requests(p);
 	else if (select == SHARED_FILES)
-		put_shared_files(p);
+		emit_shared_files(p);
 	else
-		finish(p, SECCOMP_RET_USER_NOTIF);
+		emit_return(p, SECCOMP_RET_USER_NOTIF);
 	p->insn[at].jf = (uint8_t)(p->n - at - 1);
 }
 
@@ -86,15 +86,15 @@ bool filter_wants_files(void)
 	return access("/sys/bus/event_source/devices/kprobe/type", F_OK) < 0;
 }
 
-static void make(struct program *p)
+static void build_filter(struct program *p)
 {
-	put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	finish(p, SECCOMP_RET_ALLOW);
-	put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-#define GPUBPF_SUPERVISED(name, select, function) put_call(p, SYS_##name, select);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	emit_return(p, SECCOMP_RET_ALLOW);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+#define GPUBPF_SUPERVISED(name, select, function) emit_call(p, SYS_##name, select);
 #include "calls.def"
-	finish(p, SECCOMP_RET_ALLOW);
+	emit_return(p, SECCOMP_RET_ALLOW);
 }
 
 static int install(const struct sock_fprog *prog, unsigned long flags)
@@ -117,7 +117,7 @@ int filter_install(const char **why)
 	struct sock_fprog prog = { .filter = p.insn };
 	int fd;
 
-	make(&p);
+	build_filter(&p);
 	prog.len = (unsigned short)p.n;
 	fd = install_newest(&prog);
 	if (fd == -EACCES) { /* without CAP_SYS_ADMIN: its child programs cannot gain rights */

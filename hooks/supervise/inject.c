@@ -24,11 +24,11 @@ static __thread struct {
 	uint64_t signals;              /* its blocked signals */
 	pid_t id;
 	bool gone;
-} at;
+} tracee;
 
 static long trace(int request, unsigned long address, void *data)
 {
-	return kernel_call(SYS_ptrace, (const long[6]){ request, at.id, (long)address, (long)data });
+	return kernel_call(SYS_ptrace, (const long[6]){ request, tracee.id, (long)address, (long)data });
 }
 
 /* The thread stops, or was killed. */
@@ -37,14 +37,14 @@ static int wait_for_stop(int *status)
 	pid_t id;
 
 	do
-		id = waitpid(at.id, status, __WALL);
+		id = waitpid(tracee.id, status, __WALL);
 	while (id < 0 && errno == EINTR);
-	at.gone = id != at.id || !WIFSTOPPED(*status);
-	return at.gone ? -ESRCH : 0;
+	tracee.gone = id != tracee.id || !WIFSTOPPED(*status);
+	return tracee.gone ? -ESRCH : 0;
 }
 
 /* End its call with an error. It then leaves the kernel and stops before anything else. */
-static void let_go(const struct notice *n)
+static void end_call(const struct notice *n)
 {
 	struct seccomp_notif_resp resp = { .id = n->call->id, .error = -EAGAIN };
 
@@ -57,24 +57,24 @@ static int stop(struct notice *n)
 	int status;
 	long err;
 
-	at.id = (pid_t)n->call->pid;
-	at.gone = false;
+	tracee.id = (pid_t)n->call->pid;
+	tracee.gone = false;
 	err = trace(PTRACE_SEIZE, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
 	if (err < 0)
 		return (int)err;
 	n->stopped = true;
 	trace(PTRACE_INTERRUPT, 0, NULL);
-	let_go(n);
+	end_call(n);
 	if (wait_for_stop(&status) < 0)
 		return -ESRCH;
-	trace(PTRACE_GETREGS, 0, &at.regs);
-	trace(PTRACE_GETSIGMASK, sizeof(at.signals), &at.signals);
+	trace(PTRACE_GETREGS, 0, &tracee.regs);
+	trace(PTRACE_GETSIGMASK, sizeof(tracee.signals), &tracee.signals);
 	trace(PTRACE_SETSIGMASK, sizeof(all), &all);
 	return 0;
 }
 
 /* Run to its next system call stop; SIGSTOP cannot be blocked and stays pending until it is resumed. */
-static int go_to_call(void)
+static int run_to_syscall(void)
 {
 	int status;
 
@@ -85,11 +85,11 @@ static int go_to_call(void)
 	return 0;
 }
 
-static long call(long nr, const long arg[6])
+static long run_syscall(long nr, const long arg[6])
 {
-	struct user_regs_struct regs = at.regs;
+	struct user_regs_struct regs = tracee.regs;
 
-	if (at.gone)
+	if (tracee.gone)
 		return -ESRCH;
 	regs.rip -= CALL_SIZE;
 	regs.rax = (unsigned long)nr;
@@ -101,13 +101,13 @@ static long call(long nr, const long arg[6])
 	regs.r8 = (unsigned long)arg[4];
 	regs.r9 = (unsigned long)arg[5];
 	trace(PTRACE_SETREGS, 0, &regs);
-	if (go_to_call() < 0 || go_to_call() < 0)
+	if (run_to_syscall() < 0 || run_to_syscall() < 0)
 		return -ESRCH;
 	trace(PTRACE_GETREGS, 0, &regs);
 	return (long)regs.rax;
 }
 
-static void cannot_stop(void)
+static void report_unstoppable(void)
 {
 	static bool said;
 
@@ -120,8 +120,8 @@ static long call_in(struct notice *n, long nr, const long arg[6])
 	int err = n->stopped ? 0 : stop(n);
 
 	if (err == -EPERM)
-		cannot_stop();
-	return err < 0 ? err : call(nr, arg);
+		report_unstoppable();
+	return err < 0 ? err : run_syscall(nr, arg);
 }
 
 long caller_mmap(const long arg[6])
@@ -136,14 +136,14 @@ void caller_take_back(int lent)
 
 void inject_finish(struct notice *n, long result)
 {
-	struct user_regs_struct regs = at.regs;
+	struct user_regs_struct regs = tracee.regs;
 
 	(void)n;
-	if (at.gone)
+	if (tracee.gone)
 		return;
 	regs.rax = (unsigned long)result;
 	regs.orig_rax = ~0ul;
 	trace(PTRACE_SETREGS, 0, &regs);
-	trace(PTRACE_SETSIGMASK, sizeof(at.signals), &at.signals);
+	trace(PTRACE_SETSIGMASK, sizeof(tracee.signals), &tracee.signals);
 	trace(PTRACE_DETACH, 0, NULL);
 }

@@ -90,7 +90,7 @@ static int receive_listener(int sock)
 /* -- the supervisor -- */
 
 /* Release everything of FILE's except standard error. */
-static void let_all_go(int sock)
+static void release_descriptors(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -112,7 +112,7 @@ static void supervise(int sock)
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	let_all_go(sock);
+	release_descriptors(sock);
 	sock = STDERR_FILENO + 1;
 	prctl(PR_SET_NAME, "gpubpf-supervise");
 	if (write(sock, &self, sizeof(self)) != sizeof(self) || (listener = receive_listener(sock)) < 0)
@@ -143,7 +143,7 @@ static int start_supervisor(void)
 }
 
 /* 0, or -errno and *why */
-static int be_supervised(const char **why)
+static int start_supervision(const char **why)
 {
 	int sock = start_supervisor(), listener;
 	pid_t who;
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: gpubpf-supervise FILE ARG0 [ARG]...; gpubpf bpf runs it\n");
 		return 2;
 	}
-	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || be_supervised(&why) < 0))
+	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || start_supervision(&why) < 0))
 		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. What it loads goes to the Linux kernel alone\n", argv[1], gpubpf_reach_why(reach), why);
 	if (reach == GPUBPF_OTHER_LIBC)
 		unsetenv("LD_PRELOAD"); /* the program cannot load these libraries */

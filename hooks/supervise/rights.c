@@ -21,13 +21,13 @@
 #define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra))
 #define NEXT_ID_END (offsetof(union bpf_attr, next_id) + sizeof(uint32_t))
 
-static bool takes_rights(int cmd)
+static bool needs_rights(int cmd)
 {
 	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_OBJ_GET || cmd == BPF_BTF_GET_FD_BY_ID || cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID ||
 	       cmd == BPF_MAP_GET_NEXT_ID || cmd == BPF_BTF_GET_NEXT_ID || cmd == BPF_LINK_GET_NEXT_ID;
 }
 
-static long plain_bpf(int cmd, const void *attr, size_t size)
+static long direct_bpf(int cmd, const void *attr, size_t size)
 {
 	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
 }
@@ -36,9 +36,9 @@ long kernel_bpf(int cmd, const void *attr, size_t size)
 {
 	uint64_t effective;
 
-	if (takes_rights(cmd) && !caller_has_our_rights(&effective))
+	if (needs_rights(cmd) && !caller_has_our_rights(&effective))
 		return -EPERM;
-	return plain_bpf(cmd, attr, size);
+	return direct_bpf(cmd, attr, size);
 }
 
 /* Try to create a map of that type and size, without referenced objects. */
@@ -48,7 +48,7 @@ static long try_map(union bpf_attr attr)
 
 	attr.inner_map_fd = 0;
 	attr.btf_fd = attr.btf_key_type_id = attr.btf_value_type_id = 0;
-	fd = plain_bpf(BPF_MAP_CREATE, &attr, MAP_END);
+	fd = direct_bpf(BPF_MAP_CREATE, &attr, MAP_END);
 	if (fd >= 0)
 		close((int)fd);
 	return fd;
@@ -56,11 +56,11 @@ static long try_map(union bpf_attr attr)
 
 static long try_program(uint32_t type)
 {
-	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
+	static const struct bpf_insn minimal[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
 	union bpf_attr attr = {
-		.prog_type = type, .insn_cnt = 2, .insns = (uintptr_t)nothing, .license = (uintptr_t)"GPL",
+		.prog_type = type, .insn_cnt = 2, .insns = (uintptr_t)minimal, .license = (uintptr_t)"GPL",
 	};
-	long fd = plain_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	long fd = direct_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
 
 	if (fd >= 0)
 		close((int)fd);
@@ -77,7 +77,7 @@ static void try_once(void)
 }
 
 /* Capabilities belong to a user namespace, and only the kernel knows whether they count. */
-static bool refuses_all(void)
+static bool refuses_everyone(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -92,7 +92,7 @@ static bool refuses(const struct call *c)
 	uint64_t effective;
 	bool like_us = caller_has_our_rights(&effective);
 
-	if (refuses_all())
+	if (refuses_everyone())
 		return true;
 	if (effective & MAY_LOAD)
 		return false;
@@ -129,7 +129,7 @@ long pass(struct call *c)
 }
 
 /* Are there nonzero bytes after the known attribute? */
-static bool is_newer(const struct call *c)
+static bool has_unknown_bytes(const struct call *c)
 {
 	const uint8_t *attr = (const uint8_t *)&c->attr;
 
@@ -144,7 +144,7 @@ long pass_map_of(struct call *c)
 {
 	long ret = pass(c);
 	union bpf_attr attr = c->attr;
-	int inner = ret == PASSED && !is_newer(c) ? caller_borrow((int)attr.inner_map_fd) : -1;
+	int inner = ret == PASSED && !has_unknown_bytes(c) ? caller_borrow((int)attr.inner_map_fd) : -1;
 	int btf = inner >= 0 && attr.btf_fd ? caller_borrow((int)attr.btf_fd) : 0;
 
 	if (inner >= 0 && btf >= 0) {

@@ -18,7 +18,7 @@
 
 static struct seccomp_notif_sizes sizes;
 
-static void *buffer(size_t known, size_t kernels)
+static void *alloc_buffer(size_t known, size_t kernels)
 {
 	return calloc(1, known > kernels ? known : kernels);
 }
@@ -66,8 +66,8 @@ static void serve_one(int listener, struct seccomp_notif *call, struct seccomp_n
 
 static void *serve_all(void *arg)
 {
-	struct seccomp_notif *call = buffer(sizeof(*call), sizes.seccomp_notif);
-	struct seccomp_notif_resp *resp = buffer(sizeof(*resp), sizes.seccomp_notif_resp);
+	struct seccomp_notif *call = alloc_buffer(sizeof(*call), sizes.seccomp_notif);
+	struct seccomp_notif_resp *resp = alloc_buffer(sizeof(*resp), sizes.seccomp_notif_resp);
 	int listener = *(int *)arg;
 
 	while (call && resp) {
@@ -81,7 +81,7 @@ static void *serve_all(void *arg)
 }
 
 /* Raise the limit: epoll_ctl(2) calls use descriptors with high numbers (answer.c). */
-static void take_numbers(void)
+static void raise_fd_limit(void)
 {
 	struct rlimit limit;
 
@@ -96,7 +96,7 @@ void serve(int listener)
 	struct pollfd end = { .fd = listener };
 	pthread_t thread;
 
-	take_numbers();
+	raise_fd_limit();
 	kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_GET_NOTIF_SIZES, 0, (long)&sizes });
 	for (int i = 0; i < THREADS; i++)
 		if (!pthread_create(&thread, NULL, serve_all, &listener))
