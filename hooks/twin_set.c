@@ -34,7 +34,7 @@ struct gpubpf_twin_set {
 	uint32_t nlinks, *links;   /* links whose programs the twins contain */
 	uint32_t registers;        /* register limit per thread; 0: no limit */
 	char *wanted;              /* names of matching kernels, separated by ';' */
-	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
+	enum { SET_NEW, SET_BUSY, SET_REQUESTED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
 	struct gpubpf_why before;  /* why the runtime did not load another form of the twin */
@@ -406,7 +406,7 @@ static int load_on_device(struct gpubpf_twin_set *set)
 	return err;
 }
 
-/* Send the request (next: SET_ASKED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. The
+/* Send the request (next: SET_REQUESTED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. The
  * caller holds the program's lock, which is dropped during the work. */
 static void run_step(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
@@ -416,8 +416,8 @@ static void run_step(struct gpubpf_twin_set *set, int next, const char *kernel)
 	gpubpf_assert_held(&set->program->lock);
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
-	err = next == SET_ASKED ? request_by_kernel(set, kernel) : load_on_device(set);
-	count_wait(next == SET_ASKED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
+	err = next == SET_REQUESTED ? request_by_kernel(set, kernel) : load_on_device(set);
+	count_wait(next == SET_REQUESTED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
 	pthread_cond_broadcast(&set->program->cond);
@@ -473,7 +473,7 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	gpubpf_patience_end();
 	count_wait(GPUBPF_WAIT_ANSWER, from);
 	pthread_mutex_lock(&set->program->lock);
-	same = set->state == SET_ASKED && set->request == request;
+	same = set->state == SET_REQUESTED && set->request == request;
 	gpubpf_request_drop(request);
 	if (!same || err == -ETIMEDOUT)
 		return;
@@ -666,9 +666,9 @@ static void refresh_module_once(struct gpubpf_hook_choice *choice, struct gpubpf
 	if (set->state < SET_LOADED && !has_twin(choice) && !is_refused_by_call(choice->entry->shared))
 		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
-		run_step(set, SET_ASKED, kernel);
+		run_step(set, SET_REQUESTED, kernel);
 	wait_while_busy(set);
-	if (set->state == SET_ASKED)
+	if (set->state == SET_REQUESTED)
 		wait_for_answer(set, kernel);
 	wait_while_busy(set);
 }
@@ -855,7 +855,7 @@ static void request_ahead(struct gpubpf_twin_set *set)
 		gpubpf_run_aside(send_in_thread, &sending);
 	err = sending.err;
 	pthread_mutex_lock(&set->program->lock);
-	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_ASKED;
+	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_REQUESTED;
 	pthread_cond_broadcast(&set->program->cond);
 }
 
