@@ -253,7 +253,7 @@ void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *s
 	gone = gpubpf_kept_read(code && m->code.data ? &m->code : &m->image, copy_image, &c);
 	pthread_mutex_unlock(&images);
 	if (gone || c.err < 0)
-		*why = gone ? gone : c.err == -ENOMEM ? "out of memory" : "its image is broken";
+		*why = gone ? gone : c.err == -ENOMEM ? "out of memory" : "its image is invalid";
 	*size = c.size;
 	return c.copy;
 }

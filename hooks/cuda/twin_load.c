@@ -113,7 +113,7 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 		CUresult error;
 
 		if (!line || (size_t)(line - from) >= sizeof(name))
-			return refuse(why, "the twin", "has a broken binding", 1);
+			return refuse(why, "the twin", "has an invalid binding", 1);
 		memcpy(name, from, line - from);
 		name[line - from] = 0;
 		error = variable(m->original->module, name, &address);
@@ -182,7 +182,7 @@ static int load_code(struct module *m, const void *data, size_t size, struct gpu
 	}
 	error = err ? 0 : cuda_own.module_load(&m->module, twin, 0, NULL, NULL);
 	free(twin);
-	return error ? refuse(why, "the driver does not take the twin:", "machine code", error) : err;
+	return error ? refuse(why, "the driver refused the twin:", "machine code", error) : err;
 }
 
 static void twin_unload(void *module)
@@ -226,7 +226,7 @@ static int compile(struct module *m, const char *text, uint32_t registers, struc
 
 	log[strcspn(log, "\n")] = 0;
 	m->compiled_by = GPUBPF_BY_RUNTIME;
-	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, text, strlen(text), why);
+	return error ? refuse(why, "the driver refused the twin:", log, error) : bind_to_module(m, text, strlen(text), why);
 }
 
 /* Compile the text after its machine code failed. A driver with lazy loading inspects a module's code only on its
@@ -268,7 +268,7 @@ static int load(struct module *m, enum gpubpf_image_kind kind, const void *data,
 		return load_text(m, data, size, why);
 	if (kind == GPUBPF_IMAGE_CUBIN)
 		return load_code(m, data, size, why);
-	snprintf(why->text, sizeof(why->text), "the tool made a twin that is neither PTX nor a cubin");
+	snprintf(why->text, sizeof(why->text), "the session sent a twin that is neither PTX nor a cubin");
 	return -EINVAL;
 }
 
@@ -533,8 +533,8 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	err = error ? refuse(why, "the twin", what->name, error) : bind_kernel(m, t, what, why);
 	if (!err && (what->flags & GPUBPF_TWIN_RECURSES) && !frame_fits(t, frame)) {
 		snprintf(why->text, sizeof(why->text),
-			 "it calls a function that calls itself, and its twin would take %d "
-			 "bytes of stack a thread in place of %d, which the program has not allowed for",
+			 "it calls a function that calls itself, and its twin needs %d bytes of stack per thread "
+			 "instead of %d, which may exceed the program's stack limit",
 			 frame[1], frame[0]);
 		err = -EOPNOTSUPP;
 	}

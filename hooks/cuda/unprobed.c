@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
-static const char preset_args_reason[] = "launched by cuLaunch() or cuLaunchGrid(), whose arguments are set before, on the kernel itself";
-static const char multi_device_reason[] = "launched by cuLaunchCooperativeKernelMultiDevice(), on several devices that wait for each other";
+static const char preset_args_reason[] = "launched by cuLaunch() or cuLaunchGrid(), which twins do not support; "
+					 "launch it by cuLaunchKernel()";
+static const char multi_device_reason[] = "launched by cuLaunchCooperativeKernelMultiDevice(), which twins do not "
+					  "support: its devices wait for each other";
 
 static void count_on_device(struct gpubpf_hook_device *device, const struct cuda_function *f, const struct cuda_launch *k, const char *reason)
 {

@@ -180,7 +180,7 @@ static void reasons(void)
 	fake_start(&tool, &options);
 	run_app("link", "occupancy", tool.path, &probed);
 	s = fake_sum(&tool, "heavy");
-	ok(s.launches == 5 && s.probed == 5 && strstr(tool.seen->last_note, "made again for 32 registers"),
+	ok(s.launches == 5 && s.probed == 5 && strstr(tool.seen->last_note, "rebuilt with 32 registers"),
 	   "for launches that the twin has no room for it is made again with fewer registers, which is told");
 	fake_stop(&tool);
 	fake_start(&tool, &options);
