@@ -211,7 +211,8 @@ static void search(const struct hip_module *m, const char *name, int device, str
 
 	gpubpf_assert_held(&searching);
 	if (!loader_ready()) {
-		loaded->why = "AMD's runtime does not tell where it loads code (ROCr's loader extension 1.3)";
+		loaded->why = "AMD's runtime does not report where it loads code; install one with ROCr's loader "
+			      "extension 1.3";
 		return;
 	}
 	if (!hip_own.pci_id(id, sizeof(id), device))
@@ -226,9 +227,9 @@ static void search(const struct hip_module *m, const char *name, int device, str
 		*loaded = s.found;
 	} else {
 		loaded->why = s.matches
-				      ? "its code object is loaded several times, and the runtime does not tell which "
-					"is whose"
-				      : "the runtime has no such kernel loaded";
+				      ? "its code object is loaded several times, and the runtime does not report "
+					"which one it uses"
+				      : "the runtime has not loaded this kernel";
 	}
 }
 

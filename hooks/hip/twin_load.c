@@ -103,7 +103,7 @@ static int load(struct module *m, struct gpubpf_hook_device *device, const struc
 	int err = error ? refuse(why, "the device", error) : write_binds(m, device, binds, why);
 
 	if (!err && (error = hip_own.module_load(&m->module, m->image)))
-		err = refuse(why, "the runtime does not take the twin", error);
+		err = refuse(why, "the runtime refused the twin", error);
 	hip_leave(&hip_own, m->device, &visit);
 	return err;
 }
@@ -116,7 +116,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	int err;
 
 	if (kind != GPUBPF_IMAGE_AMDGPU || hip_binds_open(data, size, &binds) < 0) {
-		snprintf(why->text, sizeof(why->text), "what the session made is no twin for AMD");
+		snprintf(why->text, sizeof(why->text), "the session sent a twin that is not an AMD code object");
 		return -EPROTO;
 	}
 	m = calloc(1, sizeof(*m) + binds.file_size);

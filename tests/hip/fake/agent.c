@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	check(argv[3], "memory", "memory for maps", 0);
 	check(argv[3], "full", "more than half of the 0.0 MiB that are free on the device", 0);
 	check(argv[3], "untold", NULL, 3);
-	check(argv[3], "load", "does not take the twin", 0);
+	check(argv[3], "load", "refused the twin", 0);
 	check_mode(argv[3], "churn", "twins 32, modules left 0, grown by little\n",
 		   "modules loaded and unloaded: nothing stays");
 	check_mode(argv[3], "resets", "twins 4, lost 0\n", "a device that is reset takes nothing of ours along");
