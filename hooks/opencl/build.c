@@ -99,7 +99,7 @@ static void add_headers(struct ocl_code *code, cl_uint n, const cl_program *prog
 	code->headers = calloc(n, sizeof(*code->headers));
 	for (cl_uint i = 0; i < n; i++)
 		if (!code->headers || !add_header(code, programs[i], names[i])) {
-			code->reason = "includes a header whose text was not seen";
+			code->reason = "includes a header whose source is unknown";
 			return;
 		}
 }
@@ -136,7 +136,7 @@ static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *device
 		if (part)
 			code->parts[code->nparts++] = part;
 		else
-			code->reason = "linked with a program whose source was not seen";
+			code->reason = "linked with a program whose source is unknown";
 	}
 	return code;
 }

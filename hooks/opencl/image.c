@@ -76,7 +76,7 @@ static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint
 		return -EOPNOTSUPP;
 	}
 	if (code->kind == GPUBPF_IMAGE_OPENCL_BINARY) {
-		*reason = "linked with an object that came as a binary";
+		*reason = "linked with an object that was loaded as a binary";
 		return -EOPNOTSUPP;
 	}
 	for (uint32_t i = 0; i < code->nparts; i++) {

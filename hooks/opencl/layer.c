@@ -38,8 +38,8 @@ static void warn_second_init(const void *address)
 
 	if (gpubpf_hook_active() && object_of(address) != loader)
 		gpubpf_hook_note(
-			"the program loaded a second OpenCL loader, %s; what it launches through that one runs "
-			"unprobed: let it use one loader",
+			"the program loaded a second OpenCL loader, %s; kernels launched through that one run "
+			"unprobed; make the program use one loader",
 			dladdr(address, &info) ? info.dli_fname : "?");
 }
 

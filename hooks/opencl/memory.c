@@ -171,11 +171,11 @@ static void query_all(void *arg)
 		;
 	pthread_mutex_unlock(&query_lock);
 	if (b)
-		gpubpf_hook_note("a kernel ran for long when another was launched: where buffers lie that came meanwhile is "
-				 "not known until it ends, and probes do not find them");
+		gpubpf_hook_note("a long kernel was still running at a launch: the addresses of new buffers are "
+				 "unknown until it ends, and probes do not find these");
 	if (!alone)
-		gpubpf_hook_note("where buffers of a context with several devices lie is not known: probes find no allocation "
-				 "there");
+		gpubpf_hook_note("the addresses of buffers in a context with several devices are unknown: probes "
+				 "find no allocation there");
 }
 
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)

@@ -112,9 +112,9 @@ static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint sp
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
 	if (built) /* Intel's CPU runtime keeps the first build's values, contrary to the standard */
 		code->reason =
-			"the program sets specialization constants after it was built, which runtimes take differently";
+			"the program sets specialization constants after a build, which runtimes handle differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
-		code->reason = "the program sets a specialization constant that was not found in its SPIR-V module";
+		code->reason = "the program sets a specialization constant that its SPIR-V module does not contain";
 	return code;
 }
 
@@ -134,7 +134,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_progra
 		before = p->code;
 		p->code = code;
 	} else if (p->code) {
-		p->code->reason = "there was no memory for the program's specialization constants";
+		p->code->reason = "out of memory for the program's specialization constants";
 	}
 	pthread_mutex_unlock(&p->lock);
 	ocl_code_put(before);

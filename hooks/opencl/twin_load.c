@@ -21,7 +21,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	int err;
 
 	if (!code) {
-		image->reason = "what the program was made of was not seen";
+		image->reason = "the source of the program is unknown";
 		return 0;
 	}
 	err = ocl_code_image(code, image);
@@ -44,7 +44,7 @@ static int build(struct module *m, cl_device_id device, const char *options, str
 {
 	cl_int err = ocl->clBuildProgram(m->program, 1, &device, options, NULL, NULL);
 
-	return err ? refuse(why, "the device does not take the twin's binary", err) : 0;
+	return err ? refuse(why, "the device refused the twin's binary", err) : 0;
 }
 
 static void unload(void *module)
@@ -68,7 +68,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 	cl_int err;
 
 	if (kind != GPUBPF_IMAGE_OPENCL_BINARY) {
-		snprintf(why->text, sizeof(why->text), "the session sent a twin that is no OpenCL binary");
+		snprintf(why->text, sizeof(why->text), "the session sent a twin that is not an OpenCL binary");
 		return -EINVAL;
 	}
 	m = context ? calloc(1, sizeof(*m)) : NULL;
@@ -80,7 +80,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &size, &binary, NULL, &err);
 	if (!m->program) {
 		free(m);
-		return refuse(why, "the device does not take the twin's binary", err);
+		return refuse(why, "the device refused the twin's binary", err);
 	}
 	m->held = ocl_context_held(context, before);
 	if (build(m, handle, options, why) < 0) {
@@ -150,7 +150,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 	t->handle = ocl->clCreateKernel(m->program, what->name, &err);
 	if (!t->handle) {
 		kernel_put(t);
-		return refuse(why, "the twin does not hold the kernel", err);
+		return refuse(why, "the twin's binary lacks the kernel", err);
 	}
 	if (check_args(t, what->params, what->flags, why) < 0 || find_svm(t, m->device) < 0) {
 		kernel_put(t);

@@ -15,7 +15,7 @@ grep -q 'ignores OPENCL_LAYERS' "$T/r"; ok $? "the report has it among its notes
 run "$GPUBPF" kernel list -- "$loads" "$OBJ/libOpenCL.so.1" "$driver"; is 42 "kernel list"
 says 'ignores OPENCL_LAYERS' "kernel list names it too"
 run "$GPUBPF" run -o "$p" -- "$loads" "$T/lib/libOpenCL.so.1" "$driver"
-is 42 "a loader whose layers do not come"; says 'loaded no layer of ours; did the program change OPENCL_LAYERS' "the other reason"
+is 42 "a loader whose layers do not come"; says "did not load gpubpf's layer; did the program change OPENCL_LAYERS" "the other reason"
 run "$GPUBPF" run -o "$p" -- "$loads" "$OBJ/libOpenCL.so.1" "$driver" "$4"
 is 42 "the same beside CUDA"; says 'OpenCL kernels, if any ran, were not probed: .* ignores OPENCL_LAYERS' "it is named there too"
 run "$GPUBPF" run -o "$p" --backend cuda -- "$loads" "$OBJ/libOpenCL.so.1" "$driver" "$4"
