@@ -161,8 +161,9 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 	if (arg->how == LZ_ARG_UNSET)
 		return ZE_RESULT_SUCCESS; /* the original runs without this argument, so the twin does too */
 	if (arg->how == LZ_ARG_UNKNOWN) {
-		gpubpf_hook_note("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then plainly, with "
-				 "arguments that its twin was not given; it ran unprobed until all are set again",
+		gpubpf_hook_note("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then "
+				 "without arguments; its twin lacks their values and runs again once the program "
+				 "sets all arguments",
 				 gpubpf_hook_kernel_name(twin->kernel->hook));
 		return GPUBPF_TWIN_TOLD;
 	}

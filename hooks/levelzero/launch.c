@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#define RECORDED_REASON                                                                                                          \
-	"recorded in a command list before it was attached to, or while its twin was not made yet; it is probed from the " \
-	"list's next recording on"
+#define RECORDED_REASON                                                                                             \
+	"recorded in a command list before a program was attached, or before its twin was ready; it is probed from " \
+	"the list's next recording on"
 
 static ze_result_t append(const struct lz_append *a, ze_kernel_handle_t kernel)
 {

@@ -9,8 +9,8 @@
 
 #include "core/wire/checks.h"
 
-#define NATIVE_REASON                                                                                    \
-	"made of native code whose SPIR-V was not seen; clear the program's own cache of modules so that it builds " \
+#define NATIVE_REASON                                                                                           \
+	"created from native code whose SPIR-V is unknown; clear the program's cache of modules so that it builds " \
 	"from SPIR-V once"
 
 struct module {
@@ -203,7 +203,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 	code = allow_indirect_access(m, t);
 	if (code) {
 		kernel_put(t);
-		return gpubpf_ze_error(why, "letting the twin reach all memory", code);
+		return gpubpf_ze_error(why, "allowing the twin indirect access", code);
 	}
 	*twin = t;
 	return 0;

@@ -69,7 +69,7 @@ ok(native[0] == 0 and native[:2] == probed[:2] and not k["probed"] and "more tha
 native, probed = start([newer, modules, "mixed"]), start(run + ["--", newer, modules, "mixed"])
 k = kernels()["scale"]
 ok(native[0] == 0 and native[:2] == probed[:2], "launches that bring arguments, and plain ones: as without probes", native, probed)
-ok(k["launches"] == 4 and k["probed"] == 2 and "with arguments that its twin was not given" in probed[2],
+ok(k["launches"] == 4 and k["probed"] == 2 and "its twin lacks their values" in probed[2],
    "a plain launch with the last one's arguments is the original's, and said so", k, probed)
 native, probed = (start(before + [newer, modules, "direct"], GPUBPF_FAKE_ZE_HANDLES="1") for before in ([], run + ["--"]))
 ok(native[0] == 0 and native[:2] == probed[:2] and kernels().get("scale", {}).get("probed") == 1,
