@@ -162,8 +162,9 @@ static void report_unreadable(void)
 	static bool said;
 
 	if (now->call->data.nr == SYS_bpf || now->call->data.nr == SYS_perf_event_open)
-		say_once(&said, "the memory of a program cannot be read, and its calls go to the Linux kernel alone: the system forbids to look into other "
-				 "processes; as root, sysctl kernel.yama.ptrace_scope=0, or run it as root");
+		say_once(&said, "the memory of a program cannot be read, so its calls go only to the Linux kernel: "
+				"the system forbids access to other processes; as root, set sysctl "
+				"kernel.yama.ptrace_scope=0, or run it as root");
 }
 
 static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them)

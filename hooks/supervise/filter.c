@@ -126,7 +126,8 @@ int filter_install(const char **why)
 		fd = install_newest(&prog);
 	}
 	if (fd == -EBUSY)
-		*why = "another program (a container's, say) supervises its system calls already; run it outside of that";
+		*why = "another program (for example of a container) supervises its system calls already; run it "
+		       "outside of that";
 	else if (fd == -EINVAL || fd == -ENOSYS)
 		*why = "this kernel has no user notification of seccomp, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
 	else

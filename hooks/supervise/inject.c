@@ -111,8 +111,8 @@ static void report_unstoppable(void)
 {
 	static bool said;
 
-	say_once(&said, "a program's ring buffer cannot be mapped: it cannot be stopped for it, as one that a debugger traces; run it without strace or gdb, and where "
-			"/proc/sys/kernel/yama/ptrace_scope is more than 0 as root");
+	say_once(&said, "a program's ring buffer cannot be mapped, because ptrace(2) cannot stop the program; run it "
+			"without strace or gdb, and as root if /proc/sys/kernel/yama/ptrace_scope is more than 0");
 }
 
 static long call_in(struct notice *n, long nr, const long arg[6])

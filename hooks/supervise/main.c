@@ -148,7 +148,7 @@ static int start_supervision(const char **why)
 	int sock = start_supervisor(), listener;
 	pid_t who;
 
-	*why = "a process for it cannot be started";
+	*why = "the supervisor's process cannot be started";
 	if (sock < 0 || read(sock, &who, sizeof(who)) != sizeof(who))
 		return -EAGAIN;
 	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* allow access under Yama */
@@ -172,7 +172,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || start_supervision(&why) < 0))
-		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. What it loads goes to the Linux kernel alone\n", argv[1], gpubpf_reach_why(reach), why);
+		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. Its programs are loaded only into the "
+				"Linux kernel\n", argv[1], gpubpf_reach_why(reach), why);
 	if (reach == GPUBPF_OTHER_LIBC)
 		unsetenv("LD_PRELOAD"); /* the program cannot load these libraries */
 	err = (int)-kernel_call(SYS_execve, (const long[6]){ (long)argv[1], (long)(argv + 2), (long)environ });
