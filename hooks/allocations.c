@@ -274,8 +274,8 @@ uint32_t gpubpf_allocation_stack(void)
 
 static void report_delayed(void)
 {
-	gpubpf_hook_note("memory was allocated while a kernel ran, beside which this device cannot be told of it; probes know it from the "
-			 "next call on that allocates while none runs, or that frees");
+	gpubpf_hook_note("memory was allocated while a kernel ran, and this device cannot be updated meanwhile; "
+			 "probes find it after the next allocation without a running kernel, or after the next free");
 }
 
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
@@ -294,7 +294,8 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 	if (delayed)
 		report_delayed();
 	if (full)
-		gpubpf_hook_note("the program has more than %d allocations at a time; probes are not told of the newest ones",
+		gpubpf_hook_note("the program has more than %d allocations at a time; probes do not find the newest "
+				 "ones",
 				 GPUBPF_ALLOCATION_MOST);
 }
 
@@ -451,10 +452,11 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	lacks_granules = d->granules_at && !d->granules;
 	pthread_mutex_unlock(&lock);
 	if (lacks_granules)
-		gpubpf_hook_note("no memory for the table by which probes find an allocation at once; they search for each, which takes longer");
+		gpubpf_hook_note("out of memory for the table that finds an allocation directly; probes work, but "
+				 "they search for each, which takes longer");
 	if (!offset && hdr->allocation_tables)
-		gpubpf_hook_note("no table is left for the allocations of process %d: %d processes have one each; its probes find "
-				 "none", getpid(), GPUBPF_ALLOCATION_TABLES);
+		gpubpf_hook_note("no allocation table is left for process %d: %d processes use one each; its probes "
+				 "find no allocations", getpid(), GPUBPF_ALLOCATION_TABLES);
 }
 
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device)

@@ -40,13 +40,13 @@ static int validate_layout(const struct gpubpf_hook_device *d, const struct gpub
 	const char *lacks = gpubpf_placement_lacks(where, caps);
 
 	if (lacks || !d->ops->device->memory_get) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: %s memory, for which the device lacks %s",
+		snprintf(why->text, sizeof(why->text), "memory for maps: no %s memory, because the device lacks %s",
 			 gpubpf_placement_name(where), lacks ? lacks : "all");
 		return -EOPNOTSUPP;
 	}
 	if (l->data < l->ctl || l->data > l->ctl + l->size || l->ctl < d->own || l->ctl % GPUBPF_ARENA_ALIGN ||
 	    l->ctl > d->size || size < l->size || size > d->size - l->ctl || (l->flags & GPUBPF_LAYOUT_LIVE && !gpubpf_placement_live(where, caps))) {
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
 		return -EPROTO;
 	}
 	return 0;
@@ -71,7 +71,8 @@ static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gp
 	e->data = l->data - l->ctl;
 	err = d->ops->device->memory_get(d->device, GPUBPF_LAYOUT_PLACE(l->flags), host, whole_pages(l->size), &e->memory, why);
 	if (!err && l->flags & GPUBPF_LAYOUT_LIVE && e->memory.host != host) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: the runtime does not share the session's");
+		snprintf(why->text, sizeof(why->text), "memory for maps: the runtime cannot share the session's "
+						       "memory");
 		d->ops->device->memory_put(d->device, &e->memory);
 		err = -EOPNOTSUPP;
 	}
@@ -114,7 +115,7 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 
 	gpubpf_assert_held(&d->lock);
 	if (err < 0)
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
 	for (uint32_t row = d->rows; row < rows && !err; row++) {
 		struct gpubpf_map_layout l = *row_of(d, row);
 
@@ -122,7 +123,7 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 			err = place_map(d, row, &l, why);
 	}
 	if (!err && (d->elsewhere || d->filled) && (err = push_rows(d)))
-		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
+		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s", strerror(-err));
 	if (!err)
 		d->rows = rows;
 	return err;

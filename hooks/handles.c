@@ -55,7 +55,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 
 	*kept = (struct gpubpf_kept){ .data = data, .size = size };
 	if (!data)
-		kept->why = "its image is of a kind that gpubpf does not know";
+		kept->why = "its image has an unknown format";
 	if (!data)
 		return;
 	if (dl_iterate_phdr(find_object, &s)) {
@@ -69,7 +69,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 	if (copy)
 		memcpy(copy, data, size);
 	else
-		kept->why = "its image is too large to keep a copy of";
+		kept->why = "its image is too large to copy (64 MiB at most)";
 }
 
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
@@ -121,7 +121,7 @@ const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const 
 	if (!kept->data)
 		return kept->why;
 	if (!is_loaded(kept))
-		return "the library that its image lies in was unloaded";
+		return "the library that contains its image was unloaded";
 	read(kept, arg);
 	return NULL;
 }

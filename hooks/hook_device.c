@@ -171,7 +171,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	const struct gpubpf_arena_hdr *hdr;
 
 	if (size < (int64_t)sizeof(*hdr) || (uint64_t)size < answer->size || answer->size < sizeof(*hdr)) {
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
 		return -EPROTO;
 	}
 	hdr = d->shared ? gpubpf_shared_arena(packet->fds[0], answer->size) :
@@ -184,7 +184,8 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION || hdr->own > answer->size ||
 	    hdr->own < GPUBPF_ARENA_DATA) {
 		unmap_arena(d, (void *)hdr, answer->size);
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps is of another version");
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps has another version; use the "
+						       "tool and the agent of one gpubpf version");
 		return -EPROTO;
 	}
 	d->host = (void *)hdr;
@@ -314,7 +315,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (!err)
 		err = gpubpf_arena_wait(d->ops->device, d->device);
 	if (err < 0) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
+		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s", strerror(-err));
 		return err;
 	}
 	err = gpubpf_elsewhere_fill(d, given, why);
@@ -389,7 +390,7 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 			return err;
 		}
 		if (err < 0 && !d->why.text[0])
-			snprintf(d->why.text, sizeof(d->why.text), "the device could not be made ready: %s",
+			snprintf(d->why.text, sizeof(d->why.text), "the device could not be opened for probes: %s",
 				 gpubpf_session_strerror(err));
 		d->state = err < 0 ? DEVICE_REFUSED : DEVICE_READY;
 	}
@@ -681,8 +682,8 @@ static void leave_bounded(void)
 		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
 	if (!leave.left)
 		gpubpf_hook_note(
-			"the driver did not answer for %llu s when the program ended: maps may lack what was not "
-			"copied yet; the program ends without us",
+			"the driver did not answer for %llu s when the program ended: maps may lack the results of "
+			"its last kernels",
 			EXIT_NS / 1000000000);
 	pthread_mutex_unlock(&leave.lock);
 }

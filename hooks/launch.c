@@ -294,8 +294,8 @@ static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 	if (!gpubpf_twin_settle(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
-	gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
-			 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
+	gpubpf_hook_note("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
+			 "unprobed there until a launch outside a callback has built the twin", l->kernel->name);
 	return false;
 }
 
@@ -510,8 +510,8 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	enum gpubpf_miss miss = miss_reason(l->kernel->whole);
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
-		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
-				 "there: probed are those of contexts that the child makes itself", getpid());
+		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run "
+				 "unprobed there; only kernels in contexts that the child creates are probed", getpid());
 	count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
 }
 
@@ -713,8 +713,8 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	set_twin(l, binding);
-	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; so that they still do, its twin was "
-			 "made again for %u registers a thread", l->kernel->name, l->registers);
+	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; its twin was rebuilt "
+			 "with %u registers per thread, so that they still fit", l->kernel->name, l->registers);
 	return true;
 }
 

@@ -187,7 +187,7 @@ static void end_session(const char *why)
 		close(session.sock);
 	session.sock = -1;
 	if (!quiet)
-		gpubpf_hook_note("the session is over (%s); kernels run unprobed from here on", why);
+		gpubpf_hook_note("the session is over (%s); kernels run unprobed from now on", why);
 }
 
 /* Move a descriptor of the agent above the numbers that the application opens and chooses. If its limit forbids
@@ -287,7 +287,7 @@ static int read_one(int fd, void *buf)
 
 const char *gpubpf_session_strerror(int err)
 {
-	return err == -EPIPE ? "the session is over, or the program closed our socket" : strerror(-err);
+	return err == -EPIPE ? "the session is over, or the program closed gpubpf's socket" : strerror(-err);
 }
 
 static const char *why_lost(int err)
@@ -295,11 +295,11 @@ static const char *why_lost(int err)
 	switch (err) {
 	case -EPIPE:
 	case -ECONNRESET:
-		return "the tool is gone";
+		return "the tool has exited";
 	case -EPROTO:
-		return "the tool sent what the protocol does not allow";
+		return "the tool violated the session's protocol";
 	case -EBADF:
-		return "the program closed our socket";
+		return "the program closed gpubpf's socket";
 	}
 	return "the connection failed";
 }
@@ -397,8 +397,8 @@ void gpubpf_session_seal(int nr)
 	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
 
 	if (gpubpf_session_up())
-		gpubpf_hook_note("the program locks itself up: its seccomp filter forbids system call %d, which probing needs; "
-				 "kernels run unprobed from here on", nr);
+		gpubpf_hook_note("the program's seccomp filter forbids system call %d, which probing needs; kernels "
+				 "run unprobed from now on", nr);
 	else
 		session.forbidden = nr;
 	if (atomic_exchange(&session.sealed, true))
@@ -684,8 +684,8 @@ static void report_sealed(void)
 	int nr = atomic_exchange(&session.forbidden, 0);
 
 	if (nr > 0 && gpubpf_lockdown_lets_tell(nr))
-		gpubpf_hook_say("a seccomp filter forbids system call %d to this process, which probing needs; its kernels run unprobed; "
-				"allow it there", nr);
+		gpubpf_hook_say("a seccomp filter forbids system call %d to this process, which probing needs; its "
+				"kernels run unprobed; allow the call in that filter", nr);
 }
 
 /* Does the process run under a filter that would kill it for the agent's calls? */

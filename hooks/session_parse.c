@@ -52,7 +52,7 @@ int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, st
 	if (has_fd)
 		a->reason[0] = 0;
 	else if (!r->failed && !a->reason[0])
-		strcpy(a->reason, "the session gives this device no memory for maps");
+		strcpy(a->reason, "the session has no memory for maps on this device");
 	return r->failed ? -EPROTO : 0;
 }
 

@@ -221,7 +221,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return err < 0 ? set_reason(&set->why, err, "the program could not be sent: %s",
+	return err < 0 ? set_reason(&set->why, err, "the program could not be sent to the session: %s",
 				    gpubpf_session_strerror(err)) : 0;
 }
 
@@ -328,7 +328,7 @@ static int load(struct gpubpf_twin_set *set)
 	int err;
 
 	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &set->answer) < 0)
-		return set_reason(&set->why, -EPROTO, "the session's answer is not as the protocol says");
+		return set_reason(&set->why, -EPROTO, "the session's answer violates the protocol");
 	if (set->answer.keeps)
 		gpubpf_image_note_kept(set->identity);
 	if (!set->answer.n)
@@ -351,7 +351,7 @@ static int load(struct gpubpf_twin_set *set)
 	if (err < 0 && request_other_form(set))
 		return -EAGAIN;
 	if (err < 0)
-		return set_reason(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
+		return set_reason(&set->why, err, "the runtime failed to load the twin: %s", strerror(-err));
 	gpubpf_prepare_wait(set->device);
 	gpubpf_clock_calibrate(set->device);
 	return 0;
@@ -480,7 +480,7 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	if (!err) {
 		run_step(set, SET_LOADED, kernel);
 	} else {
-		set_reason(&set->why, err, "the session ended before the twin was made");
+		set_reason(&set->why, err, "the session ended before the twin was ready");
 		set->state = SET_REFUSED;
 	}
 }
@@ -532,14 +532,14 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 
 	b->listed = nothing && !set->before.text[0]; /* it could be probed, but no program has a place in it */
 	if (!entry || !entry->twin[0]) {
-		refuse_set(b, set, !entry ? "the session knows no such kernel in the program" :
-				   nothing && !b->listed ? "its other form has no place of a program's" : entry->reason);
+		refuse_set(b, set, !entry ? "the session did not find this kernel in the program" :
+				   nothing && !b->listed ? "its other form has no place that an attached program uses" : entry->reason);
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
 	err = set->program->ops->twin_kernel(set->module, &what, choice->kernel->adapter, &b->twin, &why);
 	if (err < 0) {
-		set_reason(&why, err, "the runtime does not make the twin: %s", strerror(-err));
+		set_reason(&why, err, "the runtime failed to create the twin: %s", strerror(-err));
 		b->twin = NULL;
 		refuse(b, why.text);
 		return;
@@ -570,7 +570,8 @@ static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_hook_choi
 	b->set = set;
 	b->nlinks = gpubpf_plan_links(plan, choice->kernel->whole, b->links);
 	if (!set)
-		refuse(b, "out of memory, or it was probed in too many ways before; let the program load it anew");
+		refuse(b, "out of memory, or it was probed with too many combinations of programs; make the "
+			  "application load it again");
 	else if (set->state == SET_LOADED)
 		make_twin(choice, set, b);
 	else
@@ -601,8 +602,8 @@ static void warn_of_graphs(const struct gpubpf_hook_choice *choice, const struct
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
-		gpubpf_hook_note("kernel %s: what is attached has changed, and graphs or command lists that the program made before run "
-				 "it as it was then, until it makes them anew", choice->kernel->name);
+		gpubpf_hook_note("kernel %s: its attached programs have changed; graphs or command lists that the "
+				 "program made before run it as it was then, until the program makes them again", choice->kernel->name);
 }
 
 static bool contains_all_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
@@ -619,7 +620,8 @@ static bool keeps_previous_twin(const struct gpubpf_hook_choice *choice, const s
 {
 	if (!b || b->twin || b->listed || !before || !before->twin || !contains_all_links(before, b->links, b->nlinks))
 		return false;
-	gpubpf_hook_note("kernel %s: what was attached since cannot be added (%s); its twin runs on without it", choice->kernel->name,
+	gpubpf_hook_note("kernel %s: a newly attached program cannot be added (%s); the present twin stays in use "
+			 "without it", choice->kernel->name,
 			 b->reason);
 	return true;
 }
@@ -887,8 +889,8 @@ void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice)
 	before = choice->binding;
 	if (before && before->twin && !contains_all_links(before, links, n)) {
 		atomic_store_explicit(&choice->binding, NULL, memory_order_release);
-		gpubpf_hook_note("kernel %s: a program was detached, and its twin without that was not made in time; it runs unprobed "
-				 "until it is", choice->kernel->name);
+		gpubpf_hook_note("kernel %s: a program was detached, and its twin without that program was not ready "
+				 "in time; it runs unprobed until then", choice->kernel->name);
 	}
 	pthread_mutex_unlock(&choice->kernel->lock);
 }

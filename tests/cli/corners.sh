@@ -17,7 +17,7 @@ says 'kernel step_one: launched in a callback' "and it is told"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" reload; is 42 "reload"; same reload
 [ "$(kernels)" = "[('step_one', 1, 1, 0), ('step_two', 1, 1, 0)]" ]; ok $? "kernels of both times are probed: $(kernels)"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" closed; is 42 "closed"; same closed
-grep -q 'Broken pipe' "$T/r"; [ $? = 1 ]; ok $? "no broken pipe"; grep -q '"reason": ".*the program closed our socket' "$T/r"; ok $? "the program closed our socket"
+grep -q 'Broken pipe' "$T/r"; [ $? = 1 ]; ok $? "no broken pipe"; grep -q '"reason": ".*the program closed gpubpf.s socket' "$T/r"; ok $? "the program closed our socket"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" header "$T/a"; is 42 "header"; same header "$T/a"
 [ "$(kernels)" = "[('step_two', 3, 2, 1)]" ]; ok $? "what was compiled is what is probed: $(kernels)"
 grep -q 'step.h, which the program includes, was changed after the build' "$T/r"; ok $? "or the reason is told"

@@ -212,7 +212,7 @@ static const struct bad_tool {
 	{ FAKE_DIE_LATER, 60000, 0, true, "a tool killed after a twin was given", NULL },
 	{ FAKE_STALL, 60000, 0, false, "a tool that never greets", "no session" },
 	{ FAKE_WRONG_TWIN, 60000, 0, false, "twins with other parameters", "arguments" },
-	{ FAKE_NO_BINARY, 60000, 0, true, "a twin that is no binary", "does not take the twin's binary" },
+	{ FAKE_NO_BINARY, 60000, 0, true, "a twin that is no binary", "refused the twin's binary" },
 	{ FAKE_NO_ARENA, 60000, 0, true, "no memory for maps", "no memory today" },
 	{ FAKE_SILENT, 300, 0, false, "a tool that never answers", NULL },
 	{ FAKE_SLOW, 0, 50, false, "a tool that is not waited for", NULL },
