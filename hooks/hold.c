@@ -11,7 +11,7 @@
 #include "core/wire/checks.h"
 
 #define MAX_HOLD_MS 5000
-#define COPY_TIME_DIVISOR 2 /* leave this part of the time for the tool to read the mirrors */
+#define COPY_TIME_DIVISOR 2 /* copying may use half of the hold; in the rest the tool reads the mirrors */
 
 static atomic_uint_fast64_t until_ns; /* 0: no hold */
 

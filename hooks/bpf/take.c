@@ -127,7 +127,7 @@ static bool stays_in_kernel(const struct bpf_map_info *info)
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
-/* Keep the kernel map, with a session map next to it. Read-only maps need only a copy. */
+/* Keep the kernel map, with a session map next to it. -EINVAL for a read-only map, for which a copy suffices. */
 static int make_shadow(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)

@@ -121,7 +121,7 @@ struct search {
 	const struct hip_module *module;
 	char symbol[1024];           /* the kernel's descriptor; "": search by place only */
 	unsigned domain, bdf;        /* the device's PCI address */
-	unsigned matches, inside;    /* number of matches, and of those in the application's memory */
+	unsigned matches, inside;    /* number of all matches, and of matches in the application's memory */
 	struct hip_loaded found;
 };
 
