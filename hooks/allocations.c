@@ -165,8 +165,10 @@ static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 static int update_table(struct gpubpf_hook_device *d)
 {
 	const uint64_t *has = (uint64_t *)((char *)d->host + table_offset(d, GPUBPF_ALLOCATION_VERSION));
-	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = collect_rows(d, version);
-	int err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), row_buffer, n * sizeof(*row_buffer));
+	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1,
+		 n = collect_rows(d, version);
+	int err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), row_buffer,
+				 n * sizeof(*row_buffer));
 
 	gpubpf_assert_held(&lock);
 	if (!err && update_numbered_maps(d, false) < 0)
@@ -176,14 +178,16 @@ static int update_table(struct gpubpf_hook_device *d)
 	if (!err)
 		err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
 	if (!err)
-		err = copy_to_device(d, table_offset(d, offsetof(struct gpubpf_allocation_head, untold)), &untold, sizeof(untold));
+		err = copy_to_device(d, table_offset(d, offsetof(struct gpubpf_allocation_head, untold)), &untold,
+				     sizeof(untold));
 	return err ? err : publish_version(d, version);
 }
 
 /* Does it share its table with an earlier device in the list? */
 static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 {
-	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d; other = other->next_table)
+	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d;
+	     other = other->next_table)
 		if (other->shared && table_offset(other, 0) == table_offset(d, 0))
 			return true;
 	return false;

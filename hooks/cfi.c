@@ -220,7 +220,8 @@ static void run_extended_insn(struct walk *w, struct bytes *b, uint8_t op)
 		break;
 	case CFA_OFFSET_EXTENDED:
 		reg = get_leb(b, false);
-		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(b, false, w->cie->data_align) });
+		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA,
+						.offset = get_offset(b, false, w->cie->data_align) });
 		break;
 	case CFA_RESTORE_EXTENDED:
 		restore(w, get_leb(b, false));
@@ -277,7 +278,8 @@ static bool run_insns(struct walk *w, struct bytes b, uint64_t place)
 			w->place += low * w->cie->code_align;
 			break;
 		case CFA_OFFSET:
-			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(&b, false, w->cie->data_align) });
+			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA,
+							.offset = get_offset(&b, false, w->cie->data_align) });
 			break;
 		case CFA_RESTORE:
 			restore(w, low);
@@ -325,7 +327,8 @@ static bool get_cie(struct cfi_range range, uint64_t at, struct cie *c)
 	*c = (struct cie){ .encoding = ENC_ABSOLUTE };
 	c->code_align = get_leb(&b, false);
 	c->data_align = (int64_t)get_leb(&b, true);
-	b.bad |= id || (version != 1 && version != 3) || (augmentation[0] && augmentation[0] != 'z') || c->code_align > 16 ||
+	b.bad |= id || (version != 1 && version != 3) || (augmentation[0] && augmentation[0] != 'z') ||
+		 c->code_align > 16 ||
 		 c->data_align > 16 || c->data_align < -16;
 	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address register */
 	if (augmentation[0] && !b.bad)

@@ -33,7 +33,8 @@ static uint64_t whole_pages(uint64_t size)
 }
 
 /* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
-static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
+static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l,
+			   struct gpubpf_why *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
 	uint32_t where = GPUBPF_LAYOUT_PLACE(l->flags);
@@ -53,7 +54,8 @@ static int validate_layout(const struct gpubpf_hook_device *d, const struct gpub
 }
 
 /* Allocate one map's memory and fill it with the session's values. */
-static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l, struct gpubpf_why *why)
+static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l,
+		     struct gpubpf_why *why)
 {
 	struct gpubpf_elsewhere *e = NULL;
 	char *host = (char *)d->host + l->ctl;
@@ -123,7 +125,8 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 			err = place_map(d, row, &l, why);
 	}
 	if (!err && (d->elsewhere || d->filled) && (err = push_rows(d)))
-		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s", strerror(-err));
+		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
+			 strerror(-err));
 	if (!err)
 		d->rows = rows;
 	return err;

@@ -315,7 +315,8 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (!err)
 		err = gpubpf_arena_wait(d->ops->device, d->device);
 	if (err < 0) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s", strerror(-err));
+		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
+			 strerror(-err));
 		return err;
 	}
 	err = gpubpf_elsewhere_fill(d, given, why);
@@ -570,7 +571,8 @@ static void pull_last(struct gpubpf_hook_device *d)
 
 static bool may_pull(const struct gpubpf_hook_device *d)
 {
-	return atomic_load(&d->dirty) && !atomic_load(&d->running) && is_of_this_process(d) && gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
+	return atomic_load(&d->dirty) && !atomic_load(&d->running) && is_of_this_process(d) &&
+	       gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
 }
 
 static bool any_idle(void)

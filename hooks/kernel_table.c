@@ -72,7 +72,8 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 	return entry;
 }
 
-static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation, const struct gpubpf_hook_device *device)
+static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation,
+		    const struct gpubpf_hook_device *device)
 {
 	return entry->generation == generation && entry->device == device->ordinal &&
 	       !strcmp(entry->backend, device->ops->backend);

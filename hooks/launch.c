@@ -203,7 +203,8 @@ static struct gpubpf_hook_choice *find_entry(struct gpubpf_hook_kernel *kernel,
 }
 
 /* ahead: the kernel was not launched yet, and reports do not list it. */
-static struct gpubpf_hook_choice *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device, bool ahead)
+static struct gpubpf_hook_choice *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
+					    bool ahead)
 {
 	struct gpubpf_hook_choice *choice;
 
@@ -511,7 +512,8 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
 		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run "
-				 "unprobed there; only kernels in contexts that the child creates are probed", getpid());
+				 "unprobed there; only kernels in contexts that the child creates are probed",
+				 getpid());
 	count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
 }
 
@@ -594,7 +596,8 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 {
 	uint32_t n = binding ? binding->nlinks : 0;
 	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
-	struct gpubpf_kernel_entry *entry = is_inherited_launch(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device, true);
+	struct gpubpf_kernel_entry *entry = is_inherited_launch(l) ? NULL :
+		gpubpf_kernel_entry(l->kernel->name, l->device, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
 
 	if (!r)

@@ -43,7 +43,8 @@ static bool is_gone(const struct gpubpf_hook_kernel *kernel)
 
 bool gpubpf_aside_goes_on(void)
 {
-	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() && gpubpf_session_enabled() &&
+	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() &&
+	       gpubpf_session_enabled() &&
 	       gpubpf_now_ns() < current_job->until_ns;
 }
 

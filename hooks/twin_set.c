@@ -4,8 +4,8 @@
  * links and register limit, with the names of the matching kernels. The session answers with an image to load and its
  * kernels.
  * Before: the entry has the binding of an older plan, or no binding.
- * After: the entry has the plan's binding: a twin, a refusal with its reason, or nothing attached. It stays at the older
- * plan when the wait budget is used up, or when no twin is ready and the caller may not wait.
+ * After: the entry has the plan's binding: a twin, a refusal with its reason, or nothing attached. It stays at the
+ * older plan when the wait budget is used up, or when no twin is ready and the caller may not wait.
  * Requires: the lock order of agent.h. Agent threads (twin_aside.c) take the same steps without using the budget.
  *
  * A plan that restores an earlier set of programs reuses its twins.
@@ -60,8 +60,8 @@ static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, uint32_t registers,
-				const uint32_t *links, uint32_t nlinks)
+static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device,
+				uint32_t registers, const uint32_t *links, uint32_t nlinks)
 {
 	return set->device == device && set->registers == registers && set->nlinks == nlinks &&
 	       !memcmp(set->links, links, nlinks * sizeof(*links));
@@ -69,8 +69,9 @@ static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct 
 
 /* Takes over `links` and `wanted`, both malloc'd, unless it returns NULL: out of memory, or too many modules. The
  * caller holds the program's lock. */
-static struct gpubpf_twin_set *twin_module_get_or_create(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
-							 uint32_t registers, uint32_t *links, uint32_t nlinks, char *wanted)
+static struct gpubpf_twin_set *twin_module_get_or_create(struct gpubpf_hook_program *program,
+							 struct gpubpf_hook_device *device, uint32_t registers,
+							 uint32_t *links, uint32_t nlinks, char *wanted)
 {
 	struct gpubpf_twin_set *set;
 	uint32_t n = 0;
@@ -263,7 +264,8 @@ static int send_request(struct gpubpf_twin_set *set, const char *kernel)
 	else if (image.size > GPUBPF_IMAGE_MAX)
 		err = set_reason(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
-		err = set_reason(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
+		err = set_reason(&set->why, -E2BIG, "its name is longer than %d characters",
+				 GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(set, &image);
 	ops->image_put(&image);
@@ -533,7 +535,8 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 	b->listed = nothing && !set->before.text[0]; /* it could be probed, but no program has a place in it */
 	if (!entry || !entry->twin[0]) {
 		refuse_set(b, set, !entry ? "the session did not find this kernel in the program" :
-				   nothing && !b->listed ? "its other form has no place that an attached program uses" : entry->reason);
+				   nothing && !b->listed ? "its other form has no place that an attached program uses" :
+					   entry->reason);
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
@@ -603,7 +606,8 @@ static void warn_of_graphs(const struct gpubpf_hook_choice *choice, const struct
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
 		gpubpf_hook_note("kernel %s: its attached programs have changed; graphs or command lists that the "
-				 "program made before run it as it was then, until the program makes them again", choice->kernel->name);
+				 "program made before run it as it was then, until the program makes them again",
+				 choice->kernel->name);
 }
 
 static bool contains_all_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
@@ -627,7 +631,8 @@ static bool keeps_previous_twin(const struct gpubpf_hook_choice *choice, const s
 }
 
 /* Never returns to an older plan. The caller holds the kernel's lock. */
-static void set_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
+static void set_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan,
+			struct gpubpf_hook_binding *b)
 {
 	uint64_t known = atomic_load(&choice->plan);
 	struct gpubpf_hook_binding *before = choice->binding;

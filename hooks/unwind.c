@@ -232,7 +232,8 @@ static bool step_by_pointer(const struct limits *limits, struct frame *f)
 	struct frame up = { .known = 1 << CFI_RBP };
 	uint64_t at = f->reg[CFI_RBP];
 
-	if (!(f->known >> CFI_RBP & 1) || !load_word(limits, f, at, &up.reg[CFI_RBP]) || !load_word(limits, f, at + 8, &up.place) ||
+	if (!(f->known >> CFI_RBP & 1) || !load_word(limits, f, at, &up.reg[CFI_RBP]) ||
+	    !load_word(limits, f, at + 8, &up.place) ||
 	    !is_code(up.place - 1))
 		return false;
 	up.sp = at + 16;

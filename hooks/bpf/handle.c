@@ -19,7 +19,8 @@ static struct handle handle_at(const char *path, enum gpubpf_bpf_kind kind)
 	h.pipe = name && strncmp(name, "/memfd:", 7);
 	/* any process may create a file with such a name: check the values */
 	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
-	    strcmp(kinds, gpubpf_bpf_kinds[kind]) || h.key > GPUBPF_BPF_MAX || h.value > GPUBPF_BPF_MAX || h.of > GPUBPF_BPF_KINDS)
+	    strcmp(kinds, gpubpf_bpf_kinds[kind]) || h.key > GPUBPF_BPF_MAX || h.value > GPUBPF_BPF_MAX ||
+	    h.of > GPUBPF_BPF_KINDS)
 		return (struct handle){0};
 	return h;
 }

@@ -258,7 +258,8 @@ static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 	if (!err)
 		err = read_caller_bytes(w, keys, c->attr.batch.keys, (size_t)n * map.key);
 	if (!err)
-		err = puts && !c->attr.batch.values ? -EFAULT : read_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
+		err = puts && !c->attr.batch.values ? -EFAULT :
+		      read_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
 	gpubpf_put_u64(w, c->attr.batch.elem_flags);
 	return err;
 }

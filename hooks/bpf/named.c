@@ -115,7 +115,8 @@ static int adopt_element(uint32_t id)
 }
 
 /* Call fn for each key that has an element, until it returns nonzero. */
-static int for_each_key(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id), void *arg)
+static int for_each_key(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id),
+			void *arg)
 {
 	uint8_t *keys = calloc(2, info->key_size + 8), *next = keys ? keys + info->key_size + 8 : NULL;
 	union bpf_attr attr = { .map_fd = (uint32_t)from, .next_key = (uintptr_t)next };

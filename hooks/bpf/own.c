@@ -36,7 +36,8 @@ static int copy_memory(long call, void *ours, uint64_t theirs, size_t size)
 		return -EFAULT;
 	if (!theirs)
 		return -EFAULT;
-	memcpy(call == SYS_process_vm_readv ? ours : to_pointer(theirs), call == SYS_process_vm_readv ? to_pointer(theirs) : ours, size);
+	memcpy(call == SYS_process_vm_readv ? ours : to_pointer(theirs),
+	       call == SYS_process_vm_readv ? to_pointer(theirs) : ours, size);
 	return 0;
 }
 

@@ -94,7 +94,8 @@ static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 		ret = -ENOENT;
 	else
 		ret = err || !atomic_load(&caller_state()->loaded) ? pass_call(arg) : pass_perf(arg, attr, function);
-	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_session_probe(function, attr) : ret;
+	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ?
+		       open_session_probe(function, attr) : ret;
 }
 
 static long open_buffer(const long arg[6], bool off)

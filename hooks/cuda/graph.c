@@ -121,14 +121,16 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, con
 {
 	struct node n = { kernel, false, exec_v1, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) :
+	       CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, true, exec_v2, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? add_or_set_node(&n) :
+	       CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- the generic node calls: the driver gets a copy that holds the twin ---- */

@@ -42,7 +42,8 @@ static bool is_in_range(size_t size, uint64_t offset, uint64_t length)
 /* Does a pattern match the function of this section? Names must end within `names`. */
 static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
-	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
+	return at < size && memchr(names + at, 0, size - at) &&
+	       !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
 	       gpubpf_plan_wants(names + at + strlen(CODE_PREFIX));
 }
 

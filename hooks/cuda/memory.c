@@ -56,7 +56,8 @@ static CUresult add_if_same_address(void *memory, size_t size)
 }
 
 /* Memory allocated during a stream capture exists only while the graph runs, so it is not reported. */
-static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *), bool pool)
+static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *),
+			      bool pool)
 {
 	CUcontext context = NULL;
 	CUgreenCtx green = NULL;

@@ -226,7 +226,8 @@ static int compile(struct module *m, const char *text, uint32_t registers, struc
 
 	log[strcspn(log, "\n")] = 0;
 	m->compiled_by = GPUBPF_BY_RUNTIME;
-	return error ? refuse(why, "the driver refused the twin:", log, error) : bind_to_module(m, text, strlen(text), why);
+	return error ? refuse(why, "the driver refused the twin:", log, error) :
+	       bind_to_module(m, text, strlen(text), why);
 }
 
 /* Compile the text after its machine code failed. A driver with lazy loading inspects a module's code only on its
@@ -377,7 +378,7 @@ static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 }
 
 /* The device allocates registers in units of 8 per thread. */
-static int round_up_registers(int registers)
+static int round_registers(int registers)
 {
 	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
 }
@@ -385,7 +386,7 @@ static int round_up_registers(int registers)
 /* Wherever the twin fits, its flat variant must fit too. */
 static bool is_as_small(CUfunction flat, CUfunction f)
 {
-	return round_up_registers(attribute(FUNC_REGISTERS, flat)) <= round_up_registers(attribute(FUNC_REGISTERS, f)) &&
+	return round_registers(attribute(FUNC_REGISTERS, flat)) <= round_registers(attribute(FUNC_REGISTERS, f)) &&
 	       attribute(FUNC_LOCAL, flat) <= attribute(FUNC_LOCAL, f) && attribute(FUNC_SHARED, flat) <= attribute(FUNC_SHARED, f);
 }
 
@@ -465,7 +466,8 @@ static CUresult recompile_for_blocks(struct module *m, struct cuda_twin_handle *
 	if (!now || now >= blocks_held(cuda_plain_function(t->original, t->context)))
 		return 0;
 	m->module = NULL;
-	if (!compile(m, m->text, all / ((now + 1) * BLOCK_THREADS) & ~7, &why) && !find_kernel(m, t, what) && holds_more(t, what, now, bytes)) {
+	if (!compile(m, m->text, all / ((now + 1) * BLOCK_THREADS) & ~7, &why) && !find_kernel(m, t, what) &&
+	    holds_more(t, what, now, bytes)) {
 		cuda_own.module_unload(before);
 		return 0;
 	}
@@ -478,11 +480,13 @@ static CUresult recompile_for_blocks(struct module *m, struct cuda_twin_handle *
 
 static bool is_compile_cheap(const struct module *m, uint64_t ns)
 {
-	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS : strlen(m->text) <= MAX_TEXT_SIZE;
+	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS :
+	       strlen(m->text) <= MAX_TEXT_SIZE;
 }
 
 /* The caller has made the module's context current and holds the lock of its one kernel. Returns 0, or refuses. */
-static int bind_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, struct gpubpf_why *why)
+static int bind_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what,
+		       struct gpubpf_why *why)
 {
 	uint64_t from = gpubpf_now_ns();
 	CUresult error = find_kernel(m, t, what);

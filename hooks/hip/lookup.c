@@ -55,7 +55,8 @@ bool hip_next_complete(void)
 	if (!hip_next_init())
 		return false;
 	if (missing_function)
-		gpubpf_hook_note("AMD's runtime lacks %s: kernels run unprobed until a newer one is installed", missing_function);
+		gpubpf_hook_note("AMD's runtime lacks %s: kernels run unprobed until a newer one is installed",
+				 missing_function);
 	return !missing_function;
 }
 

@@ -45,7 +45,8 @@ static hipError_t add_if_same_address(hipError_t error, void *memory, size_t siz
 	bool clean = !error && hip_active() && has_no_error();
 	void *seen = NULL;
 
-	if (error || !hip_active() || !hip_next.device_pointer || clear_own_error(clean, hip_next.device_pointer(&seen, memory, 0)) || seen != memory)
+	if (error || !hip_active() || !hip_next.device_pointer ||
+	    clear_own_error(clean, hip_next.device_pointer(&seen, memory, 0)) || seen != memory)
 		return error;
 	return add_allocation(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
@@ -56,9 +57,11 @@ static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t si
 	bool clean = !error && hip_active() && has_no_error();
 	int status = 0;
 
-	if (error || !hip_active() || !hip_next.stream_capturing || clear_own_error(clean, hip_next.stream_capturing(stream, &status)) || status)
+	if (error || !hip_active() || !hip_next.stream_capturing ||
+	    clear_own_error(clean, hip_next.stream_capturing(stream, &status)) || status)
 		return error;
-	if ((uintptr_t)stream > 2 && (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current_device_key()))
+	if ((uintptr_t)stream > 2 && (!hip_next.stream_device ||
+				      hip_device_key(hip_next.stream_device(stream)) != current_device_key()))
 		return 0;
 	return add_allocation(0, memory, size, GPUBPF_ALLOCATION_DEVICE);
 }

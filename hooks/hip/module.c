@@ -181,7 +181,8 @@ bool hip_module_has(const struct hip_module *except, uint64_t code_object)
 {
 	for (int i = 0; i < GPUBPF_HANDLE_BUCKETS; i++)
 		for (struct gpubpf_handle *h = modules.bucket[i]; h; h = h->next)
-			if (h != &except->base && atomic_load(&h->handle) && has_code_object((struct hip_module *)h, code_object))
+			if (h != &except->base && atomic_load(&h->handle) &&
+			    has_code_object((struct hip_module *)h, code_object))
 				return true;
 	return false;
 }

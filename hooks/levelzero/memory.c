@@ -19,7 +19,8 @@ ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, 
 	ze_result_t err = d->next.MemAllocShared(context, device_desc, host_desc, size, alignment, device, at);
 
 	if (!err && lz_active())
-		add_allocation(device ? (void *)lz_context_device(d, context, device) : context, *at, size, GPUBPF_ALLOCATION_MANAGED);
+		add_allocation(device ? (void *)lz_context_device(d, context, device) : context, *at, size,
+			       GPUBPF_ALLOCATION_MANAGED);
 	return err;
 }
 

@@ -27,8 +27,8 @@ static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 	return all;
 }
 
-static void add_module(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
-		       ze_module_handle_t handle)
+static void add_module(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
+		       const ze_module_desc_t *desc, ze_module_handle_t handle)
 {
 	struct gpubpf_hook_device *hook_device = lz_context_device(d, context, device);
 	struct lz_module *m = hook_device ? calloc(1, sizeof(*m)) : NULL;

@@ -76,8 +76,8 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 }
 
 /* The caller holds the program's lock, which keeps it alive. */
-static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
-		       struct gpubpf_why *why)
+static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size,
+		       struct module *m, struct gpubpf_why *why)
 {
 	uint32_t n = p->code->nparts;
 	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));

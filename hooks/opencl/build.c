@@ -116,7 +116,8 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 	if (code)
 		add_headers(code, nheaders, headers, names);
 	b = begin_build(p, n, devices, code, notify);
-	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
+	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify,
+						   user));
 }
 
 /* The inputs of the link, recorded before the program can change them. */

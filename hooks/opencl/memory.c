@@ -180,7 +180,8 @@ static void query_all(void *arg)
 
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
 {
-	if (atomic_load_explicit(&unqueried, memory_order_relaxed) && gpubpf_allocations_asked(device) && !gpubpf_hook_callbacks)
+	if (atomic_load_explicit(&unqueried, memory_order_relaxed) && gpubpf_allocations_asked(device) &&
+	    !gpubpf_hook_callbacks)
 		gpubpf_run_aside(query_all, &(struct query_job){ context, device });
 }
 
@@ -228,7 +229,7 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context cont
 	return buffer;
 }
 
-static void *record_allocation(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
+static void *add_allocation(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	if (memory)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
@@ -238,7 +239,8 @@ static void *record_allocation(cl_context context, void *memory, size_t size, en
 
 CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-	return record_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
+	return add_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size,
+			      GPUBPF_ALLOCATION_MANAGED);
 }
 
 CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
@@ -277,8 +279,9 @@ static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *prope
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->host ? record_allocation(context, usm->host(context, properties, size, alignment, error), size,
-						    GPUBPF_ALLOCATION_HOST) : refuse(error);
+	return usm && usm->host ?
+		       add_allocation(context, usm->host(context, properties, size, alignment, error), size,
+				      GPUBPF_ALLOCATION_HOST) : refuse(error);
 }
 
 static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
@@ -286,8 +289,9 @@ static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->device ? record_allocation(context, usm->device(context, device, properties, size, alignment, error), size,
-						      GPUBPF_ALLOCATION_DEVICE) : refuse(error);
+	return usm && usm->device ?
+		       add_allocation(context, usm->device(context, device, properties, size, alignment, error), size,
+				      GPUBPF_ALLOCATION_DEVICE) : refuse(error);
 }
 
 static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
@@ -295,8 +299,9 @@ static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->shared ? record_allocation(context, usm->shared(context, device, properties, size, alignment, error), size,
-						      GPUBPF_ALLOCATION_MANAGED) : refuse(error);
+	return usm && usm->shared ?
+		       add_allocation(context, usm->shared(context, device, properties, size, alignment, error), size,
+				      GPUBPF_ALLOCATION_MANAGED) : refuse(error);
 }
 
 static cl_int CL_API_CALL mem_free(cl_context context, void *memory)

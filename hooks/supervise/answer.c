@@ -68,7 +68,8 @@ long answer_mmap(struct notice *n)
 /* An epoll identifies an entry by the file and its number in the calling process, so each call uses the same number. */
 static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
-	int theirs = caller_borrow(epoll), file = caller_borrow(fd), bell = file < 0 ? file : dup3(file, FIRST_BELL_FD + fd, O_CLOEXEC);
+	int theirs = caller_borrow(epoll), file = caller_borrow(fd),
+	    bell = file < 0 ? file : dup3(file, FIRST_BELL_FD + fd, O_CLOEXEC);
 	long ret = PASSED;
 
 	if (theirs >= 0 && bell >= 0)

@@ -30,7 +30,8 @@ static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint
 
 static void emit_load_arg(struct program *p, unsigned int arg)
 {
-	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0, 0);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0,
+	     0);
 }
 
 static void emit_return(struct program *p, uint32_t verdict)

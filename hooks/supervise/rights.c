@@ -56,7 +56,8 @@ static long try_map(union bpf_attr attr)
 
 static long try_program(uint32_t type)
 {
-	static const struct bpf_insn minimal[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
+	static const struct bpf_insn minimal[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+						   { .code = BPF_JMP | BPF_EXIT } };
 	union bpf_attr attr = {
 		.prog_type = type, .insn_cnt = 2, .insns = (uintptr_t)minimal, .license = (uintptr_t)"GPL",
 	};
