@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers that look into the table of the application's allocations (layout.h), which hooks/allocations.c keeps. Memory is
- * read only where the table has it.
+ * Helpers that search the table of the application's allocations (layout.h), which hooks/allocations.c maintains. They
+ * read memory only if the table contains its address.
  */
 #ifndef GPUBPF_MAPS_ALLOCATIONS_H
 #define GPUBPF_MAPS_ALLOCATIONS_H
 
 #include "helpers.h"
 
-#define GPUBPF_ALLOCATION_TRIES 64 /* of which each fails only where an allocation came or went meanwhile */
+#define GPUBPF_ALLOCATION_TRIES 64 /* an attempt fails only if an allocation was added or removed meanwhile */
 
 struct gpubpf_allocation_words {
 	u64 base, size, kind_number, stack;
 };
 
-/* The address of the process's table; 0: it has none. */
+/* The address of the process's table; 0: the process has no table. */
 GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 {
 	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
-	if (tables == 1) /* of one process: kernels of a graph are not told which that is */
+	if (tables == 1) /* with one process, the owner is not compared: kernels of a graph do not know it */
 		return table;
 	GPUBPF_NOUNROLL
 	for (i = 0; i < tables && i < GPUBPF_ALLOCATION_TABLES; i++, table += GPUBPF_ALLOCATION_TABLE)
@@ -29,7 +29,7 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 	return 0;
 }
 
-/* The last of n rows that begins at or before the address, or the first one; 0: there is none. */
+/* The last of n rows that begins at or before the address, or the first row; 0: n is 0. */
 #define GPUBPF_ALLOCATION_SEARCH(name, load) \
 	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
 	{ \
@@ -47,7 +47,7 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row, gpubpf_load_u64)
 
-/* The allocation that the address lies in. */
+/* Find the allocation that contains the address. */
 GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
 {
 	u64 table = gpubpf_allocations(env), version, set, row;
@@ -62,7 +62,8 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 		found->base = row ? gpubpf_load_u64(row) : 0;
 		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MOST : 0;
 		found->kind_number = row ? gpubpf_load_u64(row + 16) : 0;
-		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0; /* the version is read behind it */
+		/* the load of the version comes after it */
+		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0;
 		if (gpubpf_load_u64(table + GPUBPF_ALLOCATION_VERSION) == version)
 			return address - found->base < found->size;
 	}
@@ -70,9 +71,9 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 }
 
 /*
- * The same by what the multiprocessor's cache has, which spares all lanes of the device the way to the same few words. It may
- * be of several moments, none before the kernel began; the row that is found is one if both of its halves are of the version
- * found before them. False: it is not known that way.
+ * The same through the multiprocessor's cache, so that not all lanes of the device load the same few words from memory.
+ * The cached rows may be of several moments, none before the kernel began. A row is valid if both of its halves have
+ * the version that was read first. False: the result is unknown, and the caller must use gpubpf_allocation_find().
  */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row_cached, gpubpf_load_cached_u64)
@@ -111,14 +112,14 @@ GPUBPF_FN void gpubpf_put_word(GPUBPF_PRIVATE u8 *to, u64 word)
 		to[i] = (u8)(word >> 8 * i);
 }
 
-/* helper 523: as many bytes of the row as the program has room for */
+/* helper 523: copies as many bytes of the row as the program has room for */
 GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
 {
 	struct gpubpf_allocation_words found = { 0 };
 	bool known = gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found);
 	u64 i;
 
-	if (size == GPUBPF_ALLOCATION_ROW) { /* words rather than bytes, where that is what a program asks for */
+	if (size == GPUBPF_ALLOCATION_ROW) { /* store words instead of bytes, if the program requests a whole row */
 		gpubpf_put_word(to, known ? found.base : 0);
 		gpubpf_put_word(to + 8, known ? found.size : 0);
 		gpubpf_put_word(to + 16, known ? found.kind_number : 0);
@@ -133,8 +134,10 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 	return known ? 0 : -GPUBPF_ENOENT;
 }
 
-/* What the table of pieces says of an address: of any moment since the kernel began; the lower half is the allocation's number
- * where it knows. */
+/*
+ * The word of the table of granules for an address, as of any moment since the kernel began. The lower half is the
+ * allocation's number, if gpubpf_granule_knows().
+ */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
@@ -147,7 +150,7 @@ GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 #else
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
-	return 0; /* of no piece */
+	return 0; /* belongs to no granule */
 }
 #endif
 
@@ -166,8 +169,10 @@ GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u
 	return -GPUBPF_ENOENT;
 }
 
-/* helper 526. The number of an allocation that a granule names is known at once; lanes that have to search do so together with
- * those that know, since a loop would leave them apart. */
+/*
+ * Helper 526. If a granule has the allocation's number, no search is needed. All lanes call the search together, since
+ * a loop of some lanes would leave the warp diverged.
+ */
 #ifdef GPUBPF_HAS_MEETING
 #define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
 GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u64 word)
@@ -201,7 +206,7 @@ GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 }
 #endif
 
-/* How many bytes from the address on are of its allocation. */
+/* Number of bytes from the address to the end of its allocation. */
 GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)
 {
 	struct gpubpf_allocation_words found;
@@ -214,7 +219,7 @@ GPUBPF_FN u8 gpubpf_read_byte(u64 address)
 	return *(volatile GPUBPF_DEVMEM const u8 *)address;
 }
 
-/* uapi/linux/bpf.h, bpf_probe_read(): where not all can be read there are zeros, and -EFAULT */
+/* uapi/linux/bpf.h, bpf_probe_read(): if some bytes are unreadable, writes zeros and returns -EFAULT */
 GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
 	bool all = !size || gpubpf_readable(env, address) >= size;
@@ -225,7 +230,10 @@ GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 si
 	return all ? 0 : -GPUBPF_EFAULT;
 }
 
-/* bpf_probe_read_str(): up to the NUL, which is put there where there is none; the bytes, NUL included */
+/*
+ * bpf_probe_read_str(): copies up to the NUL and always terminates the string; returns the number of bytes including
+ * the NUL
+ */
 GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
 	u64 room = size ? gpubpf_readable(env, address) : 0, i;
@@ -242,7 +250,10 @@ GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u6
 	return -GPUBPF_EFAULT;
 }
 
-/* helper 524; each look at the clock takes longer than the ns that it stands for where the clock does not go on */
+/*
+ * helper 524. The number of loops is limited to ns, for clocks that do not advance: each read of the clock takes longer
+ * than 1 ns.
+ */
 GPUBPF_FN u64 gpubpf_helper_delay(GPUBPF_ENV, u64 ns)
 {
 	u64 from = gpubpf_helper_ktime_get_ns(env), passed = 0, looks;

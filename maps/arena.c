@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first bytes of an arena: header, layouts, initial values. */
+/* Initialises an arena: header, layouts, initial values. */
 #include "impl.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are 
 _Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "rows for all maps of a unit, and the ring for prints");
 _Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
 
-/* Helper 7's counters begin anywhere; where the system gives no randomness, at the time. */
+/* Start helper 7's counters at random numbers, or at the time if the system has no randomness. */
 static void seed_counters(char *arena)
 {
 	uint64_t seeds[GPUBPF_ARENA_RNG_COPIES];
@@ -42,7 +42,10 @@ static void seed_counters(char *arena)
 		memcpy(arena + GPUBPF_ARENA_RNG + i * GPUBPF_REPLICA_ALIGN, &seeds[i], sizeof(seeds[i]));
 }
 
-/* In this order: what somebody reads who sees the header has been written before. */
+/*
+ * The order of the stores matters: a process that reads a new header word also reads the data that was written before
+ * it.
+ */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first)
 {
 	struct gpubpf_arena_hdr *hdr = arena;

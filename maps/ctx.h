@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of the probe context that the device knows (core/ctx_fields.def, source DEVICE). */
+/* The fields of the probe context that the device computes (core/ctx_fields.def, source DEVICE). */
 #ifndef GPUBPF_MAPS_CTX_H
 #define GPUBPF_MAPS_CTX_H
 
@@ -40,7 +40,7 @@ GPUBPF_FN u64 gpubpf_ctx_global_offset(u32 i)
 	return gpubpf_offset_at(i);
 }
 
-/* dimension 0 runs fastest, as get_global_linear_id() counts (OpenCL C 2.0, 6.13.1) */
+/* dimension 0 is the fastest, as in get_global_linear_id() (OpenCL C 2.0, 6.13.1) */
 GPUBPF_FN u64 gpubpf_ctx_global_linear(u32 i)
 {
 	u64 x = gpubpf_global_id_at(0) - gpubpf_offset_at(0);

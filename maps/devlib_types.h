@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed-width names that mean the same in C and in OpenCL C. */
+/* Fixed-width type names with the same meaning in C and in OpenCL C. */
 #ifndef GPUBPF_MAPS_DEVLIB_TYPES_H
 #define GPUBPF_MAPS_DEVLIB_TYPES_H
 

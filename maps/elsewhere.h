@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that lie elsewhere than in the arena (core/wire/placements.def): on a device, the arena's row of one has the addresses of
- * its ctl and data. What operations take are offsets from the arena, which these are too, modulo 2^64.
+ * Maps that are placed outside the arena (core/wire/placements.def). The row of such a map in a device's arena has the
+ * addresses of its ctl and data. Operations take offsets from the arena, so these functions return the difference
+ * modulo 2^64.
  */
 #ifndef GPUBPF_MAPS_ELSEWHERE_H
 #define GPUBPF_MAPS_ELSEWHERE_H

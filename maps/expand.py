@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the device library as one text: expand.py devlib.cl OUT.cl OUT.c [NAME HEADER]
 
-Headers are put where they are first included; those of other targets and of the system are left out, and
-so are comments. OUT.c holds the text as NAME[], which HEADER declares; gpubpf_device_text[] and maps/text.h."""
+A header is expanded where it is first included. Comments, headers of other targets and system headers are omitted.
+OUT.c defines the text as NAME[], which HEADER declares. The defaults are gpubpf_device_text[] and maps/text.h."""
 import os
 import re
 import sys

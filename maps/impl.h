@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of maps. A kind is a pair of files that kinds.h names: maps/<kind>.h, what devices run (devlib.h), and
- * maps/<kind>.c, which ends in its struct gpubpf_map_impl, what the host does with it. (Kinds that differ little may
- * share the pair.) A row of include/gpubpf/map_types.def says which types are of the kind; nothing else names it.
+ * Kinds of maps. A kind is a pair of files that kinds.h lists. The header, hash.h for example, has the code that
+ * devices run (devlib.h). The source, hash.c, has the operations of the host and ends in its struct gpubpf_map_impl.
+ * Similar kinds may share a pair. A row of include/gpubpf/map_types.def assigns types to the kind; no other file names
+ * it.
  */
 #ifndef GPUBPF_MAPS_IMPL_H
 #define GPUBPF_MAPS_IMPL_H
@@ -11,61 +12,65 @@
 
 struct gpubpf_env;
 
-/* what is wrong with a definition */
+/* the error in a map definition */
 struct gpubpf_map_fault {
 	const char *attr;        /* "key_size" */
 	uint32_t is;
-	const char *must;        /* what it must be */
+	const char *must;        /* the required value, as text */
 };
 
-/* how generous a layout is; made smaller until the arena fits */
+/* limits for the size of a layout; the layout pass reduces them until the arena fits */
 struct gpubpf_map_scale {
 	uint32_t replicas, threads;
-	uint64_t budget;         /* bytes that all copies of one map may take; 0: copies that need not be are not */
+	/* bytes that all copies of one map may use; 0: make only the copies that are required */
+	uint64_t budget;
 	uint64_t perf_bytes;
 };
 
 /*
- * An operation of the device library on the host, for the interpreter: what the helper takes but for the map and
- * what is not handed on (core/args.def), pointers as addresses of this process. What the helper returns.
+ * An operation of the device library on the host, for the interpreter. `arg` has the helper's arguments that lowered
+ * code passes on (core/args.def), without the map; pointers are addresses of this process. Returns the helper's result.
  */
 typedef uint64_t gpubpf_map_op_fn(const struct gpubpf_env *env, const struct gpubpf_map_layout *l, const uint64_t *arg);
 
 struct gpubpf_map_impl {
-	const char *name;        /* "hash", of the device library's functions */
-	bool large;              /* its operations are hundreds of instructions: better not twice in a module */
-	bool glances;            /* gpubpf_<name>_glance() may find what a look-up would, where that is an address */
-	uint32_t map_flags;      /* BPF_F_* that a definition may have beside those of all kinds */
+	const char *name;        /* "hash", part of the device library's function names */
+	/* its operations have hundreds of instructions: a module should contain each only once */
+	bool large;
+	bool glances;            /* where a look-up returns an address, gpubpf_<name>_glance() may find it faster */
+	uint32_t map_flags;      /* BPF_F_* flags that a definition may have in addition to the flags of all kinds */
 
-	/* Are the sizes of the definition those of a map of this kind, by bpf(2)'s rules where the type is the kernel's?
-	 * What says nothing is put right. -EINVAL and *fault. */
+	/* Check the sizes of a definition, by bpf(2)'s rules if the type is the kernel's, and correct members that
+	 * have no meaning for the type. Returns -EINVAL and sets *fault if a size is invalid. */
 	int (*check)(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
-	/* From l->ctl on: set copies, data, stride, copy_stride, size, and flags if copies or type ask for some.
-	 * Sizes are such that no product overflows. */
+	/* Lay out the map from l->ctl on: set copies, data, stride, copy_stride and size, and flags if the copies or
+	 * the type require some. The caller has limited the sizes so that no product overflows. */
 	void (*size)(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale);
-	/* Write map->init into a new arena, whose bytes are 0. NULL: maps of this kind are never given one. */
+	/* Write map->init into a new arena, whose bytes are 0. NULL: maps of this kind never have initial values. */
 	void (*init)(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l);
-	/* How far into a value of the map, at offset `off` of the arena, do `size` bytes lie? -1: in none. NULL: programs
-	 * get no addresses of values. */
+	/* Returns the offset within a value of `size` bytes at offset `off` of the arena, or -1 if they are not
+	 * inside one value. NULL: programs get no addresses of values. */
 	int64_t (*where)(const struct gpubpf_map_layout *l, uint64_t off, uint64_t size);
 
-	/* bpf(2)'s operations, as maps.h says of each; NULL: -ENOTSUPP, or what kernels answer instead */
+	/* the operations of bpf(2) as maps.h describes them; NULL: -ENOTSUPP, or the error that the kernel returns */
 	int (*read)(const struct gpubpf_map_view *view, const void *key, void *value);
 	int (*write)(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);
 	int (*erase)(const struct gpubpf_map_view *view, const void *key);
 	int (*take)(const struct gpubpf_map_view *view, const void *key, void *value);
 	int (*next)(const struct gpubpf_map_view *view, const void *key, void *next);
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
-	/* Is a key's element the one that it was in an earlier copy of the arena, never taken out since? May be absent: always. */
+	/* Is the key's element still the one of an earlier copy of the arena, never deleted since? NULL: always. */
 	bool (*stayed)(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
-	/* Values from index `first` on, up to n of them, one behind the other; how many. NULL, 0: they do not lie so. */
+	/* Read up to n consecutive values from index `first` on; returns their number. NULL or 0: the values are not
+	 * contiguous. */
 	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
-	/* Where element 0 of an array lies, the others a stride apart; 0: none is one value there. May be absent. */
+	/* Address of element 0 of an array; elements are a stride apart. Returns 0 if an element is not a single
+	 * value there. May be NULL. */
 	uint64_t (*values)(const struct gpubpf_map_view *view);
-	/* what was refused, beside what struct gpubpf_map_ctl counts; NULL: nothing */
+	/* number of refused records that struct gpubpf_map_ctl does not count; NULL: there are none */
 	uint64_t (*drops)(const struct gpubpf_map_view *view);
 
-	gpubpf_map_op_fn *op[GPUBPF_OPS]; /* those of the types of this kind, by enum gpubpf_op */
+	gpubpf_map_op_fn *op[GPUBPF_OPS]; /* operations of the types of this kind, by enum gpubpf_op */
 };
 
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
@@ -75,10 +80,10 @@ struct gpubpf_map_impl {
 /* The kind of a view's map; the print ring is a ring. */
 const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view);
 
-/* Has the kind all that the type promises? If not, a row or a kind is wrong, and nothing else can be. */
+/* Does the kind implement all operations of the type? If not, the table or the kind has a bug. */
 bool gpubpf_map_type_complete(const struct gpubpf_map_type *type);
 
-/* -- what kinds are made of (maps.c, layout.c) -- */
+/* -- functions for kinds (maps.c, layout.c) -- */
 
 #define GPUBPF_MAP_VALUE_MAX (64u << 20)
 #define GPUBPF_MAP_KEY_MAX 512u /* a key fits on the stack */
@@ -89,19 +94,22 @@ static inline uint64_t gpubpf_align(uint64_t n, uint64_t to)
 }
 
 int gpubpf_map_wrong(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must);
-/* as many copies of `bytes` as the budget allows, at least 1, at most one a multiprocessor */
+/* as many copies of `bytes` as the budget allows: at least 1, at most one per multiprocessor */
 uint32_t gpubpf_map_affordable(uint64_t budget, uint32_t replicas, uint64_t bytes);
-/* Are copies of values summands, so that they may be one a multiprocessor, of `bytes` each? */
+/* Are copies of values summands, and does the budget allow one copy of `bytes` per multiprocessor? */
 bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
 
 /* Copy words out of the arena. */
 void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size);
-/* One value out of its copies: the first, or the sum of all. */
+/* Read one value from its copies: the first copy, or the sum of all. */
 void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to);
-/* `off` bytes into an array of values: how far into one of them, not in its padding; -1: it is in none */
+/*
+ * Offset within the value for `size` bytes at offset `off` of an array of values; -1: they are not inside one value,
+ * for example in its padding
+ */
 int64_t gpubpf_map_in_value(uint64_t off, uint64_t size, uint64_t stride, uint64_t value_size);
 
-/* what arrays of all kinds do alike (array.c) */
+/* operations that all kinds of arrays share (array.c) */
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
 int gpubpf_array_read(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_array_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);

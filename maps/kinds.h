@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of maps in the device library, all of them. For each, meson.build takes the .c file beside it too. */
+/* All kinds of maps in the device library. meson.build compiles the .c file of the same name for each. */
 #ifndef GPUBPF_MAPS_KINDS_H
 #define GPUBPF_MAPS_KINDS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where maps lie in an arena, and how many copies each has. Before: maps as loaded, of any size. After:
- * every offset is below size, and no product of a layout's numbers exceeds it.
+ * Does: assigns offsets to the maps of an arena, and decides how many copies each has. Before: maps as loaded, of any
+ * size. After: every offset is below the arena's size, and no product of a layout's numbers exceeds it. Requires: the
+ * programs' facts (map_use) for replication.
  */
 #include "impl.h"
 
@@ -16,18 +17,18 @@
 
 #define DEFAULT_SIZE (1ull << 30)
 #define DEFAULT_THREADS (1u << 20)
-#define FEW_THREADS 1024u           /* below this a per-thread map is of no use */
+#define FEW_THREADS 1024u           /* a per-thread map with fewer threads is useless */
 #define COPIES_BUDGET (64ull << 20)
-#define SMALL 64u                   /* bytes of an array, of which several share a line */
+#define SMALL 64u                   /* maximum bytes of an array that shares a line with others */
 #define PERF_BYTES (4ull << 20)
 #define PERF_LEAST (64ull << 10)
 #define ENTRIES_MAX 0x7ffffffeu
-#define ENTRY_HEAD 32               /* bytes that a kind adds to an entry, at most */
-#define ASKED_ENTRY 8               /* bytes that a kind without values has for an entry, at most */
+#define ENTRY_HEAD 32               /* maximum bytes that a kind adds to an entry */
+#define ASKED_ENTRY 8               /* maximum bytes per entry of a kind without values */
 #define MAX_REPLICAS 65536u
-#define MAX_SIZE (1ull << 36)       /* ring.h relies on it */
+#define MAX_SIZE (1ull << 36)       /* ring.h relies on this limit */
 
-/* Values that device programs only add to, all in one width, need not be one word for everyone. */
+/* Returns the flag for summed replicas: device programs only add to the values, and all adds have one width. */
 static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 {
 	const uint32_t other = GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_DELETE | GPUBPF_USE_RMW |
@@ -58,7 +59,9 @@ int gpubpf_map_wrong(struct gpubpf_map_fault *fault, const char *attr, uint32_t 
 	return -EINVAL;
 }
 
-/* What a bpf(2) user would be told too. The bounds keep one entry's bytes times max_entries in 64 bits. */
+/*
+ * Reports the errors that bpf(2) would report. The bounds keep the bytes of one entry times max_entries within 64 bits.
+ */
 static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
 	struct gpubpf_map_fault fault;
@@ -93,7 +96,10 @@ static void describe(const struct gpubpf_map *map, uint32_t use, struct gpubpf_m
 		l->flags |= GPUBPF_LAYOUT_DELETES;
 }
 
-/* What programs do to an element of a map of maps they may do to each that can be one: all are laid out alike. */
+/*
+ * All maps that can be elements of one map of maps share one layout. So if programs use one of them in some way, all
+ * are laid out for that use.
+ */
 void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
 {
 	for (uint32_t p = 0; p < unit->nmaps; p++) {
@@ -132,9 +138,12 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 }
 
-#define LEAST 8 /* a map needs no less than one in so many of these bytes */
+#define LEAST 8 /* a map needs at least an eighth of the bytes that plausible() computes */
 
-/* Could all copies that the map must have, of so many bytes at most, fit in max? Then no product of its numbers overflows. */
+/*
+ * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of its numbers
+ * overflows.
+ */
 static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
 	uint32_t type = map->type->flags;
@@ -154,22 +163,24 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
 }
 
-/* Elsewhere each has pages of its own: they are registered, allocated and freed by themselves. */
+/* Maps outside the arena have separate pages, because each is registered, allocated and freed separately. */
 static uint64_t *where_next(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
 {
 	*align = l->flags & GPUBPF_LAYOUT_PLACED ? GPUBPF_ARENA_ALIGN : GPUBPF_REPLICA_ALIGN;
 	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
 }
 
-/* Is it a sum of so few bytes that its copies would be lines of which most is not used? */
+/* Is it a summed map that is so small that most of a replica's line would be unused? */
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
 	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= SMALL;
 }
 
-/* Small sums lie beside each other, of each multiprocessor what it adds to all of them: a warp adds to neighbours at once. Returns
- * where they end. An agent copies them as the first one's. */
+/*
+ * Interleave small sums: each multiprocessor has one line with its summands of all these maps, so that a warp adds to
+ * neighbouring words at once. Returns their end. An agent copies them as part of the first map.
+ */
 static uint64_t lay_beside(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
 {
 	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl), bytes = 0, stride;
@@ -192,7 +203,10 @@ static uint64_t lay_beside(struct gpubpf_map_layout *maps, const uint32_t *small
 	return ctl + maps[small[0]].size;
 }
 
-/* Lay out what the layout does not have, one after the other; returns where it ends, and the first map that does not fit. */
+/*
+ * Lay out the maps that the layout does not have yet, in order. Returns the end of the last one. If a map does not fit,
+ * returns more than max and sets *culprit.
+ */
 static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
@@ -207,7 +221,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 		struct gpubpf_map_layout *l = &layout->maps[i];
 		struct gpubpf_map map = unit->maps[i];
 
-		check_map(&map, NULL); /* which puts right what says nothing */
+		check_map(&map, NULL); /* for its corrections of unset members */
 		describe(&map, use[i], l);
 		if (opts->places)
 			l->flags |= opts->places[i];
@@ -226,7 +240,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			return max + 1;
 		}
 		if (map.prototype)
-			l->size = 0; /* so that no agent copies what lies where it would */
+			l->size = 0; /* an agent must not copy a prototype, which has an offset but no memory */
 		*next = l->ctl + l->size;
 	}
 	at = lay_beside(layout->maps, small, nsmall, at);
@@ -251,7 +265,7 @@ static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout 
 		     uint64_t max, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
-	/* what is not plausible was not laid out */
+	/* implausible maps have no layout */
 	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
 	uint64_t left = map && layout->maps[culprit].ctl < max ? max - layout->maps[culprit].ctl : 0;
 
@@ -317,7 +331,7 @@ static int check_maps(const struct gpubpf_unit *unit, uint32_t first, struct gpu
 	return err;
 }
 
-/* The unit's maps that the layout has not. `fixed`: the scale has its threads for good. */
+/* Add the unit's new maps as one segment. `fixed`: the scale's number of threads must not change. */
 static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
 		       struct gpubpf_diag *diag)
@@ -345,7 +359,10 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	return 0;
 }
 
-/* Now that the arena's own part has an end, maps that lie elsewhere are behind it, and there is room for more of them. */
+/*
+ * Called when the end of the arena's own part is known: moves maps with another placement after it, and reserves room
+ * for more of them.
+ */
 static void set_ends(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
 {
 	layout->own = gpubpf_align(layout->used + opts->spare, GPUBPF_ARENA_ALIGN);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2)'s map operations on an arena, by the kind of the map, and what the kinds read values with. Changes go through
- * the device library, so that the tool and twins on the same memory follow one protocol.
+ * The operations of bpf(2) on the maps of an arena, dispatched by the kind of the map, and functions with which the
+ * kinds read values. Changes go through the device library, so that the tool and twins on the same memory follow one
+ * protocol.
  */
 #include "impl.h"
 
@@ -12,7 +13,7 @@
 #include "host.h"
 
 #ifndef ENOTSUPP
-#define ENOTSUPP 524 /* the kernel's own, which bpf(2) returns */
+#define ENOTSUPP 524 /* an error of the kernel that bpf(2) returns */
 #endif
 
 const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view)
@@ -32,7 +33,7 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 	       (impl->init || !(type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)));
 }
 
-/* Runs of words, as many bytes as were read. Two aligned words at once, of which x86-64 tears neither. */
+/* Reads words in pairs and returns the number of bytes read. x86-64 does not tear aligned 16-byte loads. */
 static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 {
 	typedef u64 pair __attribute__((vector_size(16)));
@@ -44,7 +45,7 @@ static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 		const volatile pair *from = (const volatile pair *)(uintptr_t)(address + i);
 
 		for (int p = 0; p < PAIRS; p++) {
-			pair read = from[p]; /* one at a time: an array of them would go by the stack */
+			pair read = from[p]; /* one at a time: the compiler would put an array of them on the stack */
 
 			memcpy(to + i + p * sizeof(pair), &read, sizeof(read));
 		}
@@ -157,7 +158,10 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
 	return view->layout->flags & GPUBPF_LAYOUT_RDONLY ? -EPERM : impl->erase(view, key);
 }
 
-/* May words of that size be added to? Summands of another size would carry into each other. */
+/*
+ * May a caller add to words of this size? Additions to words of another size than the summands' would carry into the
+ * next one.
+ */
 static bool adds(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -168,7 +172,7 @@ static bool adds(const struct gpubpf_map_view *view, uint32_t offset, uint32_t w
 	       width <= l->value_size - offset;
 }
 
-/* The value of a key, made of zeros if it is not there. */
+/* The address of a key's value. If the key does not exist, inserts a value of zeros. */
 static int find_or_make(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
 {
 	void *zeros;

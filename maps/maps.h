@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps on the host: layout of an arena, operations on its bytes, readers of its rings. Works on any
- * mapping of an arena: the tool's memfd while twins write to it, or a mirror. The arena's bytes are not
- * trusted (the application can write to them): every offset comes from the layout that the tool computed,
- * never from the arena, and every count read is bounded.
+ * Maps on the host: the layout of an arena, map operations on its bytes, and readers of its rings. The functions work
+ * on any mapping of an arena: on the tool's memfd while twins write to it, or on a mirror. The application can write to
+ * the arena, so its bytes are not trusted. Every offset comes from the layout that the tool computed, and every count
+ * that is read from the arena is bounded.
  */
 #ifndef GPUBPF_MAPS_MAPS_H
 #define GPUBPF_MAPS_MAPS_H
@@ -20,56 +20,67 @@ struct gpubpf_diag;
 
 struct gpubpf_layout_opts {
 	uint32_t replicas;       /* multiprocessors (compute units), at least 1 */
-	uint32_t threads;        /* room in per-thread maps; 0: 1 << 20, less where memory asks for it */
-	uint64_t max_size;       /* of the maps; 0: 1 GiB */
-	uint64_t spare;          /* room behind them for segments that come later */
-	uint32_t print_bytes;    /* ring for prints, a power of two; 0: none */
-	uint32_t allocation_tables; /* of the application's allocations; 0: none */
-	uint32_t ring_bytes;     /* rings of a PERF_EVENT_ARRAY in all; 0: 4 MiB, more on large devices */
+	/* threads for which per-thread maps have room; 0: 1 << 20, or fewer if memory is short */
+	uint32_t threads;
+	uint64_t max_size;       /* maximum size of all maps in bytes; 0: 1 GiB */
+	uint64_t spare;          /* bytes reserved after them for later segments */
+	uint32_t print_bytes;    /* size of the print ring, a power of two; 0: none */
+	uint32_t allocation_tables; /* number of tables of the application's allocations; 0: none */
+	uint32_t ring_bytes;     /* total size of the rings of a PERF_EVENT_ARRAY; 0: 4 MiB, more on large devices */
 	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
-	const uint32_t *places;  /* where they lie, [unit->nmaps] of the flags GPUBPF_LAYOUT_PLACED and LIVE; NULL: in the arena */
-	bool elsewhere;          /* maps that come later may lie elsewhere too: room for them */
+	/* flags GPUBPF_LAYOUT_PLACED and LIVE of each map, [unit->nmaps]; NULL: all maps lie in the arena */
+	const uint32_t *places;
+	bool elsewhere;          /* also reserve room for later maps that are placed outside the arena */
 };
 
 struct gpubpf_layout {
-	struct gpubpf_map_layout *maps; /* [nmaps], with room for GPUBPF_MAX_MAPS: it stays where it is */
+	struct gpubpf_map_layout *maps; /* [nmaps], with room for GPUBPF_MAX_MAPS; the array never moves */
 	uint32_t nmaps;
-	struct gpubpf_map_layout prints; /* the print ring's, if there is one */
-	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN as the next */
-	uint64_t own;                   /* bytes of it that lie in the device's memory: what is placed elsewhere is behind them */
-	uint64_t used;                  /* the end of what is laid out there, */
-	uint64_t placed;                /* and behind them */
+	struct gpubpf_map_layout prints; /* layout of the print ring, if there is one */
+	uint64_t size;                  /* size of the arena; like `own`, a multiple of GPUBPF_ARENA_ALIGN */
+	uint64_t own;                   /* bytes in the device's memory; maps with another placement follow them */
+	uint64_t used;                  /* end of the maps in the device's memory */
+	uint64_t placed;                /* end of the maps with another placement */
 	uint64_t hash;
-	uint64_t print_ring;            /* arena offset of its layout, 0 none */
-	uint64_t allocations;           /* arena offset of their tables, 0 none */
+	uint64_t print_ring;            /* arena offset of the print ring's row; 0: none */
+	uint64_t allocations;           /* arena offset of the allocation tables; 0: none */
 	uint32_t allocation_tables;
 	uint32_t replicas, threads;
 };
 
-/* Place every map of the unit. -E2BIG with a diagnostic that names the map when it cannot fit. */
+/* Place every map of the unit. Returns -E2BIG, with a diagnostic that names the map, if one does not fit. */
 int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
-/* Place the maps that the unit has gained since, and what else is asked for first now, in a segment behind the
- * others; replicas and threads stay those of the layout. -E2BIG with a diagnostic where there is no room: the layout is
- * as it was. Rows of maps that were laid out before, and their pointer, never change. */
+/*
+ * Place the maps that the unit gained since, in a segment after the others. The segment also gets the print ring or the
+ * allocation tables if `opts` requests them for the first time. Replicas and threads do not change, nor do the rows of
+ * earlier maps and the pointer to the rows. Returns -E2BIG with a diagnostic if there is no room; the layout is then
+ * unchanged.
+ */
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
-/* Arena offset of the table of granules (layout.h), a multiple of 64; 0: nobody asks for allocations. */
+/* Arena offset of the table of granules (layout.h), a multiple of 64; 0: no program uses allocations. */
 uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout);
-/* What is done to elements of maps of maps, as what is done to each map that may be one: layouts go by that. */
+/*
+ * Propagate what programs do to elements of maps of maps to every map that can be such an element. The layout depends
+ * on it.
+ */
 void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use);
-/* Does the layout of a map, chosen by what was done to it then, do for programs that do all this to it? */
+/* Can programs that use the map in the ways `use` run on its layout, which was chosen for earlier uses? */
 bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
-/* What a map takes, for people: of those beside each other, its own part. */
+/* Bytes of a map, for reports. A map that shares its copies with others counts only its own part. */
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l);
-/* Does code for the one do for the other, wherever it lies? */
+/* Can code that was compiled for layout `a` also operate on `b`, regardless of their offsets? */
 bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
 
-/* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */
+/* Initialise `arena` (layout->size bytes, zeroed): header, layouts, free lists and global data. */
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);
-/* The same of the maps from `first` on, while others read the arena; and then let agents take them to devices. */
+/*
+ * gpubpf_arena_extend() initialises the maps from `first` on, while others read the arena. gpubpf_arena_use() then lets
+ * agents copy them to devices.
+ */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first);
 void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout);
 
@@ -77,52 +88,70 @@ void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout);
 struct gpubpf_map_view {
 	void *arena;
 	const struct gpubpf_map *map;    /* NULL for the print ring */
-	const struct gpubpf_map_layout *layout; /* the tool's own, never the arena's copy */
+	const struct gpubpf_map_layout *layout; /* the tool's layout, never the arena's copy */
 };
 
-/* bpf(2)'s operations, same flags and errors (-ENOENT, -EEXIST, -E2BIG, -EINVAL, -ENOTSUPP). lookup copies
- * value_size bytes: copies that are replicas are summed. For COPIES maps the value is the concatenation of
- * all copies, each padded to 8 bytes, as bpf(2) does for per-CPU maps: copies * round_up(value_size, 8). */
+/*
+ * The operations of bpf(2), with the same flags and errors (-ENOENT, -EEXIST, -E2BIG, -EINVAL, -ENOTSUPP). A lookup
+ * copies value_size bytes and sums replicas. For COPIES maps the value is the concatenation of all copies, each padded
+ * to 8 bytes, as bpf(2) does for per-CPU maps: copies * round_up(value_size, 8).
+ */
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_update(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);
 int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
-/* Add to a word of 4 or 8 bytes at `offset` of the value that a look-up of programs finds, atomically for all who have
- * the memory; where there is none, of a new one of zeros. -EINVAL also of maps with a value a multiprocessor or thread,
- * and of a word of another size than those that programs add to. */
+/*
+ * Atomically add n to the word of `width` bytes (4 or 8) at `offset` of the key's value. If the key has no value, the
+ * function first inserts a value of zeros. Also returns -EINVAL for maps with one value per multiprocessor or thread,
+ * and if programs add to words of another width.
+ */
 int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t n);
-/* Such a word, of a key that is there, if it is the old one; -EAGAIN: it is not. -EINVAL and -EPERM as above. */
+/*
+ * Compare and exchange such a word of an existing key. Returns -EAGAIN if the word is not `old`; -EINVAL and -EPERM as
+ * above.
+ */
 int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
 			uint64_t value);
-/* The value, and then it is gone; one caller gets it. What others write to it in between is lost with it. */
+/* Read the value and delete it; exactly one caller gets it. A write between the read and the deletion is lost. */
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
-/* Is the key in a copy of the map that was made before, and has its element been there ever since? */
+/* Is the key in `then`, an earlier copy of the map, and has its element never been deleted since? */
 bool gpubpf_map_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
-/* All entries, each once, in no order that means anything; start with *cursor 0; value may be NULL. -ENOENT
- * after the last. Ends whatever an arena holds, which a loop of next_key does not on a corrupted one. */
+/*
+ * Iterate over all entries, each once, in unspecified order. Start with *cursor 0; value may be NULL. Returns -ENOENT
+ * after the last entry. Unlike a loop of next_key, the iteration always ends, even on a corrupted arena.
+ */
 int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
-/* Values of an array from index `first` on, up to n of them, one behind the other: how many; 0: each must be read by itself. */
+/*
+ * Read up to n consecutive values of an array from index `first` on. Returns their number; 0: the caller must read each
+ * value separately.
+ */
 uint32_t gpubpf_map_read_run(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
-/* Where an array's values lie in the view's arena, layout->stride apart, as long as that is mapped; NULL: they are several for an
- * index, or it is none. */
+/*
+ * Address of an array's values in the view's arena, layout->stride apart, valid while the arena is mapped. NULL if an
+ * index has several values, or the map is not an array.
+ */
 const void *gpubpf_map_values(const struct gpubpf_map_view *view);
 size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view);
-/* records and updates refused for lack of room, look-ups of threads without room */
+/* records and updates refused for lack of room, and look-ups by threads without room */
 uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
 
-/* Hand every record that is ready to fn, oldest first in each copy, and free its room. fn's non-zero
- * return stops. Returns the records read, or -errno; -EBADMSG if the ring's words are nonsense (it is then
- * reset, and what was lost is counted as drops). One reader a ring at a time. */
+/*
+ * Pass every complete record to fn, oldest first in each copy, and free its room. A non-zero result of fn stops the
+ * read. Returns the number of records read, or -errno. -EBADMSG: the ring's control words are invalid; the function has
+ * reset the ring and counted the lost records as drops. Only one reader per ring at a time.
+ */
 typedef int (*gpubpf_record_fn)(void *arg, uint32_t copy, const void *data, uint32_t size);
-/* fn NULL: count them, no more */
+/* fn NULL: count the records only */
 int64_t gpubpf_ring_read(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
-/* The last read, when nothing writes any more: also steps over records that their writers never finished
- * (a killed program) and counts each gap as a drop. */
+/*
+ * The last read, after all writers have ended. It also steps over records that their writers never finished (a killed
+ * program) and counts each gap as a drop.
+ */
 int64_t gpubpf_ring_drain(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
-/* The view of the print ring; false if the layout has none. */
+/* The view of the print ring; false: the layout has no print ring. */
 bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct gpubpf_map_view *view);
 
-/* A record of the print ring, decoded. */
+/* A decoded record of the print ring. */
 struct gpubpf_print {
 	uint64_t kernel, launch;
 	uint64_t block[3], thread[3];

@@ -25,8 +25,10 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
 }
 
-/* The layout in a row of the arena's table; false: there is none, it is nonsense, of a segment behind `size`, or of a map
- * that lies elsewhere. */
+/*
+ * The layout in a row of the arena's table. Returns false if the row is unused or invalid, if its segment ends after
+ * `size`, or if the map is outside the arena.
+ */
 static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = m->arena;
@@ -61,7 +63,7 @@ static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
 	return m->pull(m->arg, offset, (char *)m->arena + offset, size);
 }
 
-/* A reader in another process looks at the mirror all the while: data before the words that lead to it. */
+/* A reader in another process may read the mirror at any time, so data is copied before the words that lead to it. */
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 {
 	struct gpubpf_map_layout l;
@@ -74,7 +76,7 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
 		if (layout_at(m, i, &l) && !is_ring(&l))
 			err = pull(m, l.ctl, l.data - l.ctl);
-	/* of the header only what devices write: the rest is the host's */
+	/* pull only the header's words that devices write: the host owns the others */
 	if (!err)
 		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
 	return err ? err : m->wait(m->arg, false);
@@ -82,10 +84,10 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 
 /* ---- rings ---- */
 
-/* what is to be taken out of one copy */
+/* the bytes to take out of one copy */
 struct span {
 	u64 from, to;
-	bool again;            /* records whose header may have come before them */
+	bool again;            /* contains single records, which may arrive after their header */
 };
 
 struct drain {
@@ -93,14 +95,14 @@ struct drain {
 	const struct gpubpf_map_layout *l;
 	struct gpubpf_ring_copy *lines; /* as the device has them */
 	struct span *spans;
-	u64 *cons;                      /* as the device is to have those that have moved */
+	u64 *cons;                      /* new consumer positions of copies that moved, for the device */
 	u64 segment, room;
-	u64 bytes;                      /* claimed and not moved before */
+	u64 bytes;                      /* claimed and not yet moved */
 	bool still;
-	/* of all threads */
-	u64 *lefts;                     /* what LEFT is to be, by whoever moved some copies */
-	atomic_uint_fast64_t left;      /* segments that were left, over all time */
-	atomic_uint next;               /* copy that nobody moves yet */
+	/* shared by all threads */
+	u64 *lefts;                     /* new values of LEFT, one slot for each thread's part */
+	atomic_uint_fast64_t left;      /* total number of segments that the reader has left */
+	atomic_uint next;               /* the next copy that no thread has taken */
 	atomic_int err;
 };
 
@@ -131,7 +133,7 @@ static u64 offset_of(const struct drain *d, u32 copy, u64 position)
 	       GPUBPF_RING_OFFSET(position);
 }
 
-/* A full segment is so to its end, room included, however often lanes tried it. */
+/* A full segment ends at its end, including the room, however many bytes lanes tried to claim. */
 static u64 at_end(const struct drain *d, u64 position)
 {
 	return GPUBPF_RING_OFFSET(position) < d->segment ? position :
@@ -148,7 +150,7 @@ static u64 ahead(u64 position, u64 of)
 	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
 }
 
-/* Where the span's part in the segment of `position` ends. */
+/* End of the span's part in the segment of `position`. */
 static u64 part_end(const struct drain *d, const struct span *s, u64 position)
 {
 	bool last = GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to);
@@ -165,8 +167,10 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 	return bytes;
 }
 
-/* Nothing, where the positions are none that a ring can have: the program wrote over them, and the reader will
- * say so. */
+/*
+ * Returns an empty span if the positions are impossible: the program has overwritten them, and the reader will report
+ * it.
+ */
 static struct span span_of(struct drain *d, u32 copy)
 {
 	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull, cons = cons_of(d, copy);
@@ -181,7 +185,7 @@ static struct span span_of(struct drain *d, u32 copy)
 	}
 	d->bytes += span_bytes(d, &s);
 	if (ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
-		return none; /* the reader has yet to leave the segment there */
+		return none; /* the reader has not yet left the segment there */
 	if (ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
 		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
 			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
@@ -199,7 +203,7 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 	return err;
 }
 
-/* The end of what has arrived of a span, by the records' own words. */
+/* The end of the records of a span that have arrived completely, according to their own words. */
 static u64 arrived(const struct drain *d, u32 copy, struct span *s)
 {
 	u64 at = s->from, header;
@@ -225,7 +229,10 @@ static u64 arrived(const struct drain *d, u32 copy, struct span *s)
 	}
 }
 
-/* A single record stands before its header says so, and a copy may have met the header alone: once more. */
+/*
+ * A single record is written before its header becomes valid, but the copy may contain the header alone. Such spans are
+ * pulled again.
+ */
 static int settle_spans(struct drain *d, u32 first, u32 end)
 {
 	bool again = false;
@@ -245,7 +252,10 @@ static int settle_spans(struct drain *d, u32 first, u32 end)
 	return err || !again ? err : d->m->wait(d->m->arg, false);
 }
 
-/* Whether the reader must look at each word for itself: where we did not, until it has taken all of that. */
+/*
+ * Record in the mirror whether all records up to `prod` have arrived. If the agent did not check them, the reader must
+ * check each word until it has taken them all.
+ */
 static void vouch(const struct drain *d, u32 copy)
 {
 	if (d->still)
@@ -254,7 +264,7 @@ static void vouch(const struct drain *d, u32 copy)
 		gpubpf_store_u64(whole_at(d, copy), 1);
 }
 
-/* The reader may have them, and the device the segments that they leave. */
+/* Make the span visible to the reader, and free its segments for the device. */
 static int publish(struct drain *d, u32 copy, u64 *freed)
 {
 	const struct span *s = &d->spans[copy];
@@ -277,7 +287,7 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
-/* Some copies that a thread has taken on. */
+/* Copies that one thread moves together. */
 struct part {
 	u32 first, end;
 	u64 bytes;
@@ -288,7 +298,10 @@ static u64 at_once(const struct gpubpf_mirror *m)
 	return m->at_once ? m->at_once : AT_ONCE;
 }
 
-/* The next copies that nobody moves yet, whose records are under way when it returns. No part: there are none, or err. */
+/*
+ * Take the next copies that no thread moves, and start to pull their records. The part is empty if none are left or on
+ * an error.
+ */
 static int begin_part(struct drain *d, struct part *part)
 {
 	unsigned first = atomic_load(&d->next), end;
@@ -306,7 +319,7 @@ static int begin_part(struct drain *d, struct part *part)
 	return err;
 }
 
-/* Lanes that found all full look again when the word has changed. */
+/* Finish a part. Lanes that found all rings full try again when the word LEFT changes. */
 static int end_part(struct drain *d, const struct part *part)
 {
 	u64 freed = 0;
@@ -320,8 +333,10 @@ static int end_part(struct drain *d, const struct part *part)
 	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[part->first], 8);
 }
 
-/* A thread's parts, as long as there are some: the next is asked for before it looks through one. (Where single records are pulled
- * again, they come behind that next part.) */
+/*
+ * Move parts until none are left. The thread starts to pull the next part before it checks the current one. Single
+ * records that are pulled again therefore arrive after that next part.
+ */
 static void move_all(void *on)
 {
 	struct drain *d = on;

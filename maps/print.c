@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the print ring (print.h) as text, by the rules of core/print_spec.h. %f %e %g are of a float's bits or a
- * double's, as the context has arguments. What comes out holds no control characters but newlines and tabs: the bytes are
- * the application's.
+ * Formats records of the print ring (print.h), by the rules of core/print_spec.h. Floating-point conversions take the
+ * bits of a float or a double, like arguments in the context. The output has no control characters except newlines and
+ * tabs, because the bytes are the application's.
  */
 #include "maps.h"
 
@@ -14,7 +14,7 @@
 #include "core/print_spec.h"
 #include "host.h"
 
-#define STRING_MAX 128 /* bytes of a %s */
+#define STRING_MAX 128 /* maximum bytes of a %s */
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -23,10 +23,10 @@ struct out {
 	size_t size, used;
 };
 
-struct source {                /* where strings come from */
+struct source {                /* the memory of %s strings */
 	const char *arena;
 	const struct gpubpf_layout *layout;
-	uint64_t base;         /* where the device sees the arena, as the record claims */
+	uint64_t base;         /* the arena's address on the device, as the record claims */
 };
 
 static void put_char(struct out *out, char c)
@@ -45,7 +45,7 @@ static void put_text(struct out *out, const char *text, size_t size)
 		put_char(out, *text++);
 }
 
-/* A string in a map, by the address that the device knows it under. */
+/* Print a string in a map, by its address on the device. */
 static void put_string(struct out *out, const struct source *source, uint64_t address)
 {
 	uint64_t off = address - source->base, i;
@@ -69,7 +69,7 @@ static void put_number(struct out *out, const struct gpubpf_print_spec *spec, ui
 		put_text(out, text, sizeof(text));
 }
 
-/* No double that a program would print is below 2^32 as bits: they are 0, or denormal and far below any float. */
+/* Doubles below 2^32 as bits are 0 or denormal, far below any float, and programs do not print them. */
 static void put_real(struct out *out, const struct gpubpf_print_spec *spec, uint64_t arg)
 {
 	union {
@@ -127,7 +127,8 @@ static void put_format(struct out *out, const char *fmt, const struct source *so
 		else if (spec.conv && used < GPUBPF_PRINT_ARGS)
 			put_spec(out, &spec, source, arg[used++]);
 		else
-			put_text(out, begin, (size_t)(fmt - begin)); /* as it stands, like the kernel's -EINVAL */
+			/* unchanged, where the kernel would return -EINVAL */
+			put_text(out, begin, (size_t)(fmt - begin));
 	}
 }
 

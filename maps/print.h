@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints (helpers 6 and 501) as records of the print ring, a ring like any other; the host formats them
- * (maps/print.c). A record is the words below and then the text: the format, or the string itself.
- * Arguments of %s are addresses in read-only maps, which the host looks up.
+ * Prints (helpers 6 and 501) are records of the print ring, which is a normal ring. The host formats them
+ * (maps/print.c). A record has the words below, followed by the text: the format, or the string itself. Arguments of %s
+ * are addresses in read-only maps, where the host finds the strings.
  */
 #ifndef GPUBPF_MAPS_PRINT_H
 #define GPUBPF_MAPS_PRINT_H
@@ -10,16 +10,16 @@
 #include "ctx.h"
 #include "ring.h"
 
-#define GPUBPF_PRINT_TEXT 256        /* bytes of a format or string that are kept */
+#define GPUBPF_PRINT_TEXT 256        /* maximum bytes of a format or string */
 
 struct gpubpf_print_bytes {
 	u64 kernel_id, launch;
-	u64 arena;                   /* where the lane sees the arena: what %s arguments are told by */
+	u64 arena;                   /* the arena's address in the lane; %s arguments are relative to it */
 	u64 block[3], thread[3];
 	u32 prog;
 	u32 kind;                    /* enum gpubpf_print_kind */
 	u64 arg[3];
-	/* then the text; the record's size tells its length */
+	/* the text follows; the record's size implies its length */
 };
 
 enum gpubpf_print_kind {

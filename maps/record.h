@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands in a ring (maps/ring.h), for those who take records out of it on the host: the reader, and the agent,
- * which must know what has arrived. Headers are claims: nothing here reads beyond what it is told.
+ * The records of a ring (maps/ring.h), for the two that take them out on the host: the reader, and the agent, which
+ * must know which records have arrived. Headers are not trusted: no function here reads beyond the end that its caller
+ * passes.
  */
 #ifndef GPUBPF_MAPS_RECORD_H
 #define GPUBPF_MAPS_RECORD_H
@@ -10,7 +11,7 @@
 
 #include "ring.h"
 
-/* bytes of a segment, and behind it */
+/* bytes of a segment, and of the room after it */
 static inline u64 gpubpf_ring_segment_bytes(const struct gpubpf_map_layout *l)
 {
 	return l->stride / GPUBPF_RING_SEGMENTS;
@@ -31,7 +32,7 @@ static inline u64 gpubpf_record_words(u64 header)
 	return (GPUBPF_RING_EACH(header) + 7) / 8;
 }
 
-/* bytes of what the header stands before, itself included */
+/* bytes of a record or batch, including the header */
 static inline u64 gpubpf_record_bytes(u64 header)
 {
 	u64 lanes = GPUBPF_RING_LANES(header), words = gpubpf_record_words(header);
@@ -46,7 +47,7 @@ static inline bool gpubpf_record_is_at(u64 header, u64 position)
 	return (header & 0xffffffff00000000u) == gpubpf_ring_tag(position);
 }
 
-/* Of a header at an offset in its segment; the record must end before `end`. */
+/* For a header at `offset` in its segment: the record must end before `end`. */
 static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 {
 	if ((header & GPUBPF_RING_BATCH) && GPUBPF_RING_EACH(header) > GPUBPF_RING_EACH_MAX)
@@ -54,9 +55,9 @@ static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 	return gpubpf_record_bytes(header) <= room && offset + gpubpf_record_bytes(header) <= end;
 }
 
-#define GPUBPF_RECORD_AHEAD 4096 /* bytes: asked for so early, records are looked through at twice the speed */
+#define GPUBPF_RECORD_AHEAD 4096 /* prefetch distance in bytes; it doubles the speed of checking records */
 
-/* Has each word of a batch of `n` words, its header the first, arrived? */
+/* Have all `n` words of a batch arrived? The first word is its header. */
 static inline bool gpubpf_batch_arrived(const u64 *words, u64 n)
 {
 	u64 all[4] = { 1, 1, 1, 1 }, i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies between private memory and the arena, whole 8-byte words at a time, so that no reader ever sees
- * half a word; the last word of an odd size is padded with zeros. Also the errors and flags of bpf(2).
+ * Copies between private memory and the arena, in whole 8-byte words, so that a reader never sees half a word. The last
+ * word of an odd size is padded with zeros. Also defines the errors and flags of bpf(2).
  */
 #ifndef GPUBPF_MAPS_WORDS_H
 #define GPUBPF_MAPS_WORDS_H
@@ -26,7 +26,7 @@
 
 #define GPUBPF_ROUND8(n) (((n) + 7u) & ~7u)
 
-/* the word at p, of which only the first n bytes may be read; straight, since not all compilers unroll */
+/* the word at p, where only the first n bytes may be read; without a loop, since not all compilers unroll */
 GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 {
 	u64 word = 0;
@@ -47,7 +47,7 @@ GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 	return word;
 }
 
-/* the first n bytes of a word, or all of it, to p */
+/* store the first n bytes of a word (or all 8) at p */
 GPUBPF_FN void gpubpf_set_word(GPUBPF_PRIVATE u8 *p, u64 word, u64 n)
 {
 	u32 at = 0;
@@ -77,7 +77,7 @@ GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
 		gpubpf_store_u64(to + i, gpubpf_word(from + i, size - i));
 }
 
-/* The value of an update, from private memory or from where the word there says. */
+/* Store the value of an update. With GPUBPF_LAYOUT_FROM, the word at `value` is the device address of the value. */
 GPUBPF_FN void gpubpf_put_value(u64 to, GPUBPF_PRIVATE const u8 *value, u64 size, u32 map_flags)
 {
 	u64 from, i;
@@ -100,7 +100,7 @@ GPUBPF_FN void gpubpf_zero(u64 to, u64 size)
 		gpubpf_store_u64(to + i, 0);
 }
 
-/* Out of the arena, by words as they are stored there. */
+/* Copy out of the arena, in the whole words that are stored there. */
 GPUBPF_FN void gpubpf_copy_out(GPUBPF_PRIVATE u8 *to, u64 from, u32 size)
 {
 	u32 i, k;
@@ -125,14 +125,16 @@ GPUBPF_FN void gpubpf_clear(GPUBPF_PRIVATE u8 *to, u32 size)
 		to[i] = 0;
 }
 
-/* Which of `copies` the lane works on. */
+/* The copy that the lane works on, of `copies`. */
 GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
 {
 	return copies > 1 ? gpubpf_sm() % copies : 0;
 }
 
-/* Of as many as there are multiprocessors, where it does not matter which one a lane has to itself: the slow remainder is
- * left out on machines that number them from 0 on. */
+/*
+ * The lane's copy, if there are as many copies as multiprocessors and any choice is correct. Machines that number their
+ * multiprocessors from 0 avoid the slow remainder.
+ */
 GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 {
 #ifdef GPUBPF_NUMBERS_SMS
@@ -144,7 +146,7 @@ GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 #endif
 }
 
-/* One more, in a counter of the map's. */
+/* Increment a counter of the map. */
 GPUBPF_FN void gpubpf_count(u64 address)
 {
 #ifdef GPUBPF_COMBINES_ADDS
@@ -155,7 +157,7 @@ GPUBPF_FN void gpubpf_count(u64 address)
 }
 
 #ifdef GPUBPF_HAS_WARP
-/* The lanes that are here with the same word of a map: all, but for elements of a map of maps. */
+/* The active lanes with the same word of a map: all of them, except for elements of a map of maps. */
 GPUBPF_FN u32 gpubpf_warp_with(u64 address, u32 map_flags)
 {
 	return map_flags & GPUBPF_LAYOUT_ELEMENT ? gpubpf_warp_peers(address) : gpubpf_warp_active();
