@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomics that programs call, on addresses of map memory, and warp-aggregated adds. */
+/* Atomics that programs call on addresses of map memory, and warp-aggregated adds. */
 #ifndef GPUBPF_MAPS_ATOMICS_H
 #define GPUBPF_MAPS_ATOMICS_H
 
 #include "machine.h"
 
 /*
- * One atomic for all lanes that add the same value to the same address as the first lane of those that are
- * here: a counter takes one a warp. Lanes that differ add by themselves, which costs a histogram least
- * (finding every group of equal lanes takes the warp a step for each group). Correct for any set of lanes
- * that happens to be converged, so no lane waits for another.
+ * One atomic for all active lanes that add the same value to the same address as the first active lane. So a counter
+ * costs one atomic per warp. Other lanes add separately, which is cheapest for a histogram: to find every group of
+ * equal lanes takes the warp one step per group. Correct for any set of converged lanes, so no lane waits for another.
  */
 #ifdef GPUBPF_HAS_WARP
-/* The same where all lanes that are here name one address. The assembler combines such adds of a constant itself (one
- * instruction a warp, 1.01 instead of 1.03 times vectorAdd's time on an H200), and those of the application beside them. */
+/*
+ * The same, if all active lanes have one address. The assembler combines adds of a constant (one instruction per warp),
+ * together with the application's own adds. On an H200, vectorAdd then takes 1.01 instead of 1.03 times as long as
+ * without the probe.
+ */
 #ifdef GPUBPF_COMBINES_ADDS
 #define GPUBPF_COMBINED(value) __builtin_constant_p(value)
 #else
@@ -33,7 +35,7 @@
 		else if (gpubpf_warp_first(same) == gpubpf_lane()) \
 			gpubpf_add_##type(address, value * (type)gpubpf_warp_count(same)); \
 	}
-/* place: the address, or the half of it that says which. */
+/* place: the address, or the half of it that identifies the word. */
 #define GPUBPF_ADD_WARP(name, type, place) \
 	GPUBPF_FN void gpubpf_atomic_add_##name##_##type(u64 address, type value) \
 	{ \
@@ -47,7 +49,7 @@
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
 #ifdef GPUBPF_HAS_MATCH
-/* Does the whole warp add one value of less than 2^26 to one place of a map? */
+/* Does the whole warp add one value below 2^26 to one place of a map? */
 GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 {
 	const u32 whole = ~(u32)0;
@@ -55,7 +57,7 @@ GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 	return told && gpubpf_warp_active() == whole && !(value >> 26) && gpubpf_warp_match(whole, place);
 }
 
-/* One address is the rule, of which the warp is asked first. */
+/* Usually all lanes have one address, so the code tests that first. */
 #define GPUBPF_ADD_TOLD(type) \
 	GPUBPF_FN void gpubpf_atomic_add_told_##type(u64 address, type value, u32 told) \
 	{ \

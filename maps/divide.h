@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Division where probes are machine code: an assembler calls functions of its own for 64 bits, and takes floating point for 32,
- * which probes have none of (backends/cuda/sass). By what is known it multiplies instead. No divisor is 0, and none of a signed
- * division is -1 (core/lower/llvm_alu.c).
+ * Division for probes in machine code. The assembler would call functions for 64 bits and use floating point for 32
+ * bits, which probes do not support (backends/cuda/sass). For known divisors the compiler multiplies instead. No
+ * divisor is 0, and no divisor of a signed division is -1 (core/lower/llvm_alu.c).
  */
 #ifndef GPUBPF_MAPS_DIVIDE_H
 #define GPUBPF_MAPS_DIVIDE_H
 
 #include "machine.h"
 
-/* A bit of the quotient a step, from the first that it can have on. */
+/* Long division: one bit of the quotient per step, from the highest possible bit on. */
 GPUBPF_FN u64 gpubpf_divide_both(u64 n, u64 d, GPUBPF_PRIVATE u64 *rest)
 {
 	s32 left = (s32)__builtin_clzl(d) - (s32)__builtin_clzl(n | 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rest of the device library builds on, one file for each that it is compiled for
- * (machine_<name>.h), with the same functions. Addresses are u64 in all of them.
+ * The machine layer of the device library. Each target has a file machine_<name>.h with the same functions. Addresses
+ * are u64 in all of them.
  *
  *   loads, stores     gpubpf_load_u32/u64 and gpubpf_store_u32/u64 (relaxed, whole words),
  *                     gpubpf_load_acquire_*, gpubpf_store_release_*, gpubpf_fence (acquire and release
@@ -12,24 +12,26 @@
  *   coordinates       gpubpf_block_idx_at(i), block_dim_at, thread_idx_at, grid_dim_at, offset_at,
  *                     gpubpf_global_id_at(i), gpubpf_global_size_at(i), gpubpf_dims(); with GPUBPF_KNOWS_LINE
  *                     gpubpf_is_line(): the launch has one dimension
- *   the lane          gpubpf_sm() (any number: users take it modulo their copies; with GPUBPF_NUMBERS_SMS seldom one
- *                     that is not below the number of multiprocessors), gpubpf_lane(),
- *                     gpubpf_warp(), gpubpf_clock() in cycles
- *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
- *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
- *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
- *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_one(u32 lanes): one of them;
- *                     gpubpf_warp_any(lanes, bit): is it true of one of them?
- *                     gpubpf_warp_sync(u32 lanes): what any of them did to memory before comes before what any
- *                     of them does to it afterwards.
- *                     With GPUBPF_HAS_MATCH gpubpf_warp_match(lanes, u32 key): have all of these, which are here, one? And
- *                     gpubpf_product(u64 a, u32 b)
- *                     With GPUBPF_HAS_WAVE, of up to 64 lanes: gpubpf_wave_ballot(bool condition),
+ *   the lane          gpubpf_sm() (any number: callers use it modulo their copies; with GPUBPF_NUMBERS_SMS it is
+ *                     nearly always below the number of multiprocessors), gpubpf_lane(), gpubpf_warp(),
+ *                     gpubpf_clock() in cycles
+ *   warps             with GPUBPF_HAS_WARP:
+ *                     gpubpf_warp_active(): mask of the active lanes;
+ *                     gpubpf_warp_peers(u64 key): mask of the active lanes with the same key;
+ *                     gpubpf_warp_same(u64 key): mask of the active lanes with the first active lane's key;
+ *                     gpubpf_warp_from(peers, u64 value, lane): the lane's value;
+ *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_any(lanes, bit): is it true in any lane?
+ *                     gpubpf_warp_one(u32 lanes): one of the lanes;
+ *                     gpubpf_warp_sync(u32 lanes): orders the memory accesses of these lanes before the call
+ *                     before their accesses after the call.
+ *                     With GPUBPF_HAS_MATCH gpubpf_warp_match(lanes, u32 key): do all these active lanes have one
+ *                     key? And gpubpf_product(u64 a, u32 b).
+ *                     With GPUBPF_HAS_WAVE, for up to 64 lanes: gpubpf_wave_ballot(bool condition),
  *                     gpubpf_wave_peers(u64 key).
- *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes
+ *                     GPUBPF_COMBINES_ADDS: the assembler combines the adds of a constant by all lanes
  *
- * Only the common subset of OpenCL C 1.2 and C: no generic pointers, recursion, function pointers,
- * varargs or program-scope variables.
+ * Only the common subset of OpenCL C 1.2 and C: no generic pointers, recursion, function pointers, varargs or
+ * program-scope variables.
  */
 #ifndef GPUBPF_MAPS_MACHINE_H
 #define GPUBPF_MAPS_MACHINE_H
@@ -38,13 +40,13 @@
 
 #if defined(GPUBPF_BITCODE)
 #define GPUBPF_FN __attribute__((always_inline))
-#define GPUBPF_NOUNROLL _Pragma("nounroll") /* ptxas makes a thousand instructions of a cold loop */
+#define GPUBPF_NOUNROLL _Pragma("nounroll") /* ptxas would unroll a cold loop into a thousand instructions */
 #else
 #define GPUBPF_NOUNROLL
 #define GPUBPF_FN static inline __attribute__((always_inline, unused))
 #endif
 
-/* Map memory is read as words whatever a program stored there, private memory at any alignment. */
+/* Map memory is accessed as words, whatever type a program stored there. Private memory may have any alignment. */
 typedef u32 gpubpf_u32a __attribute__((may_alias));
 typedef u64 gpubpf_u64a __attribute__((may_alias));
 typedef u64 gpubpf_u64u __attribute__((may_alias, aligned(1)));
@@ -66,14 +68,17 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 #include "machine_host.h"
 #endif
 
-/* Turns of a loop that a lane waits for another, and where one was waited for in vain: then nothing is done, and it is told.
- * A system takes threads off its CPUs, on a busy machine for a tenth of a second. */
+/*
+ * Loop turns for which a lane waits for another: PATIENCE normally, HASTE after an earlier wait that timed out. After a
+ * timeout the operation does nothing and returns an error. A busy operating system may deschedule a CPU thread for a
+ * tenth of a second.
+ */
 #ifndef GPUBPF_PATIENCE
 #define GPUBPF_PATIENCE (1u << 22)
 #define GPUBPF_HASTE (1u << 10)
 #endif
 
-/* One turn more: a machine whose lanes can leave their processor to others does that after some. */
+/* Called once per turn. A machine whose threads can yield their processor does so after some turns. */
 #ifndef GPUBPF_HAS_REST
 GPUBPF_FN void gpubpf_rest(u32 turns)
 {
@@ -81,15 +86,15 @@ GPUBPF_FN void gpubpf_rest(u32 turns)
 }
 #endif
 
-/* a function that is seldom called, from many places */
+/* a cold function with many callers */
 #ifndef GPUBPF_FN_APART
 #define GPUBPF_FN_APART GPUBPF_FN
 #endif
 
-/* before a loop over the words of private memory, where an index that varies would keep it out of registers */
+/* before a loop over words of private memory, where a variable index would keep the memory out of registers */
 #ifndef GPUBPF_UNROLL
 #define GPUBPF_UNROLL
-#define GPUBPF_UNROLLED 0 /* 1: such a loop must not end early either */
+#define GPUBPF_UNROLLED 0 /* 1: such a loop must not exit early either */
 #endif
 
 #endif

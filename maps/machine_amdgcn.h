@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object
- * versions. Atomics of a wave to one address are combined by LLVM's own atomic optimiser.
+ * AMD by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object versions. LLVM's
+ * atomic optimiser combines the atomics of a wave to one address.
  */
 #ifndef GPUBPF_MAPS_MACHINE_AMDGCN_H
 #define GPUBPF_MAPS_MACHINE_AMDGCN_H
@@ -70,7 +70,10 @@ GPUBPF_FN u32 gpubpf_dims(void)
 	return gpubpf_dispatch()->setup & 3;
 }
 
-/* The hardware's id lies in other registers on each generation: groups stand in, they spread alike. */
+/*
+ * The hardware's id is in different registers on each generation. The group's coordinates serve as well, because they
+ * spread equally.
+ */
 GPUBPF_FN u32 gpubpf_sm(void)
 {
 	return (u32)(gpubpf_block_idx_at(0) + gpubpf_block_idx_at(1) * 11 + gpubpf_block_idx_at(2) * 101);
@@ -81,7 +84,7 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
-/* clang has a function of it for waves of one size each, and this library is for both */
+/* clang's builtins work for one wave size each, and this library is for both */
 __attribute__((convergent)) u64 gpubpf_amdgcn_ballot(bool condition) __asm("llvm.amdgcn.ballot.i64");
 
 GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
@@ -89,7 +92,9 @@ GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
 	return gpubpf_amdgcn_ballot(condition);
 }
 
-/* The first lane that is here tells its key, and those that have it leave with it, until none is left. */
+/*
+ * The first active lane broadcasts its key, and lanes with the same key leave the loop with it, until no lane is left.
+ */
 GPUBPF_FN u64 gpubpf_wave_peers(u64 key)
 {
 	for (;;) {
@@ -114,7 +119,7 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	return __builtin_readsteadycounter();
 }
 
-/* Maps are the device's own while kernels run: the host has copies, made when they have ended. */
+/* The device owns the maps while kernels run: the host has copies, which are made when kernels have ended. */
 GPUBPF_FN void gpubpf_fence_system(void)
 {
 	gpubpf_fence();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL C 1.2 text for vendors' compilers. Its atomics are relaxed; order comes from volatile accesses
- * (compilers keep them in order among themselves; x86 keeps loads and stores in order too) and, where
- * that is not enough, fences.
+ * OpenCL C 1.2 text for vendors' compilers. Its atomics are relaxed. Volatile accesses provide order, because compilers
+ * do not reorder them among themselves, and x86 does not reorder loads or stores among themselves. Fences are used
+ * where that does not suffice.
  */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_H
 #define GPUBPF_MAPS_MACHINE_CLC_H

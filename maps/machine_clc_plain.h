@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C text, the lane and the order of memory on CPUs and other devices without inline PTX. */
+/* OpenCL C text: lane and memory order on CPUs and other devices without inline PTX. */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 #define GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 
 #if defined(GPUBPF_CLOCK_KHR)
 #pragma OPENCL EXTENSION cl_khr_kernel_clock : enable
-#if __OPENCL_C_VERSION__ < 300 /* Intel has the function in its library and declares it from 3.0 on */
+#if __OPENCL_C_VERSION__ < 300 /* Intel's library contains the function but declares it only from OpenCL C 3.0 on */
 ulong __attribute__((overloadable)) clock_read_device(void);
 #endif
 #endif
@@ -20,7 +20,7 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 
 #include "machine_lane.h"
 
-/* Between volatile accesses and atomics the hardware's order is enough on x86. */
+/* On x86, volatile accesses and atomics need no further hardware fence. */
 GPUBPF_FN void gpubpf_fence(void)
 {
 #if defined(__x86_64__) || defined(GPUBPF_X86)
@@ -39,7 +39,7 @@ GPUBPF_FN void gpubpf_fence_system(void)
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 #if defined(GPUBPF_CLOCK_TSC)
-	return __builtin_readcyclecounter(); /* no assembly, at which PoCLs before 7.0 may crash */
+	return __builtin_readcyclecounter(); /* not inline assembly, at which PoCL before 7.0 may crash */
 #elif defined(GPUBPF_CLOCK_KHR)
 	return clock_read_device();
 #else

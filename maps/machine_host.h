@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host: interpreter, tool, tests. Real atomics, since twins on CPU devices work on the same memory.
- * The coordinates are those that gpubpf_host_thread points to; NULL: one thread of one block.
+ * The host: interpreter, tool, tests. The atomics are real, since twins on CPU devices work on the same memory.
+ * Coordinates come from gpubpf_host_thread; NULL: one thread of one block.
  */
 #ifndef GPUBPF_MAPS_MACHINE_HOST_H
 #define GPUBPF_MAPS_MACHINE_HOST_H
 
 #define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() needs no calibration */
 
-#define GPUBPF_PATIENCE (1u << 22) /* with gpubpf_rest() about a second */
+#define GPUBPF_PATIENCE (1u << 22) /* about a second with gpubpf_rest() */
 #define GPUBPF_HASTE (1u << 10)
 #define GPUBPF_HAS_REST
 
@@ -23,7 +23,10 @@ struct gpubpf_host_thread {
 
 extern __thread const struct gpubpf_host_thread *gpubpf_host_thread; /* maps/host.c */
 
-/* Who is waited for may have a lower priority, to which nobody comes who yields alone. */
+/*
+ * The thread that the caller waits for may have a lower priority; then yielding would not let it run, but sleeping
+ * does.
+ */
 GPUBPF_FN void gpubpf_rest(u32 turns)
 {
 	if (turns >= 4096 && turns % 512 == 0)
@@ -79,7 +82,9 @@ GPUBPF_FN void gpubpf_rest(u32 turns)
 GPUBPF_HOST_OPS(u32)
 GPUBPF_HOST_OPS(u64)
 
-/* As on devices that have them: there is one memory here, so what is read so is of one moment if nobody writes. */
+/*
+ * As on devices with cached loads. The host has only one memory, so cached loads are consistent while no thread writes.
+ */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_FN u64 gpubpf_load_cached_u64(u64 a)
 {
@@ -94,7 +99,7 @@ GPUBPF_FN void gpubpf_load_cached_pair(u64 a, GPUBPF_PRIVATE u64 *low, GPUBPF_PR
 
 GPUBPF_FN void gpubpf_fence(void)
 {
-#ifndef __SANITIZE_THREAD__ /* which does not know fences; the atomics around it suffice there */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support fences; there the atomics around the fence suffice */
 	__atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
@@ -159,7 +164,7 @@ GPUBPF_FN u32 gpubpf_warp(void)
 	return gpubpf_host_thread ? gpubpf_host_thread->warp : 0;
 }
 
-/* ns of the base that device clocks are calibrated to */
+/* ns of the clock to which device clocks are calibrated */
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 	struct timespec ts;

@@ -3,18 +3,22 @@
 #ifndef GPUBPF_MAPS_MACHINE_NVPTX_H
 #define GPUBPF_MAPS_MACHINE_NVPTX_H
 
-/* Without: where probes are machine code that an assembler makes for sm_75 to sm_89, in which lanes that are together
- * only now and then meet by functions of its own (backends/cuda/sass). */
+/*
+ * Not defined for probes that an assembler turns into machine code for sm_75 to sm_89. There lanes converge only at
+ * calls of NVIDIA's functions (backends/cuda/sass).
+ */
 #ifndef GPUBPF_LANES_ALONE
 #define GPUBPF_HAS_WARP 1
 #endif
 #define GPUBPF_COMBINES_ADDS 1
-#ifndef GPUBPF_MACHINE_CODE /* which has no calls */
+#ifndef GPUBPF_MACHINE_CODE /* probes in machine code have no calls */
 #define GPUBPF_FN_APART __attribute__((noinline))
 #endif
 
-/* Inline PTX for memory: clang's scoped atomics come out with system scope here (LLVM 22), which waits for the
- * bus, and the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence). */
+/*
+ * Memory operations in inline PTX. clang's scoped atomics have system scope here (LLVM 22), which waits for the bus,
+ * but the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence).
+ */
 #define GPUBPF_PTX_LOAD(name, type, ptx, c) \
 	GPUBPF_FN type gpubpf_load_##name(u64 a) \
 	{ \
@@ -29,8 +33,11 @@
 		__asm__ volatile(ptx " [%0], %1;" : : "l"(a), c(v) : "memory"); \
 	}
 
-/* Where probes are machine code: an address that the assembler takes for one of the lane's own, though it is not. Of accesses of 32
- * bits at one address it makes one of the warp, by REDUX, whose result lies where probes have nothing. */
+/*
+ * For probes in machine code: makes an address look different in each lane, although its value is unchanged. Otherwise
+ * the assembler would combine a warp's 32-bit accesses to one address by REDUX, whose result is in a register that
+ * probes may not use.
+ */
 #ifdef GPUBPF_MACHINE_CODE
 GPUBPF_FN u64 gpubpf_own_address(u64 a)
 {
@@ -91,7 +98,7 @@ GPUBPF_FN u64 gpubpf_own_address(u64 a)
 GPUBPF_PTX_OPS(u32, "32", "r")
 GPUBPF_PTX_OPS(u64, "64", "l")
 
-/* As the multiprocessor's cache has it; 16 bytes at once. */
+/* Loads through the multiprocessor's cache; 16 bytes at once. */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")
 
@@ -146,9 +153,11 @@ GPUBPF_FN u64 gpubpf_offset_at(u32 i)
 	return 0;
 }
 
-/* The extent first: then ptxas multiplies by a constant of the launch, and not by a register that it reads it into
- * each time. vectorAdd with a clock at entry and exit takes 1.09 instead of 1.12 times as long as without so, on
- * an H200. */
+/*
+ * The extent is read first. Then ptxas multiplies by a constant of the launch, instead of a register that it reads each
+ * time. On an H200, vectorAdd with a clock at entry and exit takes 1.09 instead of 1.12 times as long as without
+ * probes.
+ */
 GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
 {
 	u64 size = gpubpf_sreg_block_dim(i);
@@ -161,7 +170,7 @@ GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
 	return (u64)gpubpf_sreg_grid_dim(i) * gpubpf_sreg_block_dim(i);
 }
 
-/* Extents are constants of a launch, coordinates cost a slow read each. */
+/* Extents are constants of a launch, but each coordinate costs a slow read. */
 #define GPUBPF_KNOWS_LINE 1
 GPUBPF_FN u32 gpubpf_is_line(void)
 {
@@ -185,7 +194,7 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __nvvm_read_ptx_sreg_laneid();
 }
 
-/* %warpid may change while a thread runs (PTX ISA 10.4), so the warp comes from the thread's number. */
+/* %warpid may change while a thread runs (PTX ISA 10.4), so the warp number comes from the thread's number. */
 GPUBPF_FN u32 gpubpf_warp(void)
 {
 	return ((gpubpf_sreg_thread_idx(2) * gpubpf_sreg_block_dim(1) + gpubpf_sreg_thread_idx(1)) *
@@ -196,13 +205,15 @@ GPUBPF_FN u64 gpubpf_clock(void)
 {
 	u64 ns;
 
-	/* clang 22 makes an invalid cast of __nvvm_read_ptx_sreg_globaltimer() in OpenCL C */
+	/* clang 22 emits an invalid cast for __nvvm_read_ptx_sreg_globaltimer() in OpenCL C */
 	__asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
 	return ns;
 }
 
-/* A number that LLVM knows nothing more of: what it makes of shifts and products, 32 bits wide and masked, takes two
- * instructions more than the product itself, which is one with the sum behind it. */
+/*
+ * Hides a number from LLVM's optimiser. LLVM would replace the product by shifts and masks, which take two instructions
+ * more; the plain product and the following sum are one instruction.
+ */
 #define GPUBPF_HIDES 1
 GPUBPF_FN u32 gpubpf_hidden(u32 n)
 {
@@ -224,7 +235,7 @@ GPUBPF_FN u32 gpubpf_warp_peers(u64 key)
 {
 	u32 active = __nvvm_activemask();
 
-	/* one of 64 bits takes a warp four times as long as one of 32 */
+	/* one match of 64 bits takes a warp four times as long as one of 32 bits */
 	return __nvvm_match_any_sync_i32(active, (u32)key) & __nvvm_match_any_sync_i32(active, (u32)(key >> 32));
 }
 
@@ -238,7 +249,7 @@ GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
 	return (u32)__builtin_ctz(mask);
 }
 
-/* The last of them, which takes one instruction where the first takes three. */
+/* The last lane of the mask. This takes one instruction, but the first lane takes three. */
 GPUBPF_FN u32 gpubpf_warp_one(u32 mask)
 {
 	u32 lane;
@@ -251,7 +262,7 @@ GPUBPF_FN u64 gpubpf_warp_from(u32 peers, u64 value, u32 lane)
 {
 	u32 low = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)(u32)value, (int)lane, 31), high = (u32)(value >> 32);
 
-	if (!__builtin_constant_p(high)) /* one that is a constant is every lane's */
+	if (!__builtin_constant_p(high)) /* a constant is the same in all lanes */
 		high = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)high, (int)lane, 31);
 	return (u64)high << 32 | low;
 }
@@ -266,7 +277,7 @@ GPUBPF_FN bool gpubpf_warp_any(u32 lanes, bool bit)
 	return __nvvm_vote_any_sync(lanes, bit);
 }
 
-/* One instruction where the first is known to have no more than 32 bits, which LLVM does not see across blocks. */
+/* One instruction, if `a` has at most 32 bits, which LLVM cannot see across basic blocks. */
 GPUBPF_FN u64 gpubpf_product(u64 a, u32 b)
 {
 	u64 product;
@@ -292,8 +303,11 @@ GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
 	__nvvm_bar_warp_sync(lanes);
 }
 
-/* Lanes that are here go apart and meet at gpubpf_warp_end(), one again (backends/cuda/ptx/splice.c says why a barrier alone
- * does not do): what it returns is false for no lane, which the assembler does not know; where it is, nothing may be done. */
+/*
+ * Active lanes diverge here and reconverge at gpubpf_warp_end(). (backends/cuda/ptx/splice.c explains why a barrier
+ * alone does not suffice.) The result is true in every lane, which the assembler does not know. If it were false, the
+ * caller must do nothing.
+ */
 #ifndef GPUBPF_MACHINE_CODE
 #define GPUBPF_HAS_MEETING 1
 GPUBPF_FN bool gpubpf_warp_begin(u32 *here)

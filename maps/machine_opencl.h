@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coordinates by OpenCL's work-item functions: text for vendors' compilers, and SPIR-V. */
+/* Coordinates by OpenCL's work-item functions, for text for vendors' compilers and for SPIR-V. */
 #ifndef GPUBPF_MAPS_MACHINE_OPENCL_H
 #define GPUBPF_MAPS_MACHINE_OPENCL_H
 
@@ -43,8 +43,10 @@ GPUBPF_FN u32 gpubpf_dims(void)
 	return get_work_dim();
 }
 
-/* The group stands in where the device does not tell its compute unit. The sum of its coordinates spreads
- * neighbours as well as its linear number does, and costs no multiplications. */
+/*
+ * The group replaces the compute unit, which OpenCL does not report. The sum of the group's coordinates spreads
+ * neighbours as well as its linear number, without multiplications.
+ */
 GPUBPF_FN u32 gpubpf_group_sum(void)
 {
 	return (u32)get_group_id(0) + (u32)get_group_id(1) + (u32)get_group_id(2);

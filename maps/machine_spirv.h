@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V by LLVM. The clock is a function linked beside: SPIR-V 1.4 has none in its core. */
+/* SPIR-V by LLVM. The clock is a function that is linked separately, because core SPIR-V 1.4 has no clock. */
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
-#define GPUBPF_PATIENCE (1u << 26) /* on a CPU about a second */
+#define GPUBPF_PATIENCE (1u << 26) /* about a second on a CPU */
 #define GPUBPF_HASTE (1u << 14)
 
 #define SPIRV_SCOPE_CROSS_DEVICE 0 /* SPIR-V 3.27, 3.25 */
@@ -13,9 +13,9 @@
 #define SPIRV_GLOBAL_MEMORY 0x200
 
 /*
- * The instruction itself. clang's builtin gives a structure of the old value and whether it was exchanged, of which LLVM 22
- * makes invalid SPIR-V: it reads member 0 by any index where something else used the constant 0 before, and it crashes of
- * phis and freezes of such structures.
+ * The instruction itself. clang's builtin returns a structure of the old value and a success flag, for which LLVM 22
+ * emits invalid SPIR-V. It reads member 0 by a wrong index if the function already used the constant 0, and it crashes
+ * on phis and freezes of such structures.
  */
 #define SPIRV_CAS(type) \
 	__attribute__((overloadable)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
@@ -23,9 +23,11 @@
 SPIRV_CAS(u32)
 SPIRV_CAS(u64)
 
-/* The address looks like the lane's own: of a compare-exchange whose address and operands are the same in all lanes,
- * code that Intel's CPU runtime (2026.22) makes of SPIR-V may run one for a vector of lanes, before the loop that it is in,
- * and the others never succeed. */
+/*
+ * The address looks lane-dependent. Intel's CPU runtime (2026.22) may execute a compare-exchange whose address and
+ * operands are uniform once for a vector of lanes, before the loop that contains it. The other lanes then never
+ * succeed.
+ */
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
 	{ \
@@ -35,7 +37,7 @@ SPIRV_CAS(u64)
 						     SPIRV_RELAXED, v, expected); \
 	}
 
-/* Of clang's fences LLVM 22 makes barriers that name no memory (3.25), of which Intel's compiler for GPUs makes nothing. */
+/* LLVM 22 translates clang's fences to barriers without memory semantics (3.25), which Intel's GPU compiler drops. */
 __attribute__((overloadable)) void __spirv_MemoryBarrier(int scope, int semantics);
 
 GPUBPF_FN void gpubpf_fence(void)
