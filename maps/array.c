@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays (array.h) on the host, and what those with a value a thread share with them. */
+/* Arrays (array.h) on the host, and functions that arrays with one value per thread share. */
 #include "impl.h"
 
 #include <errno.h>
@@ -22,8 +22,10 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return 0;
 }
 
-/* The values lie as in the Linux kernel's array, 8-byte aligned one behind the other, on pages of their own, which are
- * mapped from there. */
+/*
+ * Lay out an array that the Linux kernel shares: values 8-byte aligned in a row, like the kernel's array, on separate
+ * pages that are mapped from there.
+ */
 static void array_share(struct gpubpf_map_layout *l, uint64_t bytes)
 {
 	l->data = gpubpf_align(l->ctl + sizeof(struct gpubpf_map_ctl), GPUBPF_ARENA_ALIGN);
@@ -54,7 +56,7 @@ static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	l->size = l->data - l->ctl + l->copies * bytes;
 }
 
-/* Summands: the first copy holds the value and the others 0. Values of their own all begin alike. */
+/* Summands: the first copy holds the value and the others 0. Independent copies all start with the value. */
 static void array_init(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	uint32_t copies = l->flags & GPUBPF_LAYOUT_COPIES ? l->copies : 1, i;
@@ -85,7 +87,7 @@ static u64 first_copy(const struct gpubpf_map_view *view, uint32_t index)
 	return (uintptr_t)view->arena + view->layout->data + index * view->layout->stride;
 }
 
-/* A value, or those of all multiprocessors or threads, one behind the other. */
+/* Read a value, or concatenate the values of all multiprocessors or threads. */
 static void read_index(const struct gpubpf_map_view *view, uint32_t index, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -129,7 +131,7 @@ static uint64_t array_values(const struct gpubpf_map_view *view)
 	return view->layout->copies > 1 || has_copies(view) ? 0 : first_copy(view, 0);
 }
 
-/* all copies at once, as bpf(2) sets the values of all CPUs */
+/* write all copies at once, like bpf(2) for the values of all CPUs */
 static int write_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
 	const struct gpubpf_map_layout *l = view->layout;

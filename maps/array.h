@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ARRAY, PERCPU_ARRAY, GPU_ARRAY and global data: max_entries values that exist from the start.
+ * ARRAY, PERCPU_ARRAY, GPU_ARRAY and global data: max_entries values that exist from the beginning.
  *
  *   value i of copy c    data + c * copy_stride + i * stride, stride = round_up(value_size, 8)
- *   copies               1; or one a multiprocessor, copy_stride a multiple of GPUBPF_REPLICA_ALIGN:
- *                        summands of one value (GPUBPF_LAYOUT_SUM8, SUM4), or values of their own
+ *   copies               1, or one per multiprocessor, copy_stride a multiple of GPUBPF_REPLICA_ALIGN:
+ *                        summands of one value (GPUBPF_LAYOUT_SUM8, SUM4), or independent values
  *                        (GPUBPF_LAYOUT_COPIES)
  *   ctl                  struct gpubpf_map_ctl
  */
@@ -25,7 +25,7 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 	       (map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies)) * copy_stride;
 }
 
-/* Where it is known where the values of the lane's own copy begin. */
+/* The same, if the caller knows the address of the first value of the lane's copy. */
 GPUBPF_FN u64 gpubpf_array_lookup_from(u64 first, u32 max_entries, u64 stride, GPUBPF_PRIVATE const u8 *key)
 {
 	u32 index = (u32)gpubpf_word(key, 4);
@@ -73,7 +73,7 @@ GPUBPF_FN s64 gpubpf_array_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE co
 	return -GPUBPF_EINVAL;
 }
 
-/* The value of element *at, whose key it gives, and *at is the next one; 0 behind the last. */
+/* Returns the value of element *at, writes its key and advances *at; 0 after the last element. */
 GPUBPF_FN u64 gpubpf_array_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
 {
 	u64 index = *at;

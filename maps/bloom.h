@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BLOOM_FILTER: a set of values that can be added to and asked, and that says "there" of few that never were put in.
+ * BLOOM_FILTER: a set of values. Programs add values and test for them. A test may rarely return true for a value that
+ * was never added.
  *
  *   ctl            struct gpubpf_map_ctl
  *   data           bits, in words of 8 bytes; their number is a power of two, copy_stride is one less
- *   stride         bits that each value has
+ *   stride         bits of each value
  *
- * A value's bits are set one by one: who asks for it meanwhile may be told that it is not there, and after the push
- * returned nobody is.
+ * A push sets a value's bits one after the other. A concurrent test may still miss the value, but no test misses it
+ * after the push returned.
  */
 #ifndef GPUBPF_MAPS_BLOOM_H
 #define GPUBPF_MAPS_BLOOM_H
 
 #include "words.h"
 
-/* Where the bits of a value are: at *first, and on in steps of what is returned. */
+/* The bits of a value: the first is at *first, and the others follow in steps of the result. */
 GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF_PRIVATE u64 *first)
 {
 	u64 hash = size;
@@ -29,7 +30,7 @@ GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF
 	return (hash * 0x9e3779b97f4a7c15ul >> 20) | 1;
 }
 
-/* flags: BPF_ANY alone. 0, -EINVAL. */
+/* flags: only BPF_ANY. Returns 0 or -EINVAL. */
 GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 bit, step, word, mask, i;
@@ -46,7 +47,7 @@ GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return 0;
 }
 
-/* 0: the value, or others with all its bits, were put in. -ENOENT: it was not. */
+/* Returns 0 if the value, or other values with all its bits, were pushed; else -ENOENT. */
 GPUBPF_FN s64 gpubpf_bloom_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value)
 {
 	u64 bit, step, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash tables (hash.h) on the host. Changes go through the device library; reading puts summands together. */
+/* Hash tables (hash.h) on the host. Changes go through the device library; reads sum the summands. */
 #include "impl.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	l->copy_stride = l->copies > 1 ? values : 0;
 	l->stride = gpubpf_align(GPUBPF_HASH_VALUE(key) + (l->copies > 1 ? 0 : value), GPUBPF_HASH_ALIGN);
 	elems = l->max_entries * l->stride;
-	/* the elements end where a line begins, so that copies of values do not share one */
+	/* end the elements at a line boundary, so that copies of values do not share a line */
 	l->data = gpubpf_align(l->ctl + buckets + elems, GPUBPF_REPLICA_ALIGN) - elems;
 	l->size = l->data - l->ctl + elems + l->copies * l->copy_stride;
 	if (map->type->flags & GPUBPF_MAP_LRU) {
@@ -58,7 +58,7 @@ static int64_t hash_where(const struct gpubpf_map_layout *l, uint64_t off, uint6
 	return at >= 0 && at < (int64_t)value ? gpubpf_map_in_value(at, size, value, l->value_size) : -1;
 }
 
-/* the element of a key as index + 1, 0 if there is none */
+/* the element of a key as index + 1, or 0 */
 static uint32_t find(const struct gpubpf_map_view *view, const void *key)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -86,7 +86,7 @@ static u64 value_at(const struct gpubpf_map_view *view, uint32_t at, uint32_t co
 	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, copy);
 }
 
-/* A value, summands put together, or those of all multiprocessors, one behind the other. */
+/* Read a value: the sum of the summands, or the values of all multiprocessors concatenated. */
 static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -102,7 +102,7 @@ static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *
 				      l->value_size);
 }
 
-/* The generation is looked at before and after: an element may go to another key while it is read. */
+/* Compares the generation before and after, since the element may be reused for another key during the read. */
 static int hash_read(const struct gpubpf_map_view *view, const void *key, void *to)
 {
 	uint32_t tries, at, gen, again = 0;
@@ -149,7 +149,7 @@ static int hash_take(const struct gpubpf_map_view *view, const void *key, void *
 	return err ? err : hash_erase(view, key);
 }
 
-/* the first element in use from index `at` on, as index + 1; 0 if there is none */
+/* the first live element from index `at` on, as index + 1, or 0 */
 static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -193,7 +193,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 		if (value)
 			read_element(view, at, value);
 		gpubpf_fence();
-		/* it went to another key meanwhile: that one is new, and need not be seen */
+		/* if the element was reused, its key is new and may be skipped */
 		if (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen)
 			return 0;
 	}

@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HASH, PERCPU_HASH, LRU_HASH and LRU_PERCPU_HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
+ * HASH, PERCPU_HASH, LRU_HASH and LRU_PERCPU_HASH: at most max_entries keys, with all elements preallocated, as in
+ * bpf(2).
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: updates refused because all elements were in use
  *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
- *   ctl + 256            u64 elements ever taken; those from there on were never used
- *   ctl + 320            u64 LRU: where the hand is, counting on round and round
+ *   ctl + 256            u64 number of elements ever taken; later elements were never used
+ *   ctl + 320            u64 LRU: position of the hand, counted without wrapping
  *   ctl + 384            buckets, gpubpf_hash_nbuckets() of them: u32 lock, u32 head
- *   data + i * stride    element i, a multiple of 16 bytes: u32 next, u32 gen, key, u32 state, u32 free, value if copies is 1;
- *                        key and value padded to 8
- *   values               with copies > 1, one a multiprocessor: summands of one value, or values of their own
+ *   data + i * stride    element i, a multiple of 16 bytes: u32 next, u32 gen, key, u32 state, u32 free, and the value
+ *                        if copies is 1; key and value are padded to 8
+ *   values               with copies > 1, one per multiprocessor: summands of one value, or independent values
  *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
- *   marks                LRU: behind all that, a u32 an element: not 0, used since the hand came by
- *
+ *   marks                LRU: after the values, a u32 per element; not 0: used since the hand last passed it
+ * 
  *     next               index + 1, or GPUBPF_HASH_END | bucket
- *     gen                odd while key and value are replaced; 0: there was none yet
- *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE until pins are gone; pins
- *     free               next of the free list: index + 1; of a live element of an LRU table its bucket
+ *     gen                odd while key and value are replaced; 0: never used
+ *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE while pins remain; plus the number of pins
+ *     free               next element of the free list: index + 1; in a live element of an LRU table its bucket
  *
- * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket; an element
- * that was reused meanwhile leads into another chain, whose end tells (the kernel's "nulls" lists), and the
- * walk starts again. Keys longer than a word are read between two looks at the element's generation.
- * Inserting and deleting hold the bucket's lock for one turn of a loop, in which nothing waits: lanes
- * of a warp cannot block each other, and a lock whose holder died costs its waiters a bounded time,
- * after which they give up with -EBUSY, count in lock_timeouts and mark the lock, so that later ones wait
- * briefly. The mark goes when the holder, who was only slow (a CPU took its thread away), lets the lock go.
- * Updating in place takes no lock. Where programs delete keys (GPUBPF_LAYOUT_DELETES) it pins the
- * element: a deleted element is free only when the last pin is gone, whoever holds that frees it.
- * (A deletion by the host of a map that no program deletes from may meet an update of the same key; the
- * update then goes to whatever key takes the element next, as with a pointer that a program kept.)
+ * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket. An element that is
+ * reused meanwhile leads into another chain. The end of that chain names another bucket (the kernel's "nulls" lists),
+ * and the walk restarts. Keys longer than a word are read between two reads of the element's generation.
  *
- * A full LRU table forgets a key for each that is inserted, under the lock of the new one's bucket, so that many lanes
- * that insert one key forget but one. A hand goes round over the elements: it takes marks away, and the first element
- * without a mark is forgotten, if the lock of its bucket, which its `free` tells, is to be had at once.
+ * Insertions and deletions hold the bucket's lock for one turn of a loop that does not wait, so lanes of a warp cannot
+ * block each other. If the holder of a lock died, its waiters wait for a bounded time. They then return -EBUSY, count
+ * in lock_timeouts and mark the lock, so that later lanes wait only briefly. The holder clears the mark when it
+ * releases the lock, for example if a CPU had descheduled its thread.
  *
- * Where nobody deletes keys, what a look-up has found once stays true, so a multiprocessor may find it in its own cache
- * (gpubpf_hash_glance()): next, gen and a key of a word come from one moment, and what the cache has of a chain is an
- * end of it. What is not found so may have come since, and is looked up.
+ * Updates in place take no lock. If programs delete keys (GPUBPF_LAYOUT_DELETES), an update pins the element, and the
+ * lane that removes the last pin of a deleted element frees it. If only the host deletes, a deletion may race with an
+ * update of the same key. The update then changes the key that reuses the element next, as with a pointer that a
+ * program saved.
+ *
+ * A full LRU table evicts one key for each key that is inserted. The inserter holds the lock of the new key's bucket.
+ * Therefore several lanes that insert one key evict only one. A hand cycles over the elements and clears marks. The first element
+ * without a mark is evicted, if the lock of its bucket (its `free` word) is available at once.
+ *
+ * If no key is ever deleted, a successful look-up stays valid, so a multiprocessor may search its own cache
+ * (gpubpf_hash_glance()). The cache loads next, gen and a key of one word together, and its stale copy of a chain is a
+ * tail of the chain. A key that it does not find may be new, so the caller then does a normal look-up.
  */
 #ifndef GPUBPF_MAPS_HASH_H
 #define GPUBPF_MAPS_HASH_H
@@ -50,31 +53,37 @@
 #define GPUBPF_HASH_STATE(key_size) (GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size))
 #define GPUBPF_HASH_FREE(key_size) (GPUBPF_HASH_STATE(key_size) + 4)
 #define GPUBPF_HASH_VALUE(key_size) (GPUBPF_HASH_STATE(key_size) + 8)
-#define GPUBPF_HASH_ALIGN 16         /* of elements */
+#define GPUBPF_HASH_ALIGN 16         /* alignment of elements */
 
 #define GPUBPF_HASH_END 0x80000000u
-#define GPUBPF_HASH_LOST 0xffffffffu /* of walks: the chain changed under the reader */
+#define GPUBPF_HASH_LOST 0xffffffffu /* result of a walk: the chain changed during the walk */
 #define GPUBPF_HASH_LIVE 0x80000000u
 #define GPUBPF_HASH_ZOMBIE 0x40000000u
-#define GPUBPF_HASH_MAX 0x7ffffffeu  /* entries */
+#define GPUBPF_HASH_MAX 0x7ffffffeu  /* maximum number of entries */
 
 #define GPUBPF_HASH_FREE_LIST 128
 #define GPUBPF_HASH_TAKEN 256
 #define GPUBPF_HASH_HAND 320
 #define GPUBPF_HASH_BUCKETS 384
 
-/* a bucket's lock: free is 0 */
+/* states of a bucket's lock; 0: free */
 #define GPUBPF_HASH_HELD 1u
-#define GPUBPF_HASH_STUCK 2u         /* held, and someone has waited for it in vain */
+#define GPUBPF_HASH_STUCK 2u         /* held, and a waiter has timed out */
 
-#define GPUBPF_HASH_SMALL 65536u     /* entries */
-#define GPUBPF_HASH_STEPS 64u        /* of the hand, in one turn */
+#define GPUBPF_HASH_SMALL 65536u     /* maximum entries of a small table */
+#define GPUBPF_HASH_STEPS 64u        /* steps of the hand in one turn */
 
-/* what a turn counts for in which the hand found nothing: twice round, and GPUBPF_HASTE more, are the end */
+/*
+ * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_HASTE more turns, the
+ * operation ends
+ */
 #define GPUBPF_HASH_BARREN(max_entries) \
 	(GPUBPF_PATIENCE / (GPUBPF_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
-/* A power of two at or above n, 0 < n <= 2^31; of small tables the next one, so that fewer keys share a bucket. */
+/*
+ * The power of two at or above n, 0 < n <= 2^31. Small tables use the next larger one, so that fewer keys share a
+ * bucket.
+ */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 {
 	n = n <= GPUBPF_HASH_SMALL ? 2 * n - 1 : n - 1;
@@ -86,13 +95,15 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 	return n + 1;
 }
 
-#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ in these bits alone have buckets that do */
+#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ only in these bits have neighbouring buckets */
 #define GPUBPF_HASH_NEAR ((1u << GPUBPF_HASH_NEAR_BITS) - 1)
 
-/* Of a word or less. Groups of keys that are near each other have buckets that are, so that a warp's lanes, whose keys often
- * follow each other, find them in few lines. Groups that follow each other are as far apart as can be (multiples of the golden
- * ratio), so that keys that are counted share no buckets while they are fewer than 2^16; what is above them is mixed in, so
- * that no distance of keys is a bad one. */
+/*
+ * Bucket of a key of at most one u32. Nearby keys have nearby buckets, so that a warp, whose keys are often
+ * consecutive, touches few cache lines. Consecutive groups of keys are spread by multiples of the golden ratio, so that
+ * fewer than 2^16 consecutive keys share no bucket. The higher bits are mixed in, so that no distance between keys is
+ * bad.
+ */
 GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
 {
 	u32 nbuckets = gpubpf_hash_nbuckets(max_entries), group = key >> GPUBPF_HASH_NEAR_BITS;
@@ -135,7 +146,7 @@ GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy
 	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
 }
 
-/* A value for the lane: its multiprocessor's, of summands or of values of its own. */
+/* The lane's value: the copy of its multiprocessor, which is a summand or an independent value. */
 GPUBPF_FN u64 gpubpf_hash_own_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 {
 	u32 copy = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies);
@@ -159,7 +170,10 @@ GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 		gpubpf_store_u32(mark, 1);
 }
 
-/* 1: the element holds the key, whose first word is `word`, 0: it does not, 2: it is being replaced */
+/*
+ * Returns 1 if the element holds the key with first word `word`, and 0 if it does not. A result of 2 means that the key
+ * is being replaced.
+ */
 GPUBPF_FN u32 gpubpf_hash_holds_word(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size, u64 word)
 {
 	u32 i, gen, same = 1;
@@ -178,8 +192,10 @@ GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_
 	return gpubpf_hash_holds_word(elem, key, key_size, gpubpf_word(key, key_size));
 }
 
-/* The element of the key as index + 1, 0 if there is none, or GPUBPF_HASH_LOST. *before is the address of
- * the word that leads to it. */
+/*
+ * Returns the key's element as index + 1, 0 if it does not exist, or GPUBPF_HASH_LOST. *before is the address of the
+ * word that points to the element.
+ */
 GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
 			       GPUBPF_PRIVATE u64 *before)
 {
@@ -203,7 +219,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 	return GPUBPF_HASH_LOST;
 }
 
-/* after so many turns, wait for the lock once more? */
+/* after this many turns, may the lane wait for the lock once more? */
 GPUBPF_FN u32 gpubpf_hash_waits(u64 bucket, u32 turns)
 {
 	u32 lock;
@@ -228,9 +244,9 @@ GPUBPF_FN void gpubpf_hash_give_up(u64 map, u64 bucket)
 }
 
 /*
- * Unlock, and tell that the lane is done: always true, but read from memory, so that no compiler can see it.
- * If it could, what the lock guards would run on the way out of the loop, and where lanes run in lock-step
- * that is when the last of them leaves: those that wait for the lock never would (seen on Intel's CPU runtime).
+ * Unlock, and return true. The result is read from memory, so that no compiler can know it. Otherwise a compiler could
+ * move the critical section out of the loop. In lock-step execution it would then run when the last lane has left the
+ * loop, and lanes that wait for the lock would never leave (seen on Intel's CPU runtime).
  */
 GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 {
@@ -239,9 +255,9 @@ GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 }
 
 /*
- * Set the value. Of summands the first holds it, and the others are 0. Of values of their own it is the lane's, and the
- * others are 0 if the element is new. With GPUBPF_LAYOUT_EACH `value` is all copies one behind the other, each padded to
- * 8 bytes: bpf(2)'s, on the host.
+ * Set the value. Summands: the first copy gets it, and the others become 0. Independent values: the lane's copy gets
+ * it, and the others become 0 if the element is new. With GPUBPF_LAYOUT_EACH, used by bpf(2) on the host, `value` has
+ * all copies in a row, each padded to 8 bytes.
  */
 GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
 {
@@ -260,15 +276,17 @@ GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is
 	gpubpf_put_value(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size, map_flags);
 }
 
-/* Any element free? A hint that is exact while nobody inserts or deletes. */
+/* Is an element free? A hint that is exact while no lane inserts or deletes. */
 GPUBPF_FN u32 gpubpf_hash_room(u64 map, u32 max_entries)
 {
 	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
 	       gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries;
 }
 
-/* Take a free element: index + 1, 0 if all are in use. The counter of changes keeps a list that went
- * away and came back from being taken for the one that was read. */
+/*
+ * Take a free element: index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem: a list head
+ * that was removed and added again differs from the one that was read.
+ */
 GPUBPF_FN u32 gpubpf_hash_take(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 {
 	u64 map = env->arena + ctl, head = gpubpf_load_acquire_u64(map + GPUBPF_HASH_FREE_LIST), seen;
@@ -311,7 +329,7 @@ GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
 }
 
-/* Set the value of an element that a walk without lock found. 0: it was deleted meanwhile. */
+/* Set the value of an element that a walk without lock found. 0: the element was deleted meanwhile. */
 GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *key,
 				    GPUBPF_PRIVATE const u8 *value)
 {
@@ -330,8 +348,10 @@ GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_
 	return valid;
 }
 
-/* Take an element out of its chain, whose bucket's lock is held; `before` leads to it. 1: it is the caller's; 0: whoever
- * has it pinned will free it. */
+/*
+ * Unlink an element from its chain. The caller holds the bucket's lock, and `before` is the link to the element.
+ * Returns 1 if the caller owns the element. On 0 the lane that removes the last pin will free it.
+ */
 GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at)
 {
 	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), state = elem + GPUBPF_HASH_STATE(key_size);
@@ -341,7 +361,10 @@ GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at
 	return gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE;
 }
 
-/* The address of the word that leads to an element in a bucket's chain, whose lock is held; 0: it is not there. */
+/*
+ * The address of the link to an element in a bucket's chain, or 0 if the chain does not contain it. The caller holds
+ * the bucket's lock.
+ */
 GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
 {
 	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
@@ -354,8 +377,10 @@ GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 
 	return at == wanted ? link : 0;
 }
 
-/* Forget the key of an element, if that can be done at once. 1: the element is the caller's, who holds the lock of
- * bucket `held`. */
+/*
+ * Evict the key of an element, if its bucket's lock is available at once. The caller holds the lock of bucket `held`.
+ * 1: the caller owns the element.
+ */
 GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 {
 	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), lock, before;
@@ -375,8 +400,10 @@ GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 	return mine;
 }
 
-/* An element of a full LRU table for the holder of a bucket's lock: index + 1, 0 if the hand's steps of a turn found
- * none. */
+/*
+ * Evict an element of a full LRU table for the holder of a bucket's lock: index + 1, or 0 if the hand found none in one
+ * turn.
+ */
 GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 {
 	u32 at = 0, found = 0, steps;
@@ -393,7 +420,7 @@ GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 	return found ? at : 0;
 }
 
-/* Fill a free element and make it the first of its bucket, whose lock is held. */
+/* Fill a free element and insert it as the first one of its bucket, whose lock is held. */
 GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket,
 				  GPUBPF_PRIVATE const u8 *key, GPUBPF_PRIVATE const u8 *value)
 {
@@ -416,7 +443,7 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 	gpubpf_store_release_u32(head, at);
 }
 
-/* With the lock: set the key, whether it is there or not. */
+/* Set the key, whether it exists or not. The caller holds the lock. */
 GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key,
 				     GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
@@ -445,7 +472,7 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 
 #define GPUBPF_HASH_GLANCES 4u
 
-/* As a look-up, but by what the multiprocessor's cache has; 0: not found so. Lowering puts it in front of one. */
+/* A look-up in the multiprocessor's cache; 0: not found there. The lowering emits it before a normal look-up. */
 GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 #ifdef GPUBPF_HAS_CACHED_LOADS
@@ -503,7 +530,8 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 			ret = flags == GPUBPF_EXIST ? -GPUBPF_ENOENT : -GPUBPF_E2BIG;
 		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_room(map, max_entries) &&
 			   gpubpf_load_acquire_u32(lock) == 0) {
-			/* nobody is inserting the key right now: if it is not there on the next walk, that was so */
+			/* no lane inserts the key now: if the next walk does not find it, the table is full without
+			 * it */
 			full = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
 			ret = gpubpf_hash_set_locked(env, GPUBPF_MAP_PASS, bucket, key, value, flags);
@@ -523,7 +551,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
-/* With the lock: take the key out of its chain. */
+/* Unlink the key's element. The caller holds the lock. */
 GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key)
 {
 	u64 before = 0;
@@ -560,7 +588,7 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
-/* The key of an element, as it is at one moment. 0: it is being replaced. */
+/* Read the key of an element atomically. 0: the key is being replaced. */
 GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
 {
 	u32 gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN), i;
@@ -571,8 +599,10 @@ GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
 	return key_size <= 8 || (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen);
 }
 
-/* The lane's value of the first element from *at on that is there, whose key it gives, and *at is the next one; 0 behind the
- * last. One that goes to another key meanwhile is new, and need not be seen. */
+/*
+ * Returns the lane's value of the first live element from *at on, writes its key and advances *at; 0 after the last
+ * one. An element that is reused meanwhile has a new key, which may be skipped.
+ */
 GPUBPF_FN u64 gpubpf_hash_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
 {
 	u64 taken = gpubpf_load_u64(env->arena + ctl + GPUBPF_HASH_TAKEN), index = *at, elem, value = 0;

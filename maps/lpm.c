@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of prefixes (lpm.h) on the host: a hash table's operations on the prefixes of keys. */
+/* Prefix tables (lpm.h) on the host: the operations of a hash table on the prefixes of keys. */
 #include "impl.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "host.h"
 
-/* as trie_alloc() of the kernel */
+/* like trie_alloc() of the kernel */
 static int lpm_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size <= GPUBPF_LPM_HEAD || map->key_size > GPUBPF_LPM_KEY)
@@ -26,7 +26,7 @@ static void lpm_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 	l->size += (gpubpf_lpm_most(l->key_size) / 64 + 1) * 8;
 }
 
-/* bits of the key that count, if a prefix can have so many; else UINT32_MAX */
+/* the prefix length of the key, or UINT32_MAX if it is too large */
 static uint32_t length_of(const struct gpubpf_map_view *view, const void *key)
 {
 	uint32_t n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LPM_TRIE: keys are prefixes, of which a look-up finds the longest that its key begins with.
+ * LPM_TRIE: keys are prefixes. A look-up finds the longest prefix of its key.
  *
- *   key                  u32 bits that count, then the bits, most significant first, as bpf(2) has it
- *   all else             a hash table (hash.h) of prefixes whose other bits are 0
- *   behind its elements  u64 words: bit n is set if there ever was a prefix of n bits
+ *   key                  u32 prefix length in bits, then the bits, most significant first, as in bpf(2)
+ *   elements             a hash table (hash.h) of prefixes whose other bits are 0
+ *   after the elements   u64 words: bit n is set if there ever was a prefix of n bits
  *
- * No trie: a look-up asks the table for each length that there may be, from its key's own downwards. So all that holds
- * of hash tables holds here; and a look-up that meets an insertion or deletion finds the prefix that was the longest
- * at some time during the call of each length.
+ * There is no trie. A look-up searches the table once for each possible length, from its key's length downwards, so the
+ * properties of hash tables hold here too. A look-up that races with an insertion or deletion checks each length at a
+ * different moment of the call.
  */
 #ifndef GPUBPF_MAPS_LPM_H
 #define GPUBPF_MAPS_LPM_H
@@ -24,7 +24,7 @@ GPUBPF_FN u32 gpubpf_lpm_most(u32 key_size)
 	return (key_size - GPUBPF_LPM_HEAD) * 8;
 }
 
-/* The first n bits of 8 bytes, as a mask of the word that they are. */
+/* Mask of the first n bits of 8 bytes, in their order as a word. */
 GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 {
 	if (n >= 64)
@@ -32,7 +32,7 @@ GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 	return ((1ul << (n & 56)) - 1) | (u64)(0xff00u >> (n & 7) & 0xff) << (n & 56);
 }
 
-/* The key's first n bits as a prefix. */
+/* The prefix of the key's first n bits. */
 GPUBPF_FN void gpubpf_lpm_cut(GPUBPF_PRIVATE u64 *to, GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 n)
 {
 	u32 i, before;
@@ -50,7 +50,7 @@ GPUBPF_FN u64 gpubpf_lpm_lengths_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 	return env->arena + data + max_entries * stride + n / 64 * 8;
 }
 
-/* the number of the highest bit that is set, of a word that is not 0 */
+/* the number of the highest set bit; the word must not be 0 */
 GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 {
 	u32 top = 0, step;
@@ -60,7 +60,7 @@ GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 	return top;
 }
 
-/* The longest length below `n` that a prefix may have, plus 1; 0: there is none. */
+/* The longest length below `n` that a prefix may have, plus 1; 0: no shorter prefix exists. */
 GPUBPF_FN u32 gpubpf_lpm_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 {
 	u32 words = (n + 63) / 64, found = 0;
@@ -82,7 +82,7 @@ GPUBPF_FN u64 gpubpf_lpm_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	u64 prefix[GPUBPF_LPM_WORDS], address = 0;
 
 	n = n > gpubpf_lpm_most(key_size) ? 0 : n + 1;
-	/* one place of each call: they are put in line */
+	/* call each function at only one place, because they are inlined */
 	while (n && !address) {
 		n = gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n);
 		if (n) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of maps (of_maps.h) on the host, where values are numbers. Whether a map may stand there its callers have asked. */
+/*
+ * Maps of maps (of_maps.h) on the host; the values are numbers. Callers have already checked whether a map may be an
+ * element.
+ */
 #include "impl.h"
 
 #include <assert.h>
@@ -73,7 +76,7 @@ static int array_erase(const struct gpubpf_map_view *view, const void *key)
 	return array_read(view, key, &number) ? -ENOENT : array_write(view, key, &none, GPUBPF_ANY);
 }
 
-/* those that name a map */
+/* iterates over elements that name a map */
 static int array_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	uint32_t number = 0;
@@ -95,7 +98,7 @@ static int hash_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return err ? err : check_values(map, fault);
 }
 
-/* The host deletes, while lanes look up. */
+/* The host deletes keys while lanes look them up. */
 static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	l->flags |= GPUBPF_LAYOUT_DELETES;

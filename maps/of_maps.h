@@ -2,10 +2,11 @@
 /*
  * ARRAY_OF_MAPS and HASH_OF_MAPS: an array (array.h) and a hash table (hash.h) whose values name maps.
  *
- *   value     u32 number of a map of the session, from 1; 0: none. The host alone writes it.
+ *   value     u32 number of a map of the session, from 1; 0: none. Only the host writes it.
  *
- * A look-up gives the map as programs have them (GPUBPF_PTR_MAP of core/facts.h). All that may stand in one are alike, and
- * laid out alike (gpubpf_map_is_like()), so that code for one does for the others: where it lies is what the arena's row says.
+ * A look-up returns a map pointer of programs (GPUBPF_PTR_MAP of core/facts.h). All possible elements have the same
+ * attributes and layout (gpubpf_map_is_like()), so code for one works for the others. The arena's row has the location
+ * of each.
  */
 #ifndef GPUBPF_MAPS_OF_MAPS_H
 #define GPUBPF_MAPS_OF_MAPS_H
@@ -15,7 +16,7 @@
 
 #define GPUBPF_OF_MAPS_POINTER 0x8000u /* GPUBPF_PTR_MAP */
 
-/* What the value at an address names, 0: nothing, as of an address that is 0. */
+/* The map named by the value at an address; 0: the value names no map, or the address is 0. */
 GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 {
 	u32 number = address ? gpubpf_load_acquire_u32(address) : 0;
@@ -23,7 +24,7 @@ GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 	return number && number < GPUBPF_ARENA_ROWS ? GPUBPF_OF_MAPS_POINTER + number - 1 : 0;
 }
 
-/* Of a map that a look-up gave: ctl and data of its layout. */
+/* ctl and data of the layout of a map that a look-up returned. */
 GPUBPF_FN u64 gpubpf_of_maps_ctl(GPUBPF_ENV, u64 map)
 {
 	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE + GPUBPF_ROW_CTL);

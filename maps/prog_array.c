@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PROG_ARRAY (prog_array.h) on the host: as an ARRAY_OF_MAPS, of numbers whose meaning its callers know. */
+/* PROG_ARRAY (prog_array.h) on the host: like an ARRAY_OF_MAPS. The callers know the meaning of the numbers. */
 #include "impl.h"
 
 #include "host.h"

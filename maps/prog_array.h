@@ -2,9 +2,10 @@
 /*
  * PROG_ARRAY: an array (array.h) whose values name programs.
  *
- *   value     u32 number of a program of the map's object, from 1; 0: none. The host alone writes it.
+ *   value     u32 number of a program of the map's object, from 1; 0: none. Only the host writes it.
  *
- * What a number stands for, the code that loading made knows (core/load/tail.c); of others it goes on as if there were none.
+ * The loader's code (core/load/tail.c) branches on the numbers that it knows, and continues at other numbers as if the
+ * slot were empty.
  */
 #ifndef GPUBPF_MAPS_PROG_ARRAY_H
 #define GPUBPF_MAPS_PROG_ARRAY_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues (queue.h) on the host, and what stacks have alike. */
+/* Queues (queue.h) on the host, and functions that stacks share. */
 #include "queue_kind.h"
 
 #include <errno.h>
 
-/* as queue_stack_map_alloc_check() of the kernel */
+/* like queue_stack_map_alloc_check() of the kernel */
 int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
@@ -31,7 +31,7 @@ int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, v
 	return -EINVAL;
 }
 
-/* From the oldest to the newest. A value that comes or goes meanwhile may be seen or not. */
+/* From the oldest value to the newest. A value that is pushed or popped meanwhile may be seen or not. */
 static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QUEUE: at most max_entries values, of which the oldest comes out first.
+ * QUEUE: at most max_entries values; the oldest is popped first.
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
- *   ctl + 128            s64 values that nobody has claimed yet
- *   ctl + 256            s64 how many fewer than max_entries cells are free and nobody's claim
- *   ctl + 384            u64 cells that were used for the first time
- *   ctl + 512            the ring of values: u64 tickets given to who puts in; ctl + 640: to who takes out
+ *   ctl + 128            s64 values that no lane has claimed yet
+ *   ctl + 256            s64 number of cells that are free and unclaimed, minus max_entries
+ *   ctl + 384            u64 cells that were used at least once
+ *   ctl + 512            the ring of values: u64 enqueue tickets; ctl + 640: u64 dequeue tickets
  *   ctl + 768            the ring of free cells: the same
- *   ctl + 1024           u32 not 0: someone has tried in vain
- *   data                 entries of the ring of values, 2 max_entries of u64; then those of the other; then the cells
+ *   ctl + 1024           u32 not 0: a lane has timed out
+ *   data                 2 * max_entries u64 entries of the ring of values; then the other ring's; then the cells
  *
- * A value lies in a cell, and the cell's number + 1 in a ring: in that of values, or in that of cells that were used and are
- * free. Ticket t stands for entry t % n of a ring with n of them in its round t / n + 1, and an entry says which round it is
- * in: round << 33 | unsafe << 32 | number. Who puts a number in draws a ticket and exchanges the entry, if it is empty and of
- * an earlier round, else takes another ticket. Who takes one out draws a ticket and empties the entry. If the number has not
- * come after some looks, the entry is moved on to that round, so that the ticket is void for who puts in too, and both
- * take others; an entry that still has a number of an earlier round becomes unsafe: who puts in by a ticket that
- * may be void passes it over. So nobody ever waits for somebody else, lanes of a warp cannot block each other, and who is
- * killed or stands still costs a cell at most (the rings are those of Nikolaev's SCQ, DISC 2019).
+ * A value lies in a cell, and a ring contains the cell's number + 1. One ring has the cells with values. The other ring
+ * has the cells that were used before and are free. Ticket t belongs to entry t % n of a ring with n entries, in round
+ * t / n + 1. An entry contains its round: round << 33 | unsafe << 32 | number.
  *
- * Nobody draws a ticket to take out before he has claimed one of the numbers that are there, by counts outside of
- * the rings; so tickets to take out never overtake those to put in, and empty and full are known without a look at
- * the rings. All that many lanes do to one word is to add, and a warp's lanes do that at once. Where little is left a claim is a
- * compare-exchange: what is taken too much, and given back, would hide for a moment what there is.
+ * To enqueue a number, a lane draws a ticket and exchanges the entry, if it is empty and of an earlier round; otherwise
+ * it draws another ticket. To dequeue, a lane draws a ticket and empties the entry. If the number has not arrived after
+ * some reads, the lane advances the entry to its round. That voids the ticket for the enqueuer too, and both draw other
+ * tickets. An entry that still has a number of an earlier round becomes unsafe instead: an enqueuer skips it if its
+ * ticket may be void. So no lane ever waits for another, and lanes of a warp cannot block each other. A killed or
+ * stopped lane costs at most one cell. (The rings are Nikolaev's SCQ, DISC 2019.)
  *
- * All tickets are in one order; a value that was put in before somebody looks is found, and comes out once.
+ * A lane draws a dequeue ticket only after it has claimed one of the existing numbers, by counters outside of the
+ * rings. Therefore dequeue tickets never overtake enqueue tickets, and the counters tell whether the queue is empty or
+ * full. Many lanes only ever add to one word, and a warp combines its adds. If little is left, a claim is a
+ * compare-exchange instead, because a claim that takes too much and returns it would briefly hide values.
+ *
+ * All tickets are in one order. A value that was pushed before a pop starts is found, and is popped once.
  */
 #ifndef GPUBPF_MAPS_QUEUE_H
 #define GPUBPF_MAPS_QUEUE_H
@@ -35,29 +37,31 @@
 #define GPUBPF_QUEUE_VALUES 128
 #define GPUBPF_QUEUE_FREE 256
 #define GPUBPF_QUEUE_FRESH 384
-#define GPUBPF_QUEUE_RING 512        /* of values */
+#define GPUBPF_QUEUE_RING 512        /* the ring of values */
 #define GPUBPF_QUEUE_FREE_RING 768
 #define GPUBPF_QUEUE_STUCK 1024
 #define GPUBPF_QUEUE_END 1152        /* bytes of ctl */
-#define GPUBPF_QUEUE_OUT 128         /* in a ring */
-#define GPUBPF_QUEUE_ENTRIES 2       /* of a ring, a value */
+#define GPUBPF_QUEUE_OUT 128         /* offset of the dequeue tickets in a ring */
+#define GPUBPF_QUEUE_ENTRIES 2       /* entries of a ring per value */
 
 #define GPUBPF_QUEUE_UNSAFE (1ul << 32)
 
-#define GPUBPF_QUEUE_PLENTY 1024     /* where so many are left, nobody looks before adding */
+#define GPUBPF_QUEUE_PLENTY 1024     /* with at least this many left, a claim adds without a check */
 
-/* turns of a loop until a ticket is void; until nothing to claim means that there is nothing, though others are in the middle
- * of something */
+/*
+ * loop turns until a ticket is void; and until a fruitless claim means empty or full although other lanes are in the
+ * middle of an operation
+ */
 #define GPUBPF_QUEUE_LATE 32
 #define GPUBPF_QUEUE_QUIET 64
 
-/* a ticket to take out, and how often its entry was looked at; 0: there is none */
+/* a dequeue ticket, and how often its entry was read; no ticket if looks is 0 */
 struct gpubpf_queue_visit {
 	u64 ticket;
 	u32 looks;
 };
 
-/* Of the ring of values, or of free cells. */
+/* The entries of the ring of values, or of free cells. */
 GPUBPF_FN u64 gpubpf_queue_entries(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 ring)
 {
 	return env->arena + data + (ring == GPUBPF_QUEUE_RING ? 0 : 8ul * GPUBPF_QUEUE_ENTRIES * max_entries);
@@ -73,13 +77,13 @@ GPUBPF_FN u64 gpubpf_queue_entry(u64 round, u32 number)
 	return round << 33 | number;
 }
 
-/* more than 0: the entry is in a later round; less: in an earlier one */
+/* positive if the entry is in a later round, negative if in an earlier one */
 GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 {
 	return (s64)((entry >> 33 << 33) - (round << 33));
 }
 
-/* `holds`: a ticket, whose entry's looks come to an end by themselves, or a cell, which is lost with who gives up. */
+/* `holds`: the lane has a ticket or a cell. The reads of a ticket are bounded, and giving up would lose a cell. */
 GPUBPF_FN u32 gpubpf_queue_goes_on(u64 map, u32 turns, u32 holds)
 {
 	gpubpf_rest(turns);
@@ -94,8 +98,10 @@ GPUBPF_FN s64 gpubpf_queue_give_up(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
-/* What is done ends with this, which is always true. It is read from memory, so that no compiler can see it and move what is
- * done out of the loop, where lanes that run in lock-step would do it last (as in hash.h). */
+/*
+ * Ends an operation, and returns true. The result is read from memory, so that no compiler can know it and move the
+ * operation out of the loop. Lanes in lock-step would execute it last there (as in hash.h).
+ */
 GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 {
 	if (gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK))
@@ -103,7 +109,7 @@ GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* A number for each of the lanes that are here with this queue. */
+/* A ticket for each active lane that works on this queue. */
 GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -118,7 +124,7 @@ GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 #endif
 }
 
-/* Claim up to n of the `base` and the count at `at`: how many. */
+/* Claim up to n of `base` plus the count at `at`; returns the number claimed. */
 GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 {
 	u64 count = gpubpf_load_u64(at);
@@ -138,7 +144,7 @@ GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 	return gpubpf_cas_relaxed_u64(at, count, count - got) == count ? got : 0;
 }
 
-/* Of the lanes that are here with this queue: has this one got one? */
+/* Claims one for each active lane that works on this queue: has this lane got one? */
 GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -153,7 +159,10 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 #endif
 }
 
-/* Nothing was there to claim: is that so, and not because others are in the middle of something? After some turns it is. */
+/*
+ * A claim failed: is the queue really empty or full, rather than in the middle of other operations? After some turns
+ * the answer is yes.
+ */
 GPUBPF_FN u32 gpubpf_queue_is_over(u64 map, u64 at, u64 base, u32 quiet)
 {
 	u64 values = gpubpf_load_u64(map + GPUBPF_QUEUE_VALUES), free = gpubpf_load_u64(map + GPUBPF_QUEUE_FREE);
@@ -161,14 +170,19 @@ GPUBPF_FN u32 gpubpf_queue_is_over(u64 map, u64 at, u64 base, u32 quiet)
 	return (s64)(base + gpubpf_load_u64(at)) <= 0 && (values + free == 0 || quiet >= GPUBPF_QUEUE_QUIET);
 }
 
-/* May a number be put into an entry by this ticket? Not if who takes out by it may have been there. */
+/*
+ * May a number be put into the entry by this ticket? Not if the dequeuer with the same ticket may already have passed.
+ */
 GPUBPF_FN u32 gpubpf_queue_takes(u64 ring, u64 entry, u64 ticket, u64 round)
 {
 	return (u32)entry == 0 && gpubpf_queue_ahead(entry, round) < 0 &&
 	       (!(entry & GPUBPF_QUEUE_UNSAFE) || gpubpf_load_u64(ring + GPUBPF_QUEUE_OUT) <= ticket);
 }
 
-/* Put a number into a ring by a ticket. 0: its entry did not take it. Most entries are as the round before left them. */
+/*
+ * Enqueue a number into a ring. Returns 0 if the ticket's entry could not take it. Most entries are in the state that
+ * the previous round left, so that is tried first.
+ */
 GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
 {
 	u64 ticket = gpubpf_queue_ticket(ring, map_flags), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round = ticket / n + 1;
@@ -182,8 +196,10 @@ GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map
 	return seen == entry;
 }
 
-/* A look at a ticket's entry: the number that was in it, or 0. The exchange is made even if it changes nothing: who finds the
- * entry empty later sees then that this ticket was drawn. */
+/*
+ * Read a ticket's entry: returns its number, or 0. The exchange is made even if it changes nothing, so that an enqueuer
+ * that later finds the entry empty sees that this ticket was drawn.
+ */
 GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map_flags,
 				 GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
@@ -210,7 +226,7 @@ GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map
 	return 0;
 }
 
-/* A cell for who has claimed one: one that was never used, or a free one. */
+/* A cell for a lane that has claimed one: a cell that was never used, or a free one. */
 GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_flags,
 				GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
@@ -224,7 +240,7 @@ GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_f
 	return gpubpf_queue_fetch(map + GPUBPF_QUEUE_FREE_RING, entries, max_entries, map_flags, v);
 }
 
-/* flags: BPF_ANY, or BPF_EXIST: where there is no room, in place of the oldest. 0, -E2BIG, -EINVAL, -EBUSY. */
+/* flags: BPF_ANY, or BPF_EXIST: a full queue replaces its oldest value. Returns 0, -E2BIG, -EINVAL or -EBUSY. */
 GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
@@ -267,7 +283,7 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return ret;
 }
 
-/* 0, -ENOENT, -EBUSY; the value is 0 then, as the kernel has it. */
+/* Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
 GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
@@ -302,7 +318,7 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	return done || cell ? ret : gpubpf_queue_give_up(map);
 }
 
-/* The ticket, + 1, of the first value that no ticket to take out was drawn for; its entry. 0: none was seen. */
+/* The ticket + 1 of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found. */
 GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_PRIVATE u64 *entry)
 {
 	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, ticket = gpubpf_load_acquire_u64(ring + GPUBPF_QUEUE_OUT), i;
@@ -316,7 +332,7 @@ GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_
 	return 0;
 }
 
-/* The value that is next to come out, which it was when its cell was copied, since it is so still. */
+/* Read the next value to be popped. It was the next one while its cell was copied, because it still is afterwards. */
 GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);

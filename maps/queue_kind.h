@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What queues (queue.c) and stacks (stack.c) do alike on the host. */
+/* Host functions that queues (queue.c) and stacks (stack.c) share. */
 #ifndef GPUBPF_MAPS_QUEUE_KIND_H
 #define GPUBPF_MAPS_QUEUE_KIND_H
 
@@ -10,7 +10,7 @@ int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
 int gpubpf_queue_erase(const struct gpubpf_map_view *view, const void *key);
 int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 
-/* bpf(2)'s operations by those of programs, and the kind itself */
+/* the operations of bpf(2), implemented by the operations of programs, and the kind's table */
 #define GPUBPF_QUEUE_KIND(kind) \
 	HOST_OP(kind, push, HOST_PTR(arg[0]), arg[1]) \
 	HOST_OP(kind, pop, HOST_PTR(arg[0])) \

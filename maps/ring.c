@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings (ring.h) on the host: their size, and their reader. Every word of the arena is a claim: positions and sizes are checked against
- * the layout before they are used, and a record is copied out before anybody looks at it, so that the
- * application cannot change it under the reader's hands.
+ * Rings (ring.h) on the host: their size and their reader. The reader does not trust the arena. It checks positions and
+ * sizes against the layout before it uses them. It copies a record out before it parses it, so that the application
+ * cannot change it meanwhile.
  */
 #include "impl.h"
 
@@ -14,16 +14,16 @@
 #include "host.h"
 #include "record.h"
 
-#define RECORDS_AHEAD 32 /* asked for before they are counted */
-#define COUNTED (256 << 10) /* bytes of records that are counted before it is said that they were */
+#define RECORDS_AHEAD 32 /* prefetch distance while counting, in records */
+#define COUNTED (256 << 10) /* bytes of records that are counted before the reader publishes its position */
 
-#define PERF_COPY (64ull << 10)     /* no copy of a ring is made smaller than this */
+#define PERF_COPY (64ull << 10)     /* minimum bytes of each copy of a ring */
 #define GPU_RING_COPY (1ull << 20)
 #define RING_MIN 128ull
-#define RECORD_MAX (64ull << 10)    /* bytes of a ring's record with its header */
+#define RECORD_MAX (64ull << 10)    /* bytes of a record of a ring with its header */
 #define PERF_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
 
-/* A stream: of bytes, of records that have room for value_size, or neither. */
+/* A stream of bytes, of records with room for value_size, or of perf events. */
 static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
@@ -41,7 +41,7 @@ static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	map->key_size = map->btf_key = 0;
 	if (!room)
 		map->value_size = 0;
-	if (!bytes && !room) { /* what it is an array of, are descriptors of the kernel */
+	if (!bytes && !room) { /* keys and values of a perf event array are descriptors in the kernel */
 		map->max_entries = map->max_entries ? map->max_entries : 1;
 		map->btf_value = 0;
 	}
@@ -57,7 +57,7 @@ static uint64_t pow2_at_least(uint64_t n)
 	return p;
 }
 
-/* flags: the type's */
+/* flags: the type's flags */
 static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, const struct gpubpf_map_scale *scale)
 {
 	uint64_t bytes = l->max_entries;
@@ -74,12 +74,12 @@ static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, co
 	return pow2_at_least(bytes < RING_MIN ? RING_MIN : bytes);
 }
 
-/* the room behind a segment for the last record, which bounds what a record may have */
+/* the room after a segment for its last record; it limits the size of a record */
 static uint64_t record_room(const struct gpubpf_map_layout *l)
 {
 	uint64_t words = GPUBPF_ROUND8(l->value_size) / 8;
 
-	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* and 32 of them together */
+	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* with room for a batch of 32 records */
 		return gpubpf_align(gpubpf_ring_batch_head(words, 1) + 32 * 8 * words, GPUBPF_REPLICA_ALIGN);
 	if (l->value_size)
 		return gpubpf_align(8 * words + 8, GPUBPF_REPLICA_ALIGN);
@@ -91,8 +91,10 @@ static uint64_t ring_stride(const struct gpubpf_map_layout *l)
 	return l->stride + GPUBPF_RING_SEGMENTS * record_room(l);
 }
 
-/* Every copy has all the room if the budget is enough for that, else all together have it. The print ring, which is no
- * map, is one of bytes. */
+/*
+ * Every copy has the whole size if the budget allows it; otherwise all copies share the size. The print ring, which has
+ * no map, is a ring of bytes.
+ */
 static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	uint32_t flags = map ? map->type->flags : GPUBPF_MAP_BYTES;
@@ -128,22 +130,22 @@ struct reader {
 	struct gpubpf_env env;
 	gpubpf_record_fn fn;
 	void *arg;
-	uint64_t *record;      /* room for one, or for a batch */
-	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* a record of a batch */
-	uint64_t segment, room; /* bytes of a segment, and behind it */
-	bool last;             /* nobody writes any more */
-	bool whole;            /* whoever emptied the device's ring has seen all of the copy's records arrive */
+	uint64_t *record;      /* room for a record or a batch */
+	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* one record of a batch */
+	uint64_t segment, room; /* bytes of a segment, and of the room after it */
+	bool last;             /* all writers have ended */
+	bool whole;            /* the agent has checked that all records of the copy have arrived */
 	bool bad, stopped;
 	int64_t records;
 };
 
 enum step {
 	STEP_ON,               /* the position has moved */
-	STEP_END,              /* nothing more is ready */
+	STEP_END,              /* no further record is ready */
 	STEP_NONSENSE,
 };
 
-/* where in which copy; a record there ends before `end` */
+/* a copy and a position in it; a record there ends before `end` */
 struct cursor {
 	uint32_t copy;
 	uint64_t position, end;
@@ -177,7 +179,7 @@ static bool header_fits(const struct reader *r, u64 header, const struct cursor 
 	return gpubpf_record_fits(header, GPUBPF_RING_OFFSET(p->position), r->room, p->end);
 }
 
-/* Where the next record after a gap begins: at the next word that is a header of its own position. */
+/* Find the next record after a gap: the next word that is a valid header for its position. */
 static void resync(struct reader *r, struct cursor *p)
 {
 	u64 header;
@@ -196,7 +198,7 @@ static void hand_out(struct reader *r, uint32_t copy, const void *record, uint32
 	r->stopped = r->fn && r->fn(r->arg, copy, record, size) != 0;
 }
 
-/* The lanes of a batch, from its words of bits; 0 if that cannot be. */
+/* The lanes of a batch, from its words of bits; 0 if they are invalid. */
 static uint32_t lanes_of(u64 header, const uint32_t *bits)
 {
 	uint32_t lanes = GPUBPF_RING_LANES(header) < 32 ? bits[gpubpf_record_words(header)] : UINT32_MAX;
@@ -204,7 +206,7 @@ static uint32_t lanes_of(u64 header, const uint32_t *bits)
 	return (uint32_t)__builtin_popcount(lanes) == GPUBPF_RING_LANES(header) ? lanes : 0;
 }
 
-/* Has all of a batch arrived? Puts the bits back that its words of bits lost. */
+/* Has the whole batch arrived? Restores the lowest bits of its words of bits from the header. */
 static bool complete(struct reader *r, u64 header)
 {
 	uint64_t n = gpubpf_record_bytes(header) / 8, i;
@@ -217,7 +219,7 @@ static bool complete(struct reader *r, u64 header)
 	return true;
 }
 
-/* The records of a batch from the first that was not taken yet; a reader that stops comes back to the next. */
+/* Hand out the records of a batch that were not taken yet. A reader that stops continues later with the next record. */
 static enum step take_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	const uint32_t *bits = (const uint32_t *)(r->record + 1);
@@ -239,7 +241,7 @@ static enum step take_batch(struct reader *r, const struct cursor *p, u64 header
 	return rank < n ? STEP_END : STEP_ON;
 }
 
-/* Nobody wants the records themselves: those of a batch that were not taken yet. */
+/* Without a callback: count the records of a batch that were not taken yet. */
 static enum step count_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
@@ -248,7 +250,10 @@ static enum step count_batch(struct reader *r, const struct cursor *p, u64 heade
 	return STEP_ON;
 }
 
-/* What is ready is copied out, so that nobody changes it under our hands, where somebody wants it. */
+/*
+ * If there is a callback, copy the complete record out, so that no other process can change it. Returns whether the
+ * record has arrived.
+ */
 static bool fetch(struct reader *r, u64 at, u64 header)
 {
 	uint64_t skipped = header & GPUBPF_RING_BATCH ? 0 : 8, size = gpubpf_record_bytes(header);
@@ -263,7 +268,7 @@ static bool fetch(struct reader *r, u64 at, u64 header)
 	return !(header & GPUBPF_RING_BATCH) || complete(r, header);
 }
 
-/* What stands at the cursor; what it tells about its end moves the position. */
+/* Process the record at the cursor, and advance the position. */
 static enum step step(struct reader *r, struct cursor *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
@@ -288,7 +293,10 @@ static enum step step(struct reader *r, struct cursor *p)
 	return taken;
 }
 
-/* Leave a segment that ends here. False if nothing was claimed behind the position. */
+/*
+ * Step to the next segment if this one ends here, and compute the end of the claimed bytes. False: no bytes are claimed
+ * after the position.
+ */
 static bool settle(const struct reader *r, struct cursor *p, uint64_t prod)
 {
 	if (GPUBPF_RING_OFFSET(p->position) >= r->segment)
@@ -299,7 +307,7 @@ static bool settle(const struct reader *r, struct cursor *p, uint64_t prod)
 	return p->position != gpubpf_ring_next_segment(prod) && GPUBPF_RING_OFFSET(p->position) < p->end;
 }
 
-/* The reader may have left the segment that is full and that nobody went on from. */
+/* The reader may have left a full segment before a lane opened the next one. */
 static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 {
 	uint64_t ahead = (GPUBPF_RING_SEGMENT(prod) - GPUBPF_RING_SEGMENT(position)) % GPUBPF_RING_WRAP;
@@ -310,7 +318,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 	       (ahead || position <= prod);
 }
 
-/* All before the position is free to be written to again. */
+/* Free all bytes before the position for the writers. */
 static void leave(struct reader *r, u64 cons, const struct cursor *p)
 {
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
@@ -319,7 +327,7 @@ static void leave(struct reader *r, u64 cons, const struct cursor *p)
 	gpubpf_store_release_u64(cons, over ? gpubpf_ring_next_segment(p->position) : p->position);
 }
 
-/* Whoever found all full may look again. */
+/* Lanes that found all rings full may try again. */
 static void say_left(struct reader *r)
 {
 	u64 left = r->env.arena + GPUBPF_RING_LEFT(r->layout->ctl, r->layout->copies);
@@ -327,8 +335,10 @@ static void say_left(struct reader *r)
 	gpubpf_store_release_u64(left, gpubpf_load_u64(left) + 1);
 }
 
-/* Batches of which only their number is asked and all has arrived, to the first that is something else, or not to be believed;
- * not farther than readers that are killed may come back to. */
+/*
+ * Without a callback: count complete batches up to the first record that is no batch or is invalid. The function limits
+ * its progress, so that a killed reader loses little.
+ */
 static bool count_batches(struct reader *r, struct cursor *p)
 {
 	const char *at = (const char *)(uintptr_t)header_at(r, p);

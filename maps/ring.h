@@ -2,34 +2,37 @@
 /*
  * RINGBUF, PERF_EVENT_ARRAY, GPU_RINGBUF and the print ring: streams of records to the host.
  *
- *   copies               a ring each; a lane writes to that of its multiprocessor and, when that is full, to
- *                        one of the next GPUBPF_RING_TRIES - 1. Each copy has the room that the map's
- *                        definition asks for (RINGBUF: max_entries bytes, GPU_RINGBUF: max_entries records
- *                        of value_size); where that would be too much memory all of them together have it
+ *   copies               one ring each. A lane writes to the ring of its multiprocessor or, if it is full, to one of
+ *                        the next GPUBPF_RING_TRIES - 1 rings. Each ring has the size of the map's definition (RINGBUF:
+ *                        max_entries bytes, GPU_RINGBUF: max_entries records of value_size). If that is too much
+ *                        memory, all copies together have this size.
  *   stride               bytes of a ring, a power of two: GPUBPF_RING_SEGMENTS segments, used in turn
- *   copy_stride          from ring to ring; each segment is followed by room for the record that begins
- *                        before its end, so no record is ever split, and bounds a record's size
+ *   copy_stride          bytes from ring to ring. After each segment there is room for the record that begins before
+ *                        its end, so no record is ever split. The room limits a record's size.
  *   ctl                  see GPUBPF_RING_COPY, GPUBPF_RING_CONS and GPUBPF_RING_PART in layout.h
  *
- * A position is the number of a segment (it wraps) and an offset in it. A lane claims room with one add to the
- * producer's position: what it got begins before the segment's end, or the segment is full. Then nothing that
- * others add there is granted any more, and whoever finds it so opens the next segment, unless the reader is
- * still in it. So claims of many warps follow each other without a round trip (with compare-exchange each would
- * wait for the one before: 0.8 us a warp on an H200). A full ring drops and counts: no lane waits for the reader.
+ * A position is the number of a segment (it wraps) and an offset in the segment. A lane claims room with one add to the
+ * producer's position. If the claimed range begins before the segment's end, the lane owns it; otherwise the segment is
+ * full. Further adds to a full segment claim nothing. A lane that finds it full opens the next segment, unless the
+ * reader is still in it. So claims of many warps need no round trips. (With compare-exchange, each would wait for the
+ * one before: 0.8 us per warp on an H200.) A full ring drops records and counts them: no lane waits for the reader.
  *
- * A record is an 8-byte header and its bytes, padded to 8. Header: low half the size with BUSY and
- * DISCARD (as in the kernel's ring buffer), high half a tag made of the record's position. The reader takes what
- * carries the tag of its position and is not busy, so it cannot take bytes of an earlier round for a record.
+ * A record is an 8-byte header and its bytes, padded to 8. The header's low half has the size with BUSY and DISCARD, as
+ * in the kernel's ring buffer. The high half is a tag made of the record's position. The reader accepts only records
+ * with the tag of their position that are not busy, so it never takes bytes of an earlier round for a record.
  *
- * Where there are warps, lanes that put out as many bytes together share a header: a batch. Its header has the
- * flag BATCH, the number of records less 1, their size less 1, and GPUBPF_RING_LOW bits (below). Then come
- * words of bits, and then the records, word by word: the first of all, the second of all, ... Each word
- * carries a 1 in its lowest bit and the bits that were there stand in the words of bits, one of 32 bits for each
- * word of a record and one with the lanes' mask if lanes are missing; the lowest bits of these words stand in
- * the header. So a word whose lowest bit is 0 has not arrived, and a warp publishes its batch without waiting for
- * its own stores: waiting makes vectorAdd with a 16-byte event a thread take 2.7 to 3.6 times as long as without,
- * instead of 2.2, on an H200. (Free memory is zero: whoever empties a ring that a device writes to, maps/mirror.c, sees to it.
- * Where reader and device share memory, as CPU devices, there are no batches.)
+ * On devices with warps, lanes that output records of equal size together share a header: a batch. Its header has the
+ * flag BATCH, the number of records minus 1, their size minus 1, and GPUBPF_RING_LOW bits. Then come words of bits, and
+ * then the records, word by word: the first word of all records, the second word of all records, and so on.
+ *
+ * The lowest bit of each word is 1. The words of bits have the original lowest bits, 32 bits for each word of a record.
+ * Another word has the mask of lanes if some lanes are missing. The header has the lowest bits of the words of bits. So
+ * a word whose lowest bit is 0 has not arrived, and a warp publishes its batch without waiting for its own stores.
+ * Waiting would cost much: on an H200, vectorAdd with a 16-byte event per thread takes 2.7 to 3.6 times as long as
+ * without probes, instead of 2.2 times.
+ *
+ * Free memory is zero: the agent clears it when it empties a device's ring (maps/mirror.c). If reader and device share
+ * memory, as on CPU devices, there are no batches.
  */
 #ifndef GPUBPF_MAPS_RING_H
 #define GPUBPF_MAPS_RING_H
@@ -42,13 +45,13 @@
 #define GPUBPF_RING_SIZE 0x1ffffffful
 #define GPUBPF_RING_FULL 0xfffffffffffffffful
 #define GPUBPF_RING_TRIES 9          /* rings that a lane tries before it drops a record */
-#define GPUBPF_RING_OPENS 64         /* segments that a lane finds full before it gives a ring up */
+#define GPUBPF_RING_OPENS 64         /* full segments that a lane finds in a ring before it tries another one */
 
-/* batches */
+/* fields of a batch's header */
 #define GPUBPF_RING_LANES(header) (((header) >> 24 & 31) + 1)
 #define GPUBPF_RING_EACH(header) (((header) >> 16 & 255) + 1) /* bytes of a record */
-#define GPUBPF_RING_LOW 16           /* low bits of words of bits that a header has place for */
-#define GPUBPF_RING_EACH_MAX 240ul   /* 30 words of bits and the mask: 16 words of 64 */
+#define GPUBPF_RING_LOW 16           /* number of low bits of words of bits in a header */
+#define GPUBPF_RING_EACH_MAX 240ul   /* 30 words of bits and the mask: 16 words of 64 bits */
 
 /* uapi/linux/bpf.h: bpf_ringbuf_query() */
 #define GPUBPF_RB_AVAIL_DATA 0
@@ -56,7 +59,7 @@
 #define GPUBPF_RB_CONS_POS 2
 #define GPUBPF_RB_PROD_POS 3
 
-/* never 0, so that fresh memory holds no record */
+/* never 0, so that zeroed memory contains no record */
 GPUBPF_FN u64 gpubpf_ring_tag(u64 position)
 {
 	return ((position + 8) * 0x9e3779b97f4a7c15ul | 1ul << 32) & 0xffffffff00000000ul;
@@ -69,7 +72,7 @@ GPUBPF_FN u64 gpubpf_ring_header_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 p
 	       GPUBPF_RING_OFFSET(position);
 }
 
-/* Nothing is granted from there on. */
+/* Does the position lie after the segment's end, where claims fail? */
 GPUBPF_FN u32 gpubpf_ring_is_over(u64 position, u64 stride)
 {
 	return GPUBPF_RING_OFFSET(position) >= stride / GPUBPF_RING_SEGMENTS;
@@ -82,7 +85,7 @@ GPUBPF_FN u32 gpubpf_ring_next_free(u64 position, u64 cons)
 	       GPUBPF_RING_SEGMENTS;
 }
 
-/* Open the segment after the full one of `seen`. Many may try: one succeeds, and it is open for the others too. */
+/* Open the segment after the full one of `seen`. Many lanes may try: one succeeds, for all of them. */
 GPUBPF_FN void gpubpf_ring_open(u64 prod, u64 seen)
 {
 	u64 next = ((GPUBPF_RING_SEGMENT(seen) + 1) % GPUBPF_RING_WRAP) << GPUBPF_RING_SHIFT, found;
@@ -96,7 +99,7 @@ GPUBPF_FN void gpubpf_ring_open(u64 prod, u64 seen)
 	}
 }
 
-/* Claim `bytes` of a ring that may be full: their position, or GPUBPF_RING_FULL. */
+/* Claim `bytes` of a ring that may be full. Returns their position, or GPUBPF_RING_FULL. */
 GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 bytes)
 {
 	u64 prod = env->arena + GPUBPF_RING_COPY(ctl, copy), position;
@@ -108,7 +111,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 			if (!gpubpf_ring_next_free(position,
 						   gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy))))
 				break;
-			gpubpf_fence(); /* what is written there comes after the reader has read it */
+			gpubpf_fence(); /* the stores into the segment come after the reader's loads */
 			gpubpf_ring_open(prod, position);
 		}
 		position = gpubpf_fetch_add_relaxed_u64(prod, bytes);
@@ -118,15 +121,17 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 	return GPUBPF_RING_FULL;
 }
 
-/* The ring of one's multiprocessor is full from `position` on: open its next segment, or go to another ring. Once all
- * were full nobody looks again until the reader has left some room. */
+/*
+ * The ring of the lane's multiprocessor is full from `position` on: open its next segment, or use another ring. Once
+ * all rings were full, lanes do not try again until the reader has freed room.
+ */
 GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u32 *where, u64 bytes, u64 position)
 {
 	u64 prod = env->arena + GPUBPF_RING_COPY(ctl, *where);
 	u64 left = gpubpf_load_u64(env->arena + GPUBPF_RING_LEFT(ctl, copies)) + 1;
 	u32 copy = *where, tries;
 
-	/* adds to a full segment must not reach the segment's number, which takes them minutes */
+	/* repeated adds to a full segment must not overflow into the segment's number, which would take minutes */
 	if (GPUBPF_RING_OFFSET(position) >> (GPUBPF_RING_SHIFT - 2))
 		gpubpf_cas_relaxed_u64(prod, position + bytes, position - (1ul << (GPUBPF_RING_SHIFT - 2)));
 	if (gpubpf_load_u64(prod + 16) == left)
@@ -141,7 +146,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE
 	return GPUBPF_RING_FULL;
 }
 
-/* Claim `bytes` in one of the copies: the address of the header to be, and its position; 0 if all are full. */
+/* Claim `bytes` in one of the copies. Returns the address for the header, and its position; 0 if all are full. */
 GPUBPF_FN u64 gpubpf_ring_claim(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 bytes, GPUBPF_PRIVATE u64 *position)
 {
 	u32 copy = gpubpf_copy_of(copies);
@@ -157,7 +162,10 @@ GPUBPF_FN u64 gpubpf_ring_drops_at(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 	return env->arena + GPUBPF_RING_COPY(ctl, gpubpf_copy_of(copies)) + 8;
 }
 
-/* Claim a record of `size` bytes: the address of its header and its position; 0 and a drop counted. */
+/*
+ * Claim a record of `size` bytes. Returns the address of its header, and its position; on failure counts a drop and
+ * returns 0.
+ */
 GPUBPF_FN u64 gpubpf_ring_record(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 size, GPUBPF_PRIVATE u64 *position)
 {
 	u32 fits = size <= GPUBPF_RING_ROOM(stride, copy_stride) - 8 && (value_size == 0 || size <= value_size);
@@ -184,14 +192,14 @@ GPUBPF_FN s64 gpubpf_ring_single(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return 0;
 }
 
-/* bytes of a batch's header and words of bits; `words` of a record */
+/* bytes of a batch's header and its words of bits; `words`: words per record */
 GPUBPF_FN u32 gpubpf_ring_batch_head(u32 words, u32 lanes)
 {
 	return 8 + 8 * ((words + (lanes < 32) + 1) / 2);
 }
 
 #ifdef GPUBPF_HAS_WARP
-/* The first lane's part: the header, and words of the bits that the records' words lost. */
+/* The first lane writes the header, and the words with the original lowest bits of the records' words. */
 GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PRIVATE const u32 *bits, u32 words,
 				      u32 size)
 {
@@ -209,8 +217,10 @@ GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PR
 	gpubpf_store_u64(at, header);
 }
 
-/* Room for a batch elsewhere: the ring of one's multiprocessor is full. The same for all lanes: where, and its position,
- * or GPUBPF_RING_FULL and drops counted. */
+/*
+ * Claim room for a batch if the ring of the warp's multiprocessor is full. All lanes get the same ring and position. On
+ * GPUBPF_RING_FULL the drops are counted.
+ */
 GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, u64 bytes, u64 position,
 				     GPUBPF_PRIVATE u32 *copy)
 {
@@ -224,7 +234,7 @@ GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32
 	return gpubpf_warp_from(lanes, position, first);
 }
 
-/* What does not need the position stands between the add and its result. */
+/* Work that does not need the position is between the add and the use of its result. */
 GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, GPUBPF_PRIVATE const u8 *data_,
 				   u32 size)
 {
@@ -249,7 +259,7 @@ GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 r
 	return 0;
 }
 
-/* Whole warps by themselves: of a mask that it does not know ptxas looks each time whether its lanes are together. */
+/* Full warps have separate code: with an unknown mask, ptxas checks convergence at each operation. */
 GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u32 size)
 {
 	u32 lanes = gpubpf_warp_active(), lane = gpubpf_lane();
@@ -264,7 +274,7 @@ GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 GPUBPF_FN s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u64 size)
 {
 #ifdef GPUBPF_HAS_WARP
-	/* the same for all lanes: 32 records and their head within the room behind a segment */
+	/* true or false for all lanes: do 32 records and their head fit into the room after a segment? */
 	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX &&
 	    (value_size == 0 || size <= value_size) &&
 	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <=
@@ -295,7 +305,7 @@ GPUBPF_FN void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags)
 						     GPUBPF_RING_DISCARD);
 }
 
-/* a position as the bytes of all segments before it */
+/* a position as the number of bytes in all segments before it */
 GPUBPF_FN u64 gpubpf_ring_bytes(u64 position, u64 stride)
 {
 	u64 offset = GPUBPF_RING_OFFSET(position), segment = stride / GPUBPF_RING_SEGMENTS;

@@ -11,7 +11,7 @@ static void stack_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	l->size = l->data - l->ctl + l->max_entries * l->stride;
 }
 
-/* From the oldest to the newest. A value that comes or goes meanwhile may be seen or not. */
+/* From the oldest value to the newest. A value that is pushed or popped meanwhile may be seen or not. */
 static int stack_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * STACK: at most max_entries values, of which the newest comes out first.
+ * STACK: at most max_entries values; the newest is popped first.
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
- *   ctl + 128            u64: changes << 33 | moving << 32 | values that are there
+ *   ctl + 128            u64: changes << 33 | moving << 32 | number of values
  *   ctl + 136            u32 cell of the oldest value
- *   ctl + 140            u32 not 0: someone has waited in vain
- *   data + i * stride    cell i: u32 state, u32 0, value; values lie in cells that follow each other, round and round
+ *   ctl + 140            u32 not 0: a lane has timed out
+ *   data + i * stride    cell i: u32 state, u32 0, value. Values lie in consecutive cells, modulo the number of cells.
  *
- * A lane claims a cell with one compare-exchange of the first word: to put a value in the cell behind the newest, to
- * take one out the newest. Where a new value takes the oldest one's place, the word says that it moves until the second
- * one is written.
- * The lanes of a warp that are there together with one stack (NVIDIA) claim as many cells by one, in their order: those of
- * the first lanes whose cells can be claimed, and the others try again.
- * Every claim counts as a change, so a claim that succeeds found all as it had read it. The claimer alone then writes
- * or reads the cell. A cell's state is even when it is free and odd when a value is there, and counts up with each
- * change; nobody claims a cell to take whose value is still being written, or to put whose value is still being read.
- * What must be waited for is a turn of somebody else's loop, in which nothing waits: lanes of a warp cannot block each
- * other. Whoever has waited too long has claimed nothing: -EBUSY, counted in lock_timeouts, and later ones wait
- * briefly until a claim succeeds again.
+ * A lane claims a cell with one compare-exchange of the first word. A push claims the cell after the newest value, a
+ * pop the newest. If a new value replaces the oldest one, the word has the flag `moving` until the oldest cell's number
+ * is updated.
  *
- * All claims are in one order; a value that was put in before somebody looks is found, and comes out once.
+ * On NVIDIA, the active lanes of a warp that use one stack claim their cells with one compare-exchange, in lane order.
+ * The claim covers the first lanes whose cells are ready, and the other lanes try again.
+ *
+ * Every claim counts as a change, so a successful claim means that nothing changed since the lane read the word. Then
+ * only the claimer writes or reads the cell. A cell's state is even when it is free and odd when it has a value, and
+ * each change increments it. A pop never claims a cell whose value is still being written, nor a push a cell whose
+ * value is still being read.
+ *
+ * A lane only waits for one turn of another lane's loop, which does not wait itself, so lanes of a warp cannot block
+ * each other. A lane that times out has claimed nothing. It returns -EBUSY and counts in lock_timeouts. Later lanes
+ * wait only briefly until a claim succeeds again.
+ *
+ * All claims are in one order. A value that was pushed before a pop starts is found, and is popped once.
  */
 #ifndef GPUBPF_MAPS_STACK_H
 #define GPUBPF_MAPS_STACK_H
@@ -31,7 +35,7 @@
 #define GPUBPF_STACK_OLDEST 136
 #define GPUBPF_STACK_STUCK 140
 #define GPUBPF_STACK_END 256         /* bytes of ctl */
-#define GPUBPF_STACK_VALUE 8         /* in a cell */
+#define GPUBPF_STACK_VALUE 8         /* offset of the value in a cell */
 
 #define GPUBPF_STACK_MOVING (1ul << 32)
 #define GPUBPF_STACK_CHANGE (1ul << 33)
@@ -55,14 +59,16 @@ GPUBPF_FN s64 gpubpf_stack_give_up(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
-/* The word and the oldest as they were read: nothing moves, and they can be. */
+/* The word and the oldest cell are as read: the values are not moving, and both are valid. */
 GPUBPF_FN u32 gpubpf_stack_is_still(u64 word, u32 oldest, u32 max_entries)
 {
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word <= max_entries && oldest < max_entries;
 }
 
-/* the lanes that are here with this stack, with the word and the oldest as one of them read them; of this lane its number
- * among them */
+/*
+ * the active lanes that use this stack, the word and the oldest cell as one of them read them, and this lane's rank
+ * among them
+ */
 struct gpubpf_stack_look {
 	u64 word;
 	u32 oldest, lanes, rank;
@@ -78,7 +84,7 @@ GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct g
 		word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
 		oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
 	}
-	gpubpf_warp_sync(lanes); /* what the others read now, they read after the first one's word */
+	gpubpf_warp_sync(lanes); /* the other lanes' later reads come after the first lane's read of the word */
 	l->word = gpubpf_warp_from(lanes, word, first);
 	l->oldest = (u32)gpubpf_warp_from(lanes, oldest, first);
 	l->lanes = lanes;
@@ -91,21 +97,23 @@ GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct g
 #endif
 }
 
-/* Of the lanes of a look how many can claim: those before the first that is not ready. */
+/* The number of lanes that can claim: all lanes before the first that is not ready. */
 GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 ready)
 {
 #ifdef GPUBPF_HAS_WARP
 	u32 others = l->lanes & ~gpubpf_warp_ballot(l->lanes, ready);
 
-	gpubpf_warp_sync(l->lanes); /* what a lane has read of its cell, it has read before the claim of the first one */
+	gpubpf_warp_sync(l->lanes); /* each lane's read of its cell comes before the first lane's claim */
 	return gpubpf_warp_count(others ? l->lanes & ((others & (0 - others)) - 1) : l->lanes);
 #else
 	return ready;
 #endif
 }
 
-/* Make of the word, as it was read, one with `count` values, and the oldest the next where it moves. Then the cell, if
- * it is not 0, is one that becomes the newest, and whose value nobody may take any more: its state changes. */
+/*
+ * Replace the word, if unchanged, by one with `count` values; with `moves`, also advance the oldest cell. The state of
+ * `cell`, if not 0, changes: it becomes the newest cell, and no lane may pop its old value.
+ */
 GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell,
 				 u32 state)
 {
@@ -124,7 +132,7 @@ GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 	return 1;
 }
 
-/* By all lanes of a look together: `count` values from now on. */
+/* One claim for all lanes that looked together: the stack then has `count` values. */
 GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 count)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -139,9 +147,9 @@ GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct g
 }
 
 /*
- * What is done with a claimed cell ends with a change of its state, and with this, which is always true. It is read
- * from memory, so that no compiler can see it and move what is done out of the loop, where lanes that run in lock-step
- * would do it last (as in hash.h).
+ * Completes an operation on a claimed cell by a change of its state, and returns true. The result is read from memory,
+ * so that no compiler can know it and move the operation out of the loop. Lanes in lock-step would execute it last
+ * there (as in hash.h).
  */
 GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)
 {
@@ -149,7 +157,7 @@ GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* A full stack's oldest value goes for this one. */
+/* Replace the oldest value of a full stack by this one. */
 GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const struct gpubpf_stack_look *l,
 				   GPUBPF_PRIVATE const u8 *value)
 {
@@ -162,7 +170,7 @@ GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE c
 	return gpubpf_stack_done(env, cell, state + 2);
 }
 
-/* flags: BPF_ANY, or BPF_EXIST: where there is no room, in place of the oldest. 0, -E2BIG, -EINVAL, -EBUSY. */
+/* flags: BPF_ANY, or BPF_EXIST: a full stack replaces its oldest value. Returns 0, -E2BIG, -EINVAL or -EBUSY. */
 GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 map = env->arena + ctl, cell;
@@ -198,8 +206,10 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return ret;
 }
 
-/* The cell of the newest value, if there is one that can be read; *word, *oldest and *state as they
- * were. 0: there is none, with *word a count of 0, or it is being changed. */
+/*
+ * The cell of the newest value, if it can be read, with *word, *oldest and *state as read. Returns 0 if the stack is
+ * empty (the count in *word is 0), or if the cell is being changed.
+ */
 GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *word,
 				GPUBPF_PRIVATE u32 *oldest, GPUBPF_PRIVATE u32 *state)
 {
@@ -216,13 +226,13 @@ GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 
 	return *state & 1 ? cell : 0;
 }
 
-/* Nothing there, and not because somebody is at it? */
+/* Is the stack empty, with no change in progress? */
 GPUBPF_FN u32 gpubpf_stack_is_empty(u64 word)
 {
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word == 0;
 }
 
-/* 0, -ENOENT, -EBUSY; the value is 0 then, as the kernel has it. */
+/* Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
 GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, cell;
@@ -252,7 +262,7 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	return done ? ret : gpubpf_stack_give_up(map);
 }
 
-/* The same, but the value stays: as it was when the cell was looked at for the second time. */
+/* Like a pop, but the value stays. The result is the value as of the second read of the cell's state. */
 GPUBPF_FN s64 gpubpf_stack_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, word, cell;

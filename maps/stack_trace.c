@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STACK_TRACE (stack_trace.h) on the host, as stack_trace_map_ops of the kernel. */
+/* STACK_TRACE (stack_trace.h) on the host, like stack_trace_map_ops of the kernel. */
 #include "impl.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "host.h"
 #include "stacks.h"
 
-/* as stack_map_alloc() */
+/* like stack_map_alloc() */
 static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	uint32_t each = gpubpf_stack_frame_size(map->map_flags);
@@ -50,7 +50,7 @@ static void write_frames(const struct gpubpf_map *map, const struct gpubpf_stack
 			gpubpf_stack_describe(map->stacks, stack, i, (struct gpubpf_stack_frame *)value + i);
 }
 
-/* The frames of the bucket's stack, and zeros behind them. */
+/* Write the frames of the bucket's stack, padded with zeros. */
 static int read_bucket(const struct gpubpf_map_view *view, uint32_t id, void *value)
 {
 	u64 number = gpubpf_stack_number_at(view, id);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * STACK_TRACE: which stacks kernels were launched from. A stack is known by its number (maps/stacks.h), which a launch has
- * with it; the map remembers which numbers it was asked for.
+ * STACK_TRACE: the stacks that kernels were launched from. Each launch has the number of its stack (maps/stacks.h), and
+ * the map stores the numbers that programs requested ids for.
  *
  *   ctl        struct gpubpf_map_ctl
- *   data       buckets: u64 number of a stack, 0: none. The id of a stack is its bucket.
- *   stride     their number, a power of two
+ *   data       buckets: u64 number of a stack, 0: free. The id of a stack is its bucket.
+ *   stride     number of buckets, a power of two
  *
- * The Linux kernel takes a bucket by a hash of the addresses. A number tells stacks apart as well, so BPF_F_FAST_STACK_CMP
- * changes nothing, and buckets meet no sooner than there are more stacks than buckets.
+ * The Linux kernel selects the bucket by a hash of the addresses. Here the stack's number identifies the stack, so
+ * BPF_F_FAST_STACK_CMP has no effect. Collisions only happen if there are more stacks than buckets.
  */
 #ifndef GPUBPF_MAPS_STACK_TRACE_H
 #define GPUBPF_MAPS_STACK_TRACE_H
 
 #include "words.h"
 
-#define GPUBPF_STACK_SKIP 0xfful          /* uapi/linux/bpf.h: BPF_F_SKIP_FIELD_MASK, how many frames are left out */
+#define GPUBPF_STACK_SKIP 0xfful          /* uapi/linux/bpf.h: BPF_F_SKIP_FIELD_MASK, the number of frames to skip */
 #define GPUBPF_STACK_USER (1ul << 8)
 #define GPUBPF_STACK_FAST (1ul << 9)
-#define GPUBPF_STACK_REUSE (1ul << 10)    /* the last stack of a bucket stays, not the first */
+#define GPUBPF_STACK_REUSE (1ul << 10)    /* a new stack replaces the one in its bucket */
 
 GPUBPF_FN u64 gpubpf_launch_stack(u64 word)
 {
@@ -27,8 +27,10 @@ GPUBPF_FN u64 gpubpf_launch_stack(u64 word)
 	return (word >> GPUBPF_LAUNCH_LOW & mask) | (word >> GPUBPF_LAUNCH_HIGH & mask) << GPUBPF_LAUNCH_HALF;
 }
 
-/* Helper 27. The id, -EINVAL of other flags, -EFAULT: no such stack (without BPF_F_USER_STACK it would be the kernel's), -EEXIST:
- * the bucket is another stack's. */
+/*
+ * Helper 27. Returns the id, or -EINVAL for invalid flags, or -EEXIST if another stack uses the bucket. Returns -EFAULT
+ * if the stack is unknown. A call without BPF_F_USER_STACK requests the kernel's stack, so it returns -EFAULT too.
+ */
 GPUBPF_FN s64 gpubpf_stack_trace_stackid(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 flags)
 {
 	u64 number = gpubpf_launch_stack(env->pid_tgid), id = number & (stride - 1);

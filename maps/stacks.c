@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2 * GPUBPF_STACKS_MOST) /* of the hash table, which so is never full */
+#define SLOTS (2 * GPUBPF_STACKS_MOST) /* of the hash table, which therefore never fills up */
 
 struct gpubpf_stacks {
 	struct gpubpf_stack *list; /* [n], in the order of their numbers */
 	uint32_t n, room;
-	gpubpf_stack_file_fn file; /* NULL: nobody knows */
+	gpubpf_stack_file_fn file; /* NULL: files are unknown */
 	void *arg;
-	uint32_t slot[SLOTS];      /* numbers, by hash; 0: free */
+	uint32_t slot[SLOTS];      /* stack numbers, by hash; 0: free */
 };
 
 struct gpubpf_stacks *gpubpf_stacks_create(void)
@@ -60,7 +60,7 @@ static bool is(const struct gpubpf_stack *s, const uint64_t *address, const uint
 	return s->n == n && !memcmp(s->address, address, 8ul * n) && !memcmp(s->place, place, 8ul * n);
 }
 
-/* Behind the others; false: no memory, or no number. */
+/* Append a stack. Returns false if memory or numbers are exhausted. */
 static bool append(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
 {
 	uint64_t *words;

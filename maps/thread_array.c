@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays with a value a thread (thread_array.h) on the host: arrays but for where values lie. */
+/*
+ * Arrays with one value per thread (thread_array.h) on the host. They differ from arrays only in the location of
+ * values.
+ */
 #include "impl.h"
 
 #include <linux/bpf.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU_PERTHREAD_ARRAY: max_entries values for each thread of a launch, by its linear number from 0.
+ * GPU_PERTHREAD_ARRAY: max_entries values for each thread of a launch, by the thread's linear number from 0.
  *
- *   value i of thread t  data + i * stride + t * copy_stride: the threads of a warp lie side by side;
+ *   value i of thread t  data + i * stride + t * copy_stride. Values of consecutive threads are adjacent;
  *                        copy_stride = round_up(value_size, 8), stride = copies * copy_stride
- *   copies               threads that there is room for; look-ups by threads beyond it give NULL and
- *                        count in drops and in the arena's thread_drops
+ *   copies               number of threads with room. Look-ups by later threads return NULL and count in drops and in
+ *                        the arena's thread_drops.
  */
 #ifndef GPUBPF_MAPS_THREAD_ARRAY_H
 #define GPUBPF_MAPS_THREAD_ARRAY_H
