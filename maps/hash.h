@@ -14,7 +14,7 @@
  *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
  *   marks                LRU: after the values, a u32 per element; not 0: used since the hand last passed it
- * 
+ *
  *     next               index + 1, or GPUBPF_HASH_END | bucket
  *     gen                odd while key and value are replaced; 0: never used
  *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE while pins remain; plus the number of pins
@@ -35,8 +35,8 @@
  * program saved.
  *
  * A full LRU table evicts one key for each key that is inserted. The inserter holds the lock of the new key's bucket.
- * Therefore several lanes that insert one key evict only one. A hand cycles over the elements and clears marks. The first element
- * without a mark is evicted, if the lock of its bucket (its `free` word) is available at once.
+ * Therefore several lanes that insert one key evict only one. A hand cycles over the elements and clears marks. The
+ * first element without a mark is evicted, if the lock of its bucket (its `free` word) is available at once.
  *
  * If no key is ever deleted, a successful look-up stays valid, so a multiprocessor may search its own cache
  * (gpubpf_hash_glance()). The cache loads next, gen and a key of one word together, and its stale copy of a chain is a
