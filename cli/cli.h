@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line: gpubpf OBJECT COMMAND [OPTIONS] [ARGUMENTS], as bpftool has it. One command is one
- * file; the tables commands.def and options.def drive parsing, help and completions.
+ * The command line: gpubpf OBJECT COMMAND [OPTIONS] [ARGUMENTS], as in bpftool. Each command is one file. The tables
+ * commands.def and options.def drive parsing, help and completions. Functions that return an exit status have already
+ * printed the error.
  */
 #ifndef GPUBPF_CLI_CLI_H
 #define GPUBPF_CLI_CLI_H
@@ -24,12 +25,12 @@ struct json_object;
 
 enum {
 	CLI_OK = 0,
-	CLI_FAILED = 1,        /* refused or failed, told on standard error */
+	CLI_FAILED = 1,        /* refused or failed, with a message on standard error */
 	CLI_USAGE = 2,
 	CLI_UNPROBED = 4,      /* `run --strict`: no launch was probed */
-	CLI_RUN_FAILED = 125,  /* `run`: gpubpf itself failed, the program was not started */
+	CLI_RUN_FAILED = 125,  /* `run`: gpubpf failed and did not start the program */
 	CLI_RUN_CANNOT = 126,  /* `run`: the program cannot be executed */
-	CLI_RUN_MISSING = 127, /* `run`: there is no such program */
+	CLI_RUN_MISSING = 127, /* `run`: the program does not exist */
 };
 
 enum cli_option {
@@ -47,7 +48,7 @@ extern const struct cli_option_row cli_options[OPT_COUNT];
 struct cli_args;
 struct cli_command {
 	const char *object, *verb, *arguments, *page;
-	uint64_t options;      /* bit of enum cli_option */
+	uint64_t options;      /* mask of enum cli_option */
 	const char *summary;
 	int (*run)(const struct cli_args *args);
 };
@@ -60,172 +61,209 @@ struct cli_args {
 		const char **value;
 		uint32_t n;
 	} option[OPT_COUNT];
-	char **rest;           /* what is no option, NULL-terminated */
+	char **rest;           /* all words that are no options, NULL-terminated */
 	int nrest;
 };
 
-/* options.c. CLI_OK, or CLI_USAGE with the reason told. */
+/* options.c. Returns CLI_OK, or CLI_USAGE after printing the error. */
 int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *args);
 void cli_args_finish(struct cli_args *args);
 bool cli_has(const struct cli_args *args, enum cli_option option);
-/* The last value given, or `otherwise`. */
+/* The last value of the option, or `otherwise`. */
 const char *cli_str(const struct cli_args *args, enum cli_option option, const char *otherwise);
-/* A whole number, not below `least` (0 or 1), or seconds as milliseconds; false with the reason told if it is none. */
+/*
+ * Parse a whole number not below `least` (0 or 1), or seconds as milliseconds. Returns false after printing the error.
+ */
 bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least, uint64_t *value);
 bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
-/* text: of what is called so; NULL leaves *ms */
+/* Parse `text`; `name` is for messages. If text is NULL, *ms stays unchanged. */
 bool cli_ms_of(const char *name, const char *text, uint64_t *ms);
 
 /* help.c */
 void cli_help_all(FILE *out);
 void cli_help_object(const char *object, FILE *out);
 void cli_help_command(const struct cli_command *command, FILE *out);
-/* The tables as lines, for completions and tests: `gpubpf help tables`. */
+/* Print the tables as lines, for completions and tests: `gpubpf help tables`. */
 void cli_help_tables(FILE *out);
 
-/* say.c: to standard error, one line each with the name in front */
+/* say.c: each prints one line with the prefix "gpubpf:" to standard error */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The first thing that went wrong, as it was said; of a refusal (its code is not GPUBPF_OK) its parts. */
+/* The first error, as printed. For a refusal (its code is not GPUBPF_OK), `diag` has the parts. */
 struct cli_failure {
 	char text[4096];
 	struct gpubpf_diag diag;
 };
-/* From now on the first error is kept there too; NULL: no longer. */
+/* Store the first error from now on in *failure as well; NULL: stop. */
 void cli_keep_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
-/* verify_maps.c: what the maps of verified programs take on devices. */
+/* verify_maps.c: print the memory that the maps of verified programs need on devices. */
 struct gpubpf_unit;
 void cli_print_maps_memory(const struct gpubpf_unit *unit);
-/* The same in other words. */
+/* Like cli_diag(), but prints `text` instead of the diagnostic's text. */
 void cli_refuse(const struct gpubpf_diag *diag, const char *text);
-/* The nearest of n names to `name`, NULL if none is near. */
+/* The most similar of n names to `name`, or NULL if none is similar. */
 const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
-/* environ.c: the only reader of the environment; "" and NULL alike mean unset */
+/* environ.c: the only reader of the environment. Except where noted, an empty variable counts as unset. */
 const char *cli_env_backend(void);
 const char *cli_env_wait(void);
 const char *cli_env_place(void);
 const char *cli_env_threads(void);
 const char *cli_env_session(void);
 const char *cli_env_path(void);
-const char *cli_env_assembler(void); /* "" is no NULL: there is to be none */
-/* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
+const char *cli_env_assembler(void); /* "" means that no assembler may be used */
+/* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: use the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);
-/* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
-const char *cli_env_variable(const char *name); /* of runtimes: struct gpubpf_device_open's */
+/* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: no cache. */
+const char *cli_env_variable(const char *name); /* for runtimes, through struct gpubpf_device_open */
 const char *cli_env_cache_dir(char *buf, size_t size);
 
-/* assembler.c: what the session is to know of the user's, malloc'd (core/session/session.h); NULL: there is none. */
+/*
+ * assembler.c: a description of the user's ptxas for the session (core/session/session.h), malloc'd. NULL: there is no
+ * ptxas.
+ */
 char *cli_assembler(void);
 
-/* values.c: the i-th value of an option that has a table of them, NULL past the end; and false with the reason told for
- * one that is not in it. */
+/*
+ * values.c: cli_value_at() returns the i-th value of an option with a table of values, or NULL past the end. The
+ * function cli_value_known() returns false, after printing the error, for a value that is not in the table.
+ */
 const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
-/* probes.c: the i-th ready probe by name, NULL past the end; and the objects of all that --probe names, and of `also` (NULL:
- * none), malloc'd, NULL at the end: CLI_OK, or CLI_USAGE with the reason told. */
+/*
+ * probes.c: cli_probe_at() returns the name of the i-th ready probe, or NULL past the end. The function
+ * cli_probe_objects() collects the object paths of all probes that --probe and `also` (may be NULL) name, malloc'd and
+ * NULL-terminated. It returns CLI_OK, or CLI_USAGE after printing the error.
+ */
 const char *cli_probe_at(size_t i);
 int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths);
 
-/* program.c: what -e and FILE.bt give; NULL where they give nothing, which all but show take for nothing to do. */
+/*
+ * program.c: the program of -e or FILE.bt. Without such a program the pointer is NULL. Then all functions except
+ * cli_program_show() do nothing.
+ */
 struct cli_program;
 struct gpubpf_line;
 struct gpubpf_prog;
 bool cli_is_script(const char *path);
-/* CLI_OK, or the exit status with the reason told. */
+/* Returns CLI_OK, or the exit status after printing the error. */
 int cli_program_open(struct cli_program **p, const struct cli_args *args);
 void cli_program_close(struct cli_program *p);
-/* Its object to the session that is to be loaded: 0 or -errno as gpubpf_session__add_object_mem() has it. */
+/*
+ * Add the program's object to a session that is not loaded yet. Returns 0 or -errno like
+ * gpubpf_session__add_object_mem().
+ */
 int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
-/* Is the session's program of its object? */
+/* Is `prog` of the session from this program's object? */
 bool cli_program_made(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog);
-/* If it is to do anything on the host: before the traced program starts, while it runs (true: the tracing is to end), when the session has stopped. It
- * prints to out, or into the document. */
+/*
+ * The host side of the program. Call cli_program_begin() before the traced program starts. While it runs, call
+ * cli_program_event() and cli_program_run(), which returns true when tracing shall end. Call cli_program_end() when the
+ * session has stopped. Output goes to `out`, or into the document.
+ */
 int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out);
 bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event);
 bool cli_program_run(struct cli_program *p);
-uint64_t cli_program_due(const struct cli_program *p); /* when it wants to run next, 0: it does not */
+uint64_t cli_program_due(const struct cli_program *p); /* time of the next run in ns, 0: none */
 void cli_program_end(struct cli_program *p);
-/* Is there nothing else to report of? */
+/* Does the session contain nothing else that needs a report? */
 bool cli_program_alone(const struct cli_program *p);
 void cli_program_maps(struct cli_program *p, FILE *out);
 void cli_program_json(struct cli_program *p, struct json_object *document);
-/* --emit and --dump: an exit status. */
+/* --emit and --dump. Returns an exit status. */
 int cli_program_show(const struct cli_args *args);
 
-/* prog_dump.c: the instructions of a program, with its lines, to standard output; and one, of that width, without the
- * line's end, below its source line where that is not *line, which it becomes */
+/*
+ * prog_dump.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
+ * prints one instruction, padded to `width`, without a newline. It first prints the instruction's source line if that
+ * differs from *line, and then updates *line.
+ */
 void cli_dump_ebpf(const struct gpubpf_prog *prog);
 void cli_print_insn(const struct gpubpf_prog *prog, uint32_t pc, int width, const struct gpubpf_line **line);
 
-/* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
- * "" if it has. */
+/*
+ * backend.c: cli_backend_known() returns false, after printing the error, for an unknown name. The function
+ * cli_backend_missing() returns why a known backend has no runtime here, or "".
+ */
 bool cli_backend_known(const char *name);
 const char *cli_backend_missing(const char *name);
 
-/* load.c: load and verify for the prog commands. CLI_OK or CLI_FAILED with the reason told. */
+/* load.c: load and verify objects for the prog commands. Returns CLI_OK, or CLI_FAILED after printing the error. */
 int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded);
 int cli_attach_of(const struct cli_args *args, const char *text, char *prog, size_t size, const char **pattern);
 
-/* trace.c: what run and kernel list share: a session around a child */
+/* trace.c: a session around a child process, which run and kernel list share */
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
-	const char *probe;     /* a ready probe beside what is given; NULL: none */
-	bool loaders;          /* what is to be attached comes from loaders' bpf(2) calls */
-	bool prepare;          /* launches wait for nothing, and the end for all twins */
-	/* The report, once when the time has come: as text; or, of a session that was loaded, what it adds to the
-	 * document. 0 or -errno, told by gpubpf_session__error(). */
+	const char *probe;     /* a ready probe in addition to the user's; NULL: none */
+	bool loaders;          /* programs come from the bpf(2) calls of loaders */
+	bool prepare;          /* launches do not wait for twins, but the end of the session does */
+	/* Write the report, once, at the end: as text, or as additions to the JSON document of a loaded session.
+	 * Returns 0 or -errno, with the message in gpubpf_session__error(). */
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
-	/* trace.c: for the document */
-	struct cli_program *program;   /* NULL: none was given as text */
+	/* set by trace.c, for the document */
+	struct cli_program *program;   /* NULL: no program text was passed */
 	struct timespec started;
-	bool ended;            /* the program has, with this status of waitpid(2) */
-	int status, failed;    /* failed: our own exit status, where the program was not started */
-	struct cli_failure failure; /* and why */
+	bool ended;            /* the child has ended, and `status` is waitpid(2)'s */
+	int status, failed;    /* failed: the exit status of gpubpf if it did not start the program */
+	struct cli_failure failure; /* and the reason */
 };
 int cli_trace_run(struct cli_trace *trace);
-/* supervise.c: the program and its arguments, behind gpubpf-supervise where that must see its calls. It is there until the end. */
+/*
+ * supervise.c: the program and its arguments, prefixed with gpubpf-supervise if the supervisor must intercept its
+ * calls. The array is never freed.
+ */
 char **cli_supervised(const struct cli_args *args);
-/* What the options say of a report. */
+/* The report options that the command line requests. */
 struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 
-/* session_ask.c: the socket of the session to ask: --session, $GPUBPF_SESSION, or the newest; and a query (enum
- * gpubpf_query) of it with what the query takes, which is finished, answered to `out` or standard output. CLI_OK, or
- * CLI_FAILED with the reason told. */
+/*
+ * session_ask.c. The function cli_session_find() returns the socket of --session, $GPUBPF_SESSION, or the newest
+ * session. The others send a query (enum gpubpf_query) and write the answer to `out` or standard output. They finish
+ * `more`, which has the query's arguments. All return CLI_OK, or CLI_FAILED after printing the error.
+ */
 int cli_session_find(const struct cli_args *args, char *path, size_t size);
 int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
 		      FILE *out);
 int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
 
-/* document.c: JSON of the run itself; s may be NULL. */
+/* document.c: the JSON document of the run itself; s may be NULL. */
 struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);
-/* The whole document where nothing was loaded. */
+/* Write the whole document of a run whose session was not loaded. */
 void cli_failure_document(const struct cli_trace *trace, const struct gpubpf_session *s, FILE *out);
 
-/* report_file.c: where --report says, else standard output (JSON) or standard error. CLI_OK, or the exit status with
- * the reason told. */
+/*
+ * report_file.c. The report goes to the file of --report, else to standard output (JSON) or standard error. The
+ * function cli_report_open() returns CLI_OK, or the exit status after printing the error.
+ */
 struct cli_report {
 	const char *path;      /* NULL: a standard stream */
-	char *temp, *final;    /* what becomes the file, and its name: that of what a link names */
-	FILE *out;             /* for prints, while the program runs */
+	/* the temporary file, and its final path: the target if --report names a symbolic link */
+	char *temp, *final;
+	FILE *out;             /* for prints while the program runs */
 };
 int cli_report_open(struct cli_report *r, const struct cli_args *args);
-/* Write it and put it in place, once; where that fails, say so, write it to standard error, and false. */
+/*
+ * Write the report and move it into place, once. On failure, report the error, write the report to standard error, and
+ * return false.
+ */
 bool cli_report_write(struct cli_report *r, const char *text, size_t size);
 void cli_report_close(struct cli_report *r);
-/* 0, or -errno and what was there stays as it was. */
+/* Replace a file atomically. Returns 0, or -errno with the old file unchanged. */
 int cli_file_replace(const char *path, const void *data, size_t size);
 
-/* stream.c: --jsonl, a line for each record and print; nothing where it was not given. CLI_OK, or the exit status with the
- * reason told. */
+/*
+ * stream.c: --jsonl writes one line for each record and print. Without --jsonl the functions do nothing. The function
+ * cli_stream_open() returns CLI_OK, or the exit status after printing the error.
+ */
 struct gpubpf_print_record;
 struct cli_stream {
 	const char *path;
-	FILE *out;             /* NULL: none, or it could not be written */
+	FILE *out;             /* NULL: not requested, or writing failed */
 	bool strings;
 };
 int cli_stream_open(struct cli_stream *st, const struct cli_args *args);
@@ -233,46 +271,60 @@ void cli_stream_event(struct cli_stream *st, struct gpubpf_session *s, const str
 void cli_stream_print(struct cli_stream *st, const struct gpubpf_print_record *print);
 void cli_stream_close(struct cli_stream *st);
 
-/* clean.c: from here on what is written to standard output and standard error holds no control characters but
- * newlines and tabs, nothing that turns text around, and valid UTF-8 alone: names come from objects and images. Standard streams that are closed stay of no use. */
+/*
+ * clean.c: sanitise standard output and standard error from now on, because names come from untrusted objects and
+ * images. The output contains only valid UTF-8, without characters that reverse text, and no control characters except
+ * newlines and tabs. Standard streams that are closed stay unusable.
+ */
 void cli_clean_streams(void);
-/* In a program that is to be started: they are closed again. */
+/* Close them again in a program that is about to be executed. */
 void cli_streams_restore(void);
-/* A stream of that kind that has the descriptor; NULL: out of memory, and it has it not. */
+/*
+ * Open a sanitised stream on the descriptor, which the stream then owns. NULL: out of memory, and the caller still owns
+ * the descriptor.
+ */
 FILE *cli_clean_open(int fd);
 
-/* limits.c: raise those that bound the tool as far as it may; the program, before it is executed, gets them as they
- * were. */
+/*
+ * limits.c: raise the tool's resource limits as far as permitted. The traced program gets the original limits before it
+ * is executed.
+ */
 void cli_limits_raise(void);
 void cli_limits_restore(void);
 
-/* exec.c: become that program, with limits and streams as they were; the error where it cannot be run. */
+/* exec.c: execute the program with the original limits and streams. Returns the errno value if that fails. */
 int cli_exec(char **argv, char **env);
-/* Says so; the exit status. */
+/* Print that error; returns the exit status. */
 int cli_exec_failed(const char *name, int err);
 
-/* progress.c: what a user who waits at a terminal sees. Is something being made? Then it is to be called often. Nothing is
- * waited for: where the terminal takes nothing, nothing is shown. */
+/*
+ * progress.c: progress for a user who waits at a terminal. cli_progress() returns whether twins are being built; the
+ * caller then calls it often. It never blocks: if the terminal accepts no output, it shows nothing.
+ */
 struct cli_progress {
-	int fd;                        /* of the terminal; -1: there is none, or it is not to be told */
-	uint64_t since_ns, before;     /* when the first twin was asked for; how many had been made then */
-	uint64_t drawn_ns;             /* when the line was drawn last; 0: it is not there */
-	bool told;                     /* the note was written, or is not to be */
+	int fd;                        /* descriptor of the terminal; -1: no terminal, or no progress requested */
+	/* time of the first request for a twin, and the number of twins built before it */
+	uint64_t since_ns, before;
+	uint64_t drawn_ns;             /* time of the last redraw; 0: no line is shown */
+	bool told;                     /* the note was written, or shall not be */
 };
 void cli_progress_open(struct cli_progress *p, bool quiet);
 void cli_progress_close(struct cli_progress *p);
 bool cli_progress(struct cli_progress *p, struct gpubpf_session *s);
 
-/* survivors.c: a process that the program of the session left behind, with its name; 0: none. */
+/* survivors.c: returns a process that the session's program left behind, and its name, or 0. */
 pid_t cli_survivor(const char *session, char *name, size_t size);
-/* Say which processes are still in the session, though the program has ended. */
+/* Report the processes that are still in the session after the program has ended. */
 void cli_note_survivors(struct gpubpf_session *s);
 
-/* explain.c: one clear line each for what went otherwise than the user meant; ended: the command has */
+/*
+ * explain.c: print one line for each result that differs from the user's probable expectation. `ended`: the command has
+ * ended.
+ */
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
-/* The same for loaders' programs: one line for each that was attached and never ran. */
+/* The same for loaders' programs: one line for each program that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
-/* Programs were attached to kernels, and no launch was probed. */
+/* Were programs attached to kernels, but no launch probed? */
 bool cli_probed_nothing(struct gpubpf_session *s);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \

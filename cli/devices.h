@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of a backend, by what they say of themselves. */
+/* The devices of a backend, with the capabilities that they report. */
 #ifndef GPUBPF_CLI_DEVICES_H
 #define GPUBPF_CLI_DEVICES_H
 
@@ -10,12 +10,12 @@
 #define CLI_DEVICES 64
 
 struct cli_devices {
-	struct gpubpf_device_caps caps[CLI_DEVICES]; /* ordinal: the index, as struct gpubpf_device_open has it */
+	struct gpubpf_device_caps caps[CLI_DEVICES]; /* ordinal: the index in struct gpubpf_device_open */
 	uint32_t n;
-	const char *missing;   /* why there are none; "" if there are */
+	const char *missing;   /* reason for an empty list; "" otherwise */
 };
 
-/* Devices with this in their or their platform's name; NULL: all. */
+/* List the devices whose own or platform's name contains `named`; NULL: all. */
 void cli_devices_ask(const char *backend, const char *named, struct cli_devices *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of BTF as C declares them. */
+/* Declares types of BTF in C. */
 #ifndef GPUBPF_CLI_GEN_TYPES_H
 #define GPUBPF_CLI_GEN_TYPES_H
 
@@ -8,10 +8,12 @@
 
 struct btf;
 
-/* Letters, digits and underscores, and no digit first. */
+/* Only letters, digits and underscores, and the first is no digit? */
 bool gen_is_identifier(const char *name);
-/* Print the variables of a section, which others may see, as members of a struct of so many bytes, each at its place; what C
- * would lay out otherwise is bytes. */
+/*
+ * Print the public variables of a section as members of a struct of `size` bytes, each at its offset. Variables that C
+ * would lay out differently become bytes.
+ */
 void gen_variables(const struct btf *btf, uint32_t section, uint32_t size);
 
 #endif
