@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's own ptxas, which compiles twins in PTX instead of the driver: $GPUBPF_PTXAS, else that of PATH or of the toolkit. */
+/*
+ * Finds the user's ptxas, which compiles twins in PTX instead of the driver: $GPUBPF_PTXAS, else ptxas of PATH or of
+ * the CUDA toolkit.
+ */
 #include "cli.h"
 
 #include <limits.h>
@@ -14,7 +17,7 @@
 #define NAME "ptxas"
 #define TOOLKIT "/usr/local/cuda/bin"
 
-/* A folder of PATH that depends on where we are is no place to take programs from unasked. */
+/* Relative folders of PATH are ignored: a program in the current folder is not trusted. */
 static bool find(char file[PATH_MAX])
 {
 	const char *asked = cli_env_assembler();

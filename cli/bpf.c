@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf bpf: loaders that know nothing of us, and the programs that they probe, in one session. */
+/* gpubpf bpf: runs unmodified eBPF loaders, and the programs that they probe, in one session. */
 #include "cli.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/* The loader is who reports, unless ours is asked for. */
+/* The loader reports; gpubpf only with --report or -v. */
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
@@ -25,7 +25,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 	return gpubpf_report_document(s, document, &opts);
 }
 
-/* In a session that runs. */
+/* Run the loader in a session that is already running. */
 static int join(const struct cli_args *args)
 {
 	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()), .loaders = true,

@@ -12,14 +12,17 @@
 
 struct cleaned {
 	int fd;
-	char part[4];          /* of a character whose end has not come yet */
+	char part[4];          /* the first bytes of a character whose other bytes have not arrived */
 	size_t nparts;
 };
 
-static bool missing[STDERR_FILENO + 1]; /* closed when we were started */
+static bool missing[STDERR_FILENO + 1]; /* was closed when gpubpf started */
 static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
 
-/* One character of `in` as it may be shown, to `out` of at least 9 bytes: bytes taken, 0 if its end is missing. */
+/*
+ * Sanitise one character of `in` into `out` of at least 9 bytes. Returns the bytes consumed, or 0 if the character is
+ * incomplete.
+ */
 static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 {
 	uint32_t code;
@@ -36,7 +39,7 @@ static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 	return n ? n : 1;
 }
 
-/* How many of the next bytes may be shown as they are, as most may. */
+/* Number of leading bytes that need no change. */
 static size_t plain(const char *in, size_t size)
 {
 	size_t n = 0;
@@ -72,7 +75,7 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 	}
 	free(in);
 	free(out);
-	return written ? (ssize_t)size : 0; /* 0: an error, with errno */
+	return written ? (ssize_t)size : 0; /* 0: error in errno */
 }
 
 static int clean_close(void *cookie)
@@ -105,13 +108,15 @@ static void clean(FILE **stream, struct cleaned *c, int mode)
 	FILE *cleaned = fopencookie(c, "w", functions);
 
 	if (!cleaned)
-		return; /* without memory nothing else will work */
+		return; /* out of memory: nothing else will work */
 	setvbuf(cleaned, NULL, mode, BUFSIZ);
 	*stream = cleaned;
 }
 
-/* The first descriptors that we make would be these, of memory or sockets, and have what is printed written into them.
- * Reading and writing fail as they would have. */
+/*
+ * Fill closed standard descriptors. Otherwise the next descriptors that gpubpf opens, of memory or sockets, would get
+ * their numbers and receive its output. Reads and writes still fail.
+ */
 static void fill_missing(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf conformance: the suite's cases on every device that is here. */
+/* gpubpf conformance: runs the suite's cases on every device of this machine. */
 #include "cli.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define HOST "host"
 
-/* What it is called in the result: by whose route, if by one alone. */
+/* Append the name of the route to the device's name if only one route is tested. */
 static void name_device(struct suite_device *d, const struct gpubpf_target_info *route)
 {
 	size_t n = strlen(d->caps.name);
@@ -61,7 +61,7 @@ static int add_backend(struct suite_run *run, const char *backend)
 	return err;
 }
 
-/* The interpreter, and what each runtime has; or of these what the options name. */
+/* Add the interpreter and the devices of each runtime, or the devices that the options name. */
 static int find_devices(struct suite_run *run, const char *only)
 {
 	static const struct gpubpf_device_caps host = { .backend = HOST, .name = "interpreter",
@@ -86,7 +86,7 @@ struct shown {
 	size_t done;
 };
 
-/* On a terminal, one line that grows. */
+/* On a terminal, update one line in place. */
 static void show(void *arg, size_t done)
 {
 	struct shown *shown = arg;
@@ -97,7 +97,7 @@ static void show(void *arg, size_t done)
 			shown->run->suite.ncases);
 }
 
-/* A case that is put into an application is a session of its own: workers go on from one to the next. */
+/* Cases in applications are one session each. The workers continue from one session to the next. */
 static void run_devices(struct suite_run *run)
 {
 	gpubpf_workers_keep(true);
@@ -113,7 +113,7 @@ static void run_devices(struct suite_run *run)
 	gpubpf_workers_keep(false);
 }
 
-/* The form of that option into its file. */
+/* Write the results to the file of an option, in its format. */
 static int write_file(const struct cli_args *args, enum cli_option option, const struct suite_run *run,
 		      void (*write)(const struct suite_run *run, FILE *out))
 {
@@ -165,7 +165,7 @@ static int read_suite(const struct cli_args *args, struct suite_run *run)
 	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
 }
 
-/* N or SECONDSs. */
+/* Parse N or SECONDSs. */
 static int read_random(const struct cli_args *args, struct suite_run *run)
 {
 	const char *text = cli_str(args, OPT_RANDOM, NULL);
@@ -196,7 +196,7 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* Random programs are in kernels of their own. */
+/* Random programs run in separate kernels, so they exclude --route. */
 static int read_route(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_ROUTE, NULL);
@@ -210,7 +210,7 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* Maps lie where a device can have them; one that lacks such memory has nothing to show. */
+/* Place maps in this kind of memory, if a device supports it. Cases are skipped on a device without such memory. */
 static int read_place(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_PLACE_ALL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf device list: the devices of each runtime, and how probes get into their programs.
+ * gpubpf device list: lists the devices of each runtime, and the targets for their programs.
  */
 #include "cli.h"
 
@@ -25,7 +25,7 @@ static const char *clock_name(uint32_t clock)
 	return names[clock];
 }
 
-/* how a probe gets into its programs */
+/* the targets that the device can use */
 static const char *way(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
 	const struct gpubpf_target_info *t;
@@ -38,7 +38,7 @@ static const char *way(const struct gpubpf_device_caps *c, char *text, size_t si
 	return text;
 }
 
-/* The kinds of memory that maps can lie in there, and by which capabilities. */
+/* The device's capabilities for the memory of maps. */
 static struct json_object *list_caps(const struct gpubpf_device_caps *c)
 {
 	struct json_object *list = json_object_new_array();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vendor's runtime may crash, hang or print when it is opened: each backend is opened in a child process of its own,
- * which sends what the devices say of themselves over a pipe.
+ * A vendor's runtime may crash, hang or print when it is opened. So each backend is opened in a separate child process,
+ * which sends the devices' capabilities through a pipe.
  */
 #include "devices.h"
 
@@ -35,7 +35,7 @@ static void send_devices(const char *backend, const char *named, int to)
 		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
 			break;
 	}
-	_exit(0); /* no vendor's exit handlers */
+	_exit(0); /* skip the vendor's exit handlers */
 }
 
 static void receive_devices(int from, struct cli_devices *f)
@@ -47,8 +47,10 @@ static void receive_devices(int from, struct cli_devices *f)
 		f->n++;
 }
 
-/* What a runtime says of its end stands on standard error. One thing is known that some end without: Linux's description of the
- * processors and the memory. */
+/*
+ * A runtime that fails usually explains the failure on standard error. One cause is known for which some runtimes print
+ * nothing: Linux's description of processors and memory, /sys, is missing.
+ */
 static const char *why_none(int status, const char *named)
 {
 	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What JSON says of the run itself, beside what the session knows: report.schema.json, gpubpf-run(1). */
+/* The JSON members about the run itself, in addition to the session's: report.schema.json, gpubpf-run(1). */
 #include "cli.h"
 
 #include <json-c/json.h>
@@ -104,7 +104,7 @@ static struct json_object *versions(void)
 	return o;
 }
 
-/* A number; null while the program runs, or where a signal ended it. */
+/* A number; null while the program runs, or if a signal ended it. */
 static void add_status(struct json_object *o, const struct cli_trace *trace)
 {
 	struct json_object *status = NULL, *by = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that users name, found and run as execvpe(3) does, what has no #! by a shell; but of an ELF file that is none of
- * this machine's, as images of kernels are, a shell would carry out what its bytes happen to say.
+ * Finds and executes programs like execvpe(3), which runs files without #! through a shell. The exception is an ELF
+ * file for another machine, for example a kernel image: a shell would execute its bytes as text.
  */
 #include "cli.h"
 

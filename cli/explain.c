@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What went otherwise than the user meant: one clear line each, with what was seen instead. */
+/* Explains results that differ from the user's intent: one line each, with the names that were seen instead. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -14,11 +14,11 @@
 #define LISTED 8
 #define MOST_SEEN 1024
 
-/* names that were seen, at most MOST_SEEN; text: the first LISTED of them */
+/* distinct names, at most MOST_SEEN; text: the first LISTED of them */
 struct seen {
 	char (*names)[256];
 	uint32_t n;
-	bool known;      /* of some kernel at least, what it calls */
+	bool known;      /* the callees of at least one kernel are known */
 	char text[1200];
 };
 
@@ -51,14 +51,14 @@ static const char *nearest(const struct seen *seen, const char *pattern)
 	return cli_nearest(pattern, names, seen->n);
 }
 
-/* A program as its user wrote it: by its name in an object, by the probe in a text. */
+/* A program as its user wrote it: the name in an object, or the probe in a text. */
 struct subject {
 	const struct gpubpf_prog *prog;
 	bool text;
 	char is[160];
 };
 
-/* How it finds what it names wrongly, or what is nearest to that. */
+/* Suggest a correction, or the most similar name. */
 static const char *remedy(const struct subject *who, const char *near, char buf[512])
 {
 	buf[0] = '\0';
@@ -138,8 +138,10 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 	free(seen.names);
 }
 
-/* A session that inspects kernels probes none. After launches the line appears with --quiet too, because it changes what the
- * results mean. */
+/*
+ * A session that only inspects kernels probes none. If there were launches, the line is printed despite --quiet,
+ * because it changes the meaning of the results.
+ */
 __attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_session *s, const char *fmt, ...)
 {
 	const char *what = s->opts.inspect ? "" : "nothing was probed: ";
@@ -200,7 +202,7 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 
 /* -- loaders' programs -- */
 
-/* One program of a loader may have several links: each new version of it is a link. */
+/* A program of a loader may have several links: each new version is a link. */
 static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
@@ -215,7 +217,7 @@ static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *pr
 	return false;
 }
 
-/* A kernel that the program names, and whose launches were not probed for a reason; NULL: there is none. */
+/* A kernel that matches the program's pattern and whose launches were not probed for a known reason; NULL: none. */
 static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < s->nstats; i++)
@@ -274,7 +276,7 @@ bool cli_probed_nothing(struct gpubpf_session *s)
 	return true;
 }
 
-/* The last line: figures of a run without probes must not be taken for zeros that were counted. */
+/* Printed last, so that users do not mistake the zeros of a run without probes for measurements. */
 static void explain_nothing(struct gpubpf_session *s)
 {
 	const struct gpubpf_kernel_stats *first = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf gen skeleton: an object as a C header, with its bytes and a member for each of its maps and programs. */
+/*
+ * gpubpf gen skeleton: writes an object as a C header, with its bytes and a member for each of its maps and programs.
+ */
 #include "cli.h"
 
 #include <ctype.h>
@@ -12,7 +14,10 @@
 
 #define NAME_SIZE 64
 
-/* The text of a header, in which @ is the object's name, between two parts that list maps and programs. */
+/*
+ * The text of a header, where @ stands for the object's name. The lists of maps and programs are inserted between its
+ * parts.
+ */
 static const char begin[] =
 	"/* What gpubpf gen skeleton made of an object; gpubpf-gen(8). Not to be changed by hand. */\n"
 	"#ifndef @_GPUBPF_SKEL_H\n"
@@ -146,7 +151,7 @@ static void put(const char *text, const char *name)
 			putchar(*text);
 }
 
-/* The part of a map's name that is its own: global data is called after the object. */
+/* A map's name without the object's: global data has the object's name as prefix. */
 static const char *member_of(const struct gpubpf_map *map)
 {
 	const char *dot = map->global_data ? strrchr(map->name, '.') : NULL;
@@ -154,7 +159,7 @@ static const char *member_of(const struct gpubpf_map *map)
 	return dot ? dot + 1 : map->name;
 }
 
-/* probe.bpf.o is called probe, and what no identifier may have is an underscore. */
+/* The object of probe.bpf.o is called probe; invalid characters become underscores. */
 static void name_of(const char *path, char name[NAME_SIZE])
 {
 	const char *slash = strrchr(path, '/');
@@ -184,7 +189,7 @@ static bool same_program(const struct gpubpf_unit *unit, uint32_t prog)
 	return false;
 }
 
-/* A member that each skeleton has, beside which its global data stand. */
+/* Is it the name of a member that each skeleton has? Members for global data must have other names. */
 static bool is_taken(const char *member)
 {
 	static const char *const taken[] = { "session", "own", "maps", "progs", "links" };
@@ -195,7 +200,7 @@ static bool is_taken(const char *member)
 	return false;
 }
 
-/* Names come from the object, which is not trusted to be a compiler's. */
+/* Names come from the object, which may not be a compiler's output. */
 static bool names_fit(const struct gpubpf_unit *unit)
 {
 	const char *bad = NULL;
@@ -215,7 +220,7 @@ static bool names_fit(const struct gpubpf_unit *unit)
 	return !bad;
 }
 
-/* Global data whose variables are known. */
+/* Global data with known variables. */
 static bool is_typed(const struct gpubpf_loaded *l, const struct gpubpf_map *map)
 {
 	const struct btf_type *t = map->global_data && l->objects[0].btf ? btf__type_by_id(l->objects[0].btf, map->btf_value) : NULL;
@@ -296,7 +301,7 @@ static bool is_zero(const struct gpubpf_map *map)
 	return !bytes[0] && !memcmp(bytes, bytes + 1, map->value_size - 1);
 }
 
-/* Global data as the object has it, for who wants other values. */
+/* Emits the object's initial data, for users who change values before loading. */
 static void put_init_data(const struct gpubpf_loaded *l, const char *name)
 {
 	put("static inline int @__init_data(struct @ *obj)\n{\n", name);
@@ -363,7 +368,7 @@ static void put_load(const struct gpubpf_unit *unit, const char *name)
 static void put_attach(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].pattern[0]) /* the others are for maps of programs */
+		if (unit->progs[i].pattern[0]) /* programs without a pattern are elements of maps of programs */
 			printf("\tif (!obj->links.%s && !(obj->links.%s = gpubpf_program__attach(obj->progs.%s)))\n"
 			       "\t\treturn -errno;\n", unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of BTF as C declares them: of plain numbers alone, so that a header needs no other, structs without a name where they
- * are used. A compiler lays them out by its own rules; what BTF has otherwise (packed structs, bit fields) is bytes.
+ * Declares types of BTF in C. The output uses only basic types, so that it needs no other header, and unnamed structs
+ * at their use. A compiler lays the types out by its own rules. Types with another layout in BTF (packed structs, bit
+ * fields) become arrays of bytes.
  */
 #include "gen_types.h"
 
@@ -10,9 +11,9 @@
 
 #include <bpf/btf.h>
 
-#define DEPTH 16 /* of structs and arrays in each other */
+#define DEPTH 16 /* maximum nesting of structs and arrays */
 
-/* what C makes of a type */
+/* size and alignment of a type in C */
 struct shape {
 	uint32_t size, align;
 };
@@ -33,7 +34,7 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Without typedefs, const and volatile. */
+/* The type without typedefs, const and volatile. */
 static const struct btf_type *plain(const struct btf *btf, uint32_t type)
 {
 	const struct btf_type *t = btf__type_by_id(btf, type);
@@ -43,7 +44,10 @@ static const struct btf_type *plain(const struct btf *btf, uint32_t type)
 	return t;
 }
 
-/* The name of a number's type; NULL: it is none that C has everywhere. Addresses are a device's. */
+/*
+ * The C name of a basic type; NULL: C has no portable type for it. Pointers are device addresses, so they become
+ * integers.
+ */
 static const char *number_of(const struct btf_type *t)
 {
 	static const struct {
@@ -66,7 +70,7 @@ static const char *number_of(const struct btf_type *t)
 	return NULL;
 }
 
-/* The members of a struct follow each other, those of a union do not. */
+/* Members of a struct follow each other; members of a union do not. */
 static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32_t depth, struct shape *shape)
 {
 	struct shape all = { 0, 1 }, its;
@@ -88,7 +92,7 @@ static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32
 	return all.size && round_up(all.size, all.align) == t->size;
 }
 
-/* False: C lays it out otherwise than BTF says. */
+/* False: C's layout differs from BTF's. */
 static bool shape_of(const struct btf *btf, uint32_t type, uint32_t depth, struct shape *shape)
 {
 	const struct btf_type *t = plain(btf, type);
@@ -123,7 +127,7 @@ static void put_struct(const struct btf *btf, const struct btf_type *t, uint32_t
 	printf("}");
 }
 
-/* A declaration of that name, which has a shape. */
+/* Print a declaration of that name. The type must have a shape. */
 static void put_type(const struct btf *btf, uint32_t type, const char *name, uint32_t depth)
 {
 	const struct btf_type *t = plain(btf, type), *of = t;
@@ -166,7 +170,7 @@ void gen_variables(const struct btf *btf, uint32_t section, uint32_t size)
 		bool typed;
 
 		var = btf__type_by_id(btf, at->type);
-		if (!var || !btf_is_var(var)) /* not of a compiler's making */
+		if (!var || !btf_is_var(var)) /* a compiler never emits this */
 			continue;
 		name = btf__name_by_offset(btf, var->name_off);
 		if (btf_var(var)->linkage == BTF_VAR_STATIC || !gen_is_identifier(name) || at->offset < end || at->size > size - at->offset)

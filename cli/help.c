@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help out of the tables. Nothing here is wider than 80 columns. */
+/* Prints help from the tables. No line is wider than 80 columns. */
 #include "cli.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ void cli_help_object(const char *object, FILE *out)
 	fprintf(out, "\ngpubpf help %s COMMAND explains one.\n", object);
 }
 
-/* The option's text, with its values in the place of %s. */
+/* Print the option's text, with its values instead of %s. */
 static void print_help(enum cli_option option, FILE *out)
 {
 	const char *help = cli_options[option].help, *at = strstr(help, "%s"), *value;
@@ -87,8 +87,10 @@ static void print_option(enum cli_option option, FILE *out)
 		fprintf(out, "value %s\n", value);
 }
 
-/* Printed by `gpubpf help tables` for the completions and tests/cli/manual.sh: one line a command: object, verb or -,
- * page; one for each of its options; and one for each value of an option that has a table of them. */
+/*
+ * Printed by `gpubpf help tables` for the completions and tests/cli/manual.sh. Each command has one line with object,
+ * verb or -, and man page. Each of its options has a line, and each value of an option with a table of values.
+ */
 void cli_help_tables(FILE *out)
 {
 	for (size_t i = 0; i < cli_ncommands; i++) {

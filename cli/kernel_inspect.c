@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf kernel inspect: which kernels of a program's, a library's or an image's machine code could have probes. */
+/* gpubpf kernel inspect: lists which kernels in the machine code of a program, library or image can be probed. */
 #include "cli.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ struct reasons {
 	uint32_t n, refused, kernels;
 };
 
-/* "its instruction at 0x70 is not known" is the same wherever it stands. */
+/* Removes the address, so that "its instruction at 0x70 is not known" is one reason for all addresses. */
 static void without_place(char *text)
 {
 	char *at = strstr(text, " at 0x"), *end = at ? at + strcspn(at + 4, " ") + 4 : NULL;
@@ -110,7 +110,7 @@ static int read_all(int fd, char *data, size_t size)
 	return 0;
 }
 
-/* Not mapped: if another process cut the file meanwhile, an access would end the tool. */
+/* Not mapped: if another process truncated the file, an access would kill the tool. */
 static int read_file(const char *path, struct gpubpf_image *image)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0), err = fd < 0 ? fd : 0;
@@ -154,7 +154,10 @@ static int open_file(const char *path, struct gpubpf_image *image)
 	return 0;
 }
 
-/* A cubin by itself is read whatever was asked for. The architecture's own name has no letter behind the number. */
+/*
+ * Keep the infos of the requested architecture: a worker reads a single cubin whatever its architecture. An
+ * architecture's name has no letter after the number.
+ */
 static uint32_t keep_of(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
 {
 	size_t number = strcspn(cpu, "af");
@@ -210,7 +213,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	return 0;
 }
 
-/* "sm_90": a number, and what says that it is for that alone */
+/* "sm_90": a number, and optionally a suffix for an architecture-specific target */
 static bool is_cpu(const char *name)
 {
 	size_t digits = strncmp(name, "sm_", 3) ? 0 : strspn(name + 3, "0123456789");

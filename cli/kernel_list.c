@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf kernel list: which kernels a program launches, and which of them could be probed. */
+/* gpubpf kernel list: lists the kernels that a program launches, and whether each can be probed. */
 #include "cli.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void put_size(struct gpubpf_table *t, const uint64_t v[3], uint32_t dim)
 				  (unsigned long long)v[2]);
 }
 
-/* What gpu/call/ programs can name. */
+/* List the functions that gpu/call/ programs can name. */
 static void write_functions(struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
@@ -122,7 +122,7 @@ static int write_times(struct gpubpf_session *s, FILE *out, bool demangle)
 	return gpubpf_session__report(s, out, &opts);
 }
 
-/* What it can be probed as, and why not as something else, where that is a question. */
+/* Print the route of the twin, and why a preferred route was not used. */
 static void put_reason(struct gpubpf_table *t, struct gpubpf_session *s, const char *kernel, const char *reason)
 {
 	const char *instead, *route = gpubpf_report_route(s, kernel, &instead);
@@ -174,7 +174,7 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 	return a;
 }
 
-/* null: not known */
+/* null: unknown */
 static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
 {
 	const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, id);
