@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user limits is meant for the program: the tool takes as much as it may, and the program gets what was said. */
+/*
+ * A user's resource limits apply to the program, not to the tool. The tool raises its own limits as far as permitted,
+ * and the program gets the original ones.
+ */
 #include "cli.h"
 
 #include <signal.h>
@@ -10,8 +13,8 @@ static struct {
 	rlim_t enough;
 	struct rlimit before;
 } limits[] = {
-	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* processes and devices take a descriptor each */
-	{ RLIMIT_FSIZE, RLIM_INFINITY, {0} },  /* memory that is shared counts as a file */
+	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* each process and device needs a descriptor */
+	{ RLIMIT_FSIZE, RLIM_INFINITY, {0} },  /* shared memory counts as a file */
 	{ RLIMIT_STACK, 8u << 20, {0} },
 };
 static struct sigaction size_before;
@@ -30,7 +33,7 @@ void cli_limits_raise(void)
 		more.rlim_cur = more.rlim_max < limits[i].enough ? more.rlim_max : limits[i].enough;
 		setrlimit(limits[i].resource, &more);
 	}
-	sigaction(SIGXFSZ, &ignore, &size_before); /* what cannot be written is told, as on a full disk */
+	sigaction(SIGXFSZ, &ignore, &size_before); /* writes beyond the limit fail with an error, as on a full disk */
 }
 
 void cli_limits_restore(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects for the commands that only look at them. */
+/* Loads objects for commands that only inspect them. */
 #include "cli.h"
 
 #include <errno.h>

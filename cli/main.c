@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf: find the command, parse its options, run it. */
+/* gpubpf: finds the command, parses its options, runs it. */
 #include "cli.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool is_object(const char *name)
 	return false;
 }
 
-/* bpftool has show and list for the same. */
+/* bpftool accepts show and list as synonyms. */
 static const char *same_verb(const char *verb)
 {
 	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
@@ -87,7 +87,7 @@ static bool is_help(const char *word)
 	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
 }
 
-/* What could not be parsed may stand in front of it. */
+/* Searches all words, since parsing may have failed before it reached the option. */
 static bool asks_for_json(const struct cli_command *command, int argc, char **argv)
 {
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
@@ -96,7 +96,10 @@ static bool asks_for_json(const struct cli_command *command, int argc, char **ar
 	return false;
 }
 
-/* Commands that do not run a program have told it in words alone. Not in line: stacks may be small (ulimit -s). */
+/*
+ * Commands that run no program have printed the error as text only. Not inlined, because the stack may be small (ulimit
+ * -s).
+ */
 __attribute__((noinline)) static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
 {
 	struct cli_trace trace = { .args = args, .failed = CLI_USAGE, .failure = *failure };
@@ -130,7 +133,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-/* gpubpf -e PROGRAM ..., gpubpf FILE.bt ...: of bpftrace's users, and #! lines. */
+/* gpubpf -e PROGRAM ... and gpubpf FILE.bt ..., for bpftrace users and #! lines. */
 static bool is_program(int argc, char **argv)
 {
 	if (argv[1][0] != '-')
@@ -146,7 +149,7 @@ static int run_program(int argc, char **argv)
 	return run_command(find("run", NULL), argc - 1, argv + 1);
 }
 
-/* gpubpf -l: bpftrace lists probes by pattern; kernels are known when a program launches them. */
+/* gpubpf -l. bpftrace lists probes by pattern, but kernels are known only when a program launches them. */
 static int list_kernels(int argc, char **argv)
 {
 	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map lookup, update, delete, getnext, push, pop, peek: the session reads the words, which has the types. */
+/*
+ * gpubpf map lookup, update, delete, getnext, push, pop, peek. The session parses the words, because it knows the
+ * types.
+ */
 #include "cli.h"
 
 #include "core/session/session.h"

@@ -10,7 +10,10 @@
 #include "core/session/session.h"
 #include "core/wire/loader.h"
 
-/* Its path, whole: the session has a folder of its own. A name without a slash is in that of its pins. */
+/*
+ * Make the path absolute, because the session has another working directory. A name without a slash is relative to the
+ * session's pins.
+ */
 static int whole_path(const char *session, const char *file, char *whole, size_t size)
 {
 	const char *slash = strrchr(file, '/');

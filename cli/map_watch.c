@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf map watch, map top: a map of a running session again and again, until the session ends. Both read what
- * `map dump --json` has of it.
+ * gpubpf map watch, map top: print a map of a running session repeatedly, until the session ends. Both read the output
+ * of `map dump --json`.
  */
 #include "cli.h"
 
@@ -15,12 +15,12 @@
 #include "core/session/session.h"
 
 #define DEFAULT_MS 1000
-#define TOP_ROWS 20                    /* of a terminal that does not tell its height */
+#define TOP_ROWS 20                    /* rows to print on a terminal */
 
 struct row {
-	const char *key;               /* as JSON; of the document */
+	const char *key;               /* as JSON; owned by the document */
 	const char *value;
-	double number;                 /* what the value is sorted by */
+	double number;                 /* sort key of the value */
 };
 
 struct picture {
@@ -31,7 +31,7 @@ struct picture {
 
 struct watch {
 	const struct cli_args *args;
-	char path[512];                /* of the session, which stays the same one */
+	char path[512];                /* of the session, found once */
 	uint64_t interval_ms, rounds;  /* rounds 0: until the session ends */
 	bool json;
 };
@@ -70,7 +70,7 @@ static void put_members(struct json_object *o, FILE *out)
 	}
 }
 
-/* As `map dump` prints it: { .x = 1, .slots = { 1, 2 } }. */
+/* Print like `map dump`: { .x = 1, .slots = { 1, 2 } }. */
 static void put_plain(struct json_object *o, FILE *out)
 {
 	bool members = json_object_is_type(o, json_type_object);
@@ -89,7 +89,7 @@ static void put_plain(struct json_object *o, FILE *out)
 	fputs(" }", out);
 }
 
-/* For people; what is not JSON stays as it is. For the caller to free; NULL: there is no memory. */
+/* Format JSON for people; other text stays unchanged. The caller frees the result; NULL: out of memory. */
 static char *readable(const char *json)
 {
 	struct json_object *o = json_tokener_parse(json);
@@ -115,7 +115,7 @@ static bool number_of(struct json_object *o, double *number)
 	return true;
 }
 
-/* Of a struct's members the first that is a number counts. */
+/* The number in a value. For a struct: its first numeric member. */
 static double number_in(struct json_object *o)
 {
 	double number = 0;
@@ -129,7 +129,7 @@ static double number_in(struct json_object *o)
 	return number;
 }
 
-/* What tells an entry from the others: its key, and where devices have maps of their own, the device. */
+/* The identity of an entry: its key, and the device if each device has a separate map. */
 static const char *identity(struct json_object *entry)
 {
 	static const char *const names[] = { "key", "process", "device", "backend" };
@@ -155,7 +155,7 @@ static void read_row(struct json_object *entry, struct row *row)
 	row->number = number_in(value);
 }
 
-/* Those of a queue have none. */
+/* Entries of a queue have no key. */
 static bool has_key(const char *key)
 {
 	return strcmp(key, "null") != 0;
@@ -173,7 +173,7 @@ static int by_number(const void *a, const void *b)
 	return x->number != y->number ? (x->number < y->number) - (x->number > y->number) : by_key(a, b);
 }
 
-/* The only map in the document; NULL: there is none. */
+/* The only map in the document; NULL: there is no map. */
 static struct json_object *map_in(const struct picture *p)
 {
 	struct json_object *maps = member(p->document, "maps");
@@ -181,7 +181,7 @@ static struct json_object *map_in(const struct picture *p)
 	return maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
 }
 
-/* What there is to say of a type of maps that has no entries; NULL: it has. */
+/* Why a type of maps has no entries, and what to use instead; NULL: it has entries. */
 static const char *why_none(const char *name)
 {
 	const struct gpubpf_map_type *type;
@@ -194,7 +194,7 @@ static const char *why_none(const char *name)
 	return NULL;
 }
 
-/* The rows of the only map in the document. */
+/* Read the rows of the only map in the document. */
 static bool read_rows(struct picture *p)
 {
 	struct json_object *map = map_in(p), *entries = map ? member(map, "entries") : NULL;
@@ -266,7 +266,7 @@ static void tell(const struct watch *w, const char *key, const char *value)
 	free(v);
 }
 
-/* What is new or another, and what is gone, of two pictures in the order of their keys. */
+/* Print new, changed and deleted entries of two pictures that are sorted by key. */
 static void tell_changes(const struct watch *w, const struct picture *was, const struct picture *is)
 {
 	size_t a = 0, b = 0;
@@ -311,7 +311,7 @@ static void put_line(const char *value, const char *key)
 	free(k);
 }
 
-/* A terminal is drawn anew; into a file or a pipe one list follows the other. */
+/* Redraw a terminal; append to a file or a pipe. */
 static void show_top(const struct watch *w, struct picture *was, struct picture *p)
 {
 	bool drawn = isatty(STDOUT_FILENO);

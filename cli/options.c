@@ -48,7 +48,7 @@ static int unknown(const struct cli_command *c, const char *word)
 		if (takes(c, i))
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
-	if (!strcmp(word, "-c") && takes(c, OPT_EXPR)) { /* bpftrace's */
+	if (!strcmp(word, "-c") && takes(c, OPT_EXPR)) { /* bpftrace's option */
 		cli_error("%s: %s has no such option; put the program to run behind --", word, command);
 		return CLI_USAGE;
 	}
@@ -73,7 +73,7 @@ static int add_value(struct cli_args *args, int option, const char *value)
 	return CLI_OK;
 }
 
-/* One option at argv[*i], and its value behind "=", in the same word, or in the next one. */
+/* Parse one option at argv[*i]. Its value is after "=", in the same word, or in the next word. */
 static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -90,7 +90,7 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		return CLI_USAGE;
 	}
 	if (!cli_options[option].argument && value) {
-		argv[*i]++;                 /* -vj: the rest of the word is further options */
+		argv[*i]++;                 /* -vj: the rest of the word has further options */
 		argv[*i][0] = '-';
 		(*i)--;
 		value = NULL;
@@ -103,24 +103,25 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		}
 		value = argv[++*i];
 	}
-	if (option == OPT_EVENTS && !strcmp(value, "jsonl") && *i + 1 < argc) /* where they go to is another question */
+	/* --events jsonl FILE selects an output file instead of a number */
+	if (option == OPT_EVENTS && !strcmp(value, "jsonl") && *i + 1 < argc)
 		return add_value(args, OPT_JSONL, argv[++*i]);
 	return add_value(args, option, value);
 }
 
-/* No option is called by a digit: it is a negative number. */
+/* A word like -1 is a negative number, because no option is named by a digit. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-/* A command that runs another program takes no option of ours behind that program's name. */
+/* A command that runs another program parses no options after that program's name. */
 static bool runs_program(const struct cli_command *c)
 {
 	return strstr(c->arguments, "CMD") != NULL;
 }
 
-/* bpftool's `map dump name counts`. What key, value or a file may follow is of a map that is called so. */
+/* Accept bpftool's `map dump name counts`. If key, value or a file follows, `name` is the map's name. */
 static void drop_name(const struct cli_command *command, struct cli_args *args)
 {
 	bool pins = command->verb && !strcmp(command->verb, "pin");
@@ -147,7 +148,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 		} else if (!stop && is_option(argv[i])) {
 			status = parse_option(args, argc, argv, &i);
 		} else {
-			/* a script in front of the program, as if by --object */
+			/* a script before the program counts as --object */
 			if (!stop && !args->nrest && takes(command, OPT_EXPR) && cli_is_script(argv[i])) {
 				status = add_value(args, OPT_OBJECT, argv[i]);
 				continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prepare: make the twins that a program will need, and keep them; it waits for none. */
+/* gpubpf prepare: builds the twins that a program will need and caches them. Launches do not wait. */
 #include "cli.h"
 
 #include "core/session/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf probes: those that are ready, objects in a folder of ours; what each shows it says itself. */
+/* gpubpf probes: lists the ready probes, which are installed objects. Each object describes itself. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -72,7 +72,7 @@ static bool path_of(const char *name, char *path, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* -- of --probe -- */
+/* -- for --probe -- */
 
 static int add_object(char ***paths, uint32_t *n, const char *name)
 {
@@ -131,7 +131,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 
 /* -- the list -- */
 
-/* What GPUBPF_ABOUT() says in one of its programs; "" nothing. */
+/* The text of GPUBPF_ABOUT() in one of the object's programs; "": none. */
 static const char *about(const struct btf *btf)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog dump: a program as each stage sees it. A target is worked in its worker. */
+/* gpubpf prog dump: prints a program as each stage sees it. The code of a target is generated in its worker. */
 #include "cli.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void cli_dump_ebpf(const struct gpubpf_prog *p)
 	}
 }
 
-/* A device that has everything, so that nothing is refused for what some device lacks. */
+/* A device with all capabilities, so that no program is refused because of a device. */
 static struct gpubpf_device_caps any_device(const char *cpu)
 {
 	struct gpubpf_device_caps caps = {
@@ -95,7 +95,7 @@ static int emit(const struct cli_args *args, const char *target, const struct gp
 	return err;
 }
 
-/* Each wanted program is a site of its own; the function gpubpf_site_<n> is its n-th. */
+/* Make one site for each selected program; gpubpf_site_<n> is the function of the n-th site. */
 static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit *unit, uint32_t *index,
 			   struct gpubpf_site_desc *sites)
 {

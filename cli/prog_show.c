@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog show: the programs and maps of objects. */
+/* gpubpf prog show: lists the programs and maps of objects. */
 #include "cli.h"
 
 #include <json-c/json.h>
@@ -9,7 +9,7 @@
 #include "core/session/report.h"
 #include "core/session/table.h"
 
-/* One more of a list, "..." where there are too many for a line. */
+/* Append a slot to a list, or "..." if the line is full. */
 static void add_slot(char *slots, size_t size, uint32_t key)
 {
 	size_t n = strlen(slots);
@@ -20,7 +20,7 @@ static void add_slot(char *slots, size_t size, uint32_t key)
 		snprintf(slots + n, size - n, ",...");
 }
 
-/* Which programs others may go on in, and the slots in which they are at first. */
+/* List the programs in maps of programs, with their initial slots. */
 static void show_targets(const struct gpubpf_loaded *l)
 {
 	struct gpubpf_table table;
@@ -106,7 +106,7 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 	return o;
 }
 
-/* what may stand in a map of programs, and the slots in which it is at first */
+/* the programs of a map of programs, with their initial slots */
 static struct json_object *targets_json(const struct gpubpf_map *m)
 {
 	struct json_object *list = json_object_new_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog verify: the verdict on every program of the objects, and with -v what was proven. */
+/* gpubpf prog verify: prints the verdict on every program of the objects; -v also prints the proven facts. */
 #include "cli.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "core/load/load.h"
 #include "core/session/report.h"
 
-#define WARP 32 /* lanes that costs are told for */
+#define WARP 32 /* lanes of the warp for which costs are printed */
 
 static void print_spaces(uint8_t spaces)
 {
@@ -60,7 +60,7 @@ static void print_facts(const struct gpubpf_unit *unit, const struct gpubpf_insn
 		printf("  ; at most %u times", f->trips);
 }
 
-/* Every instruction with its source line above it and what was proven of it beside it. */
+/* Print every instruction with its source line and the facts that were proven for it. */
 static void print_facts_of(const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
 {
 	const struct gpubpf_line *line = NULL;
@@ -142,7 +142,7 @@ static struct json_object *cost_json(const struct gpubpf_cost *c)
 	return o;
 }
 
-/* Worst cases, and where most of the instructions are. */
+/* Worst-case costs, and the place with most of the instructions. */
 static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 {
 	struct json_object *hot = json_object_new_object();
@@ -176,7 +176,7 @@ static struct json_object *warnings_json(const struct gpubpf_facts *f)
 	return list;
 }
 
-/* Takes states, which may be NULL. */
+/* Takes ownership of states, which may be NULL. */
 static struct json_object *verdict_json(const struct gpubpf_prog *p, struct json_object *states,
 					const struct gpubpf_diag *diag)
 {
@@ -211,7 +211,7 @@ static void keep_state(void *arg, const char *line)
 	json_object_array_add(*(struct json_object **)arg, json_object_new_string(line));
 }
 
-/* The walk of -v: printed as it goes, or kept for JSON. */
+/* Trace the verifier's states for -v: print them, or collect them for JSON. */
 static void follow(const struct cli_args *args, struct gpubpf_verify_opts *opts, struct json_object **states)
 {
 	*states = NULL;
@@ -225,7 +225,7 @@ static void follow(const struct cli_args *args, struct gpubpf_verify_opts *opts,
 	opts->trace_arg = states;
 }
 
-/* CLI_OK, or CLI_USAGE with the reason told. */
+/* Returns CLI_OK, or CLI_USAGE after printing the error. */
 static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opts)
 {
 	const char *target = cli_str(args, OPT_LIMITS, NULL);

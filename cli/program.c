@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program in the language of cli/lang, given as text: an object for the session, and what it does on the host. */
+/* A program as text in the language of cli/lang: provides its object to the session, and runs its host side. */
 #include "cli.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ struct cli_program {
 	const struct cli_args *args;
 	struct lang *l;
 	struct lang_host host;
-	char *file;                    /* its text, where it is a file's */
-	char *output;                  /* what was printed, where that is for a document */
+	char *file;                    /* the file's text, if it comes from a file */
+	char *output;                  /* its output, if that belongs into a document */
 	size_t output_size;
 	FILE *kept;
 };
@@ -91,7 +91,7 @@ static int compile(struct cli_program *p, const struct lang_opts *opts)
 	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* -e 1000 was --events 1000 once, and is no program in any case. */
+/* -e 1000 used to mean --events 1000, and is no valid program. */
 static bool is_number(const char *text)
 {
 	return text[0] && strspn(text, "0123456789") == strlen(text);
@@ -206,7 +206,7 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 	return CLI_OK;
 }
 
-/* Where twins are only made nothing of it runs on the host. */
+/* If twins are only prepared, no part of the program runs on the host. */
 static bool runs(const struct cli_program *p)
 {
 	return p && p->host.l;
@@ -241,7 +241,7 @@ static uint64_t lost_durations(struct gpubpf_session *s)
 	return n;
 }
 
-/* It makes the result another one: also said to who wants no remarks. */
+/* The message changes the meaning of the results, so it is printed despite --quiet. */
 __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_program *p, const char *fmt, ...)
 {
 	char text[512];
@@ -255,7 +255,7 @@ __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_pro
 		cli_note("%s", text);
 }
 
-/* What is missing in what was printed, and why. */
+/* Report lost output, and the reason. */
 static void note_losses(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
@@ -278,9 +278,9 @@ static void note_losses(const struct cli_program *p)
 			  (unsigned long long)lost);
 }
 
-/* Kernels that are not probed for one reason. */
+/* Kernels that were not probed for the same reason. */
 struct lack {
-	const char *kernel, *why; /* the first one's name */
+	const char *kernel, *why; /* name of the first kernel */
 	uint32_t kernels;
 	uint64_t launches, unprobed;
 };
@@ -308,7 +308,10 @@ static void note_lack(const struct cli_program *p, const struct lack *lack)
 		  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
 }
 
-/* The table of kernels, which a program alone does without, would say so. No word of what the user chose to leave out. */
+/*
+ * The table of kernels would show this, but a session with only a program prints no table. Launches that the user
+ * excluded are not reported.
+ */
 static void note_unprobed(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
@@ -360,7 +363,7 @@ void cli_program_json(struct cli_program *p, struct json_object *document)
 	json_object_object_add(document, "output", json_object_new_string_len(p->output, (int)p->output_size));
 }
 
-/* -- without one -- */
+/* -- without a session -- */
 
 static int emit(const char *path, const void *object, size_t size)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line on a terminal while twins are made, which the program waits for, and a summary behind a long wait. Elsewhere a note, once. */
+/*
+ * Shows one line on a terminal while the traced program waits for twins, and a summary after a long wait. Without a
+ * terminal it prints one note.
+ */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -9,13 +12,13 @@
 #include "core/session/makers.h"
 #include "core/session/session.h"
 
-#define PATIENCE_NS 500000000ull       /* nothing is said of what takes less */
-#define PATIENCE_LINE_NS 10000000000ull /* where there is no terminal, and one line is all that is said */
+#define PATIENCE_NS 500000000ull       /* shorter waits are not reported */
+#define PATIENCE_LINE_NS 10000000000ull /* without a terminal, where only one line is printed */
 #define REDRAW_NS 100000000ull
 
 void cli_progress_open(struct cli_progress *p, bool quiet)
 {
-	/* opened anew: not to wait for a terminal that is stopped is for this line alone */
+	/* a new open file description, because O_NONBLOCK must affect only this line */
 	p->told = quiet;
 	p->fd = quiet || !isatty(STDERR_FILENO) ? -1 :
 		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -28,7 +31,10 @@ void cli_progress_close(struct cli_progress *p)
 	p->fd = -1;
 }
 
-/* Past the clean stream, which lets nothing move the cursor; names are printable ASCII here. `end` follows the text. */
+/*
+ * Writes directly, because the sanitised stream removes cursor movements; therefore the text is reduced to printable
+ * ASCII. `end` follows the text.
+ */
 static void draw(const struct cli_progress *p, const char *text, char end)
 {
 	char line[256];
@@ -38,7 +44,7 @@ static void draw(const struct cli_progress *p, const char *text, char end)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	if (write(p->fd, line, n) < 0)
-		return; /* a terminal that has gone away, or is stopped */
+		return; /* the terminal is gone or stopped */
 }
 
 static uint64_t made(const struct gpubpf_session *s)

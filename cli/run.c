@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf run: a program with probes in its GPU kernels. */
+/* gpubpf run: runs a program with probes in its GPU kernels. */
 #include "cli.h"
 
 #include "core/session/report.h"

@@ -12,7 +12,7 @@ static void say(const char *fmt, va_list ap)
 	char text[4608];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	fprintf(stderr, "gpubpf: %s\n", text); /* one write: the program may write there as well */
+	fprintf(stderr, "gpubpf: %s\n", text); /* a single write, because the program may write to standard error too */
 }
 
 static struct cli_failure *kept;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map show, dump (map_element.c and map_watch.c have more), session report, list, attach, detach: ask a running session. */
+/*
+ * Commands that query a running session: gpubpf map show, map dump, session report, session list, attach, detach.
+ * (map_element.c and map_watch.c have more.)
+ */
 #include "cli.h"
 
 #include <errno.h>
@@ -37,13 +40,13 @@ int cli_session_query(const struct cli_args *args, const char *path, uint32_t wh
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
 			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0) |
 			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
-	char why[4096]; /* a whole diagnostic, where an object is refused */
+	char why[4096]; /* room for a whole diagnostic, if an object is refused */
 
 	if (gpubpf_query_ask(path, what, flags, more, out, why, sizeof(why)) < 0) {
 		cli_error("%s: %s", ferror(out) ? "the answer could not be written" : path, why);
 		return CLI_FAILED;
 	}
-	if (why[0] && !json) /* which says it itself */
+	if (why[0] && !json) /* JSON contains the note */
 		cli_note("%s", why);
 	return CLI_OK;
 }
@@ -109,7 +112,9 @@ int gpubpf_cmd_session_list(const struct cli_args *args)
 	return status == CLI_OK ? ask(args, GPUBPF_QUERY_LINKS, NULL) : status;
 }
 
-/* The object that is to join, whole: the session has a folder of its own. "": none. */
+/*
+ * Append the absolute path of the object that joins, because the session has another working directory. "": no object.
+ */
 static int put_object(const struct cli_args *args, struct gpubpf_writer *w)
 {
 	const struct cli_values *v = &args->option[OPT_OBJECT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records and prints as they come, a line of JSON each, for whoever reads a file or a pipe. */
+/* Writes each record and print as a line of JSON when it arrives, to a file or a pipe. */
 #include "cli.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void put(struct cli_stream *st, struct json_object *line)
 {
 	if (!line)
 		return;
-	gpubpf_json_line(line, st->out); /* releases it */
+	gpubpf_json_line(line, st->out); /* releases the line */
 	if (!fflush(st->out) && !ferror(st->out))
 		return;
 	cli_error("%s: events are no longer written: %s", st->path, strerror(errno));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs whose bpf(2) calls no library stands before: gpubpf-supervise runs them. */
+/*
+ * Programs whose bpf(2) calls do not go through libc, so that a preloaded library cannot intercept them.
+ * gpubpf-supervise runs them.
+ */
 #include "cli.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that outlive the program that was run: a service that went to the background, a job that a script left. */
+/* Finds processes that outlive the program: a daemon, or a background job of a script. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static size_t read_file(const char *path, char *buf, size_t size)
 	return n;
 }
 
-/* Was the process, whose environment is in `text`, started by the program of that session? */
+/* Does the process environment `text` belong to a process of that session? */
 static bool of_session(const char *text, size_t size, const char *session)
 {
 	static const char name[] = "GPUBPF_SESSION=";

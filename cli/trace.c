@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session around a child: what `run` and `kernel list` share. The child's standard output and exit status
- * are its own. It is not ours to end: the tool may go, by a signal or by --duration, and the child goes
- * on with its own kernels.
+ * A session around a child process, which `run` and `kernel list` share. The child keeps its own standard output and
+ * exit status. The tool does not end the child: when a signal or --duration ends the tool, the child continues with its
+ * original kernels.
  */
 #include "cli.h"
 
@@ -23,9 +23,9 @@
 #include "core/session/report.h"
 
 #define LOADER_THREADS 1024
-#define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
+#define GRACE_MS 2000          /* after Ctrl-C: time for the program to end */
 #define DRAW_MS 250
-#define EXAMINE_MS 10000       /* after its end, for kernels that are still being examined */
+#define EXAMINE_MS 10000       /* after the program's end: time to finish the inspection of kernels */
 
 extern char **environ;
 
@@ -44,20 +44,20 @@ struct child {
 	struct cli_report file;
 	struct cli_progress progress;
 	struct cli_stream stream;
-	char *text;                    /* of a document that waits for the program's end */
+	char *text;                    /* a document that waits for the program's end */
 	size_t size;
-	bool json, reported, lost;       /* lost: the report was not written where it was to be */
-	bool unprobed;                   /* --strict, and nothing was probed */
+	bool json, reported, lost;       /* lost: the report could not be written to its destination */
+	bool unprobed;                   /* --strict was passed, and no launch was probed */
 	pid_t pid;
 	int signals;                   /* signalfd */
-	struct inherited {             /* what the program gets as we got it */
+	struct inherited {             /* signal state that the program inherits */
 		sigset_t mask;
 		struct sigaction child;
 	} before;
-	uint64_t deadline_ns;          /* of probing; 0: none */
-	int asked;                     /* signal that asked us to end, 0 none */
+	uint64_t deadline_ns;          /* end of probing; 0: none */
+	int asked;                     /* signal that requested the tool's end; 0: none */
 	bool ended, leave;
-	int status;                    /* waitpid's */
+	int status;                    /* status of waitpid(2) */
 };
 
 /* -- callbacks -- */
@@ -68,7 +68,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 
 	cli_stream_print(&c->stream, p);
 	if (c->json)
-		return; /* in the report */
+		return; /* the report contains the prints */
 	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
 		(unsigned long long)p->launch, (unsigned long long)p->block[0],
 		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
@@ -103,8 +103,11 @@ static bool get_route(const struct cli_args *args, const char **route)
 	return true;
 }
 
-/* Room for so many threads. A loader reads all of them at once, into memory of a size that bpf(2) is not told: it has as much as
- * bpftime would give it, by the variable that bpftime and its loaders read, or without that. */
+/*
+ * Number of threads for per-thread maps. A loader reads the values of all threads at once, into memory whose size
+ * bpf(2) does not pass. So loaders get the number that bpftime would use: the variable that bpftime and its loaders
+ * read, or its default.
+ */
 static bool get_threads(const struct child *c, uint64_t *threads)
 {
 	const char *text = cli_env_threads();
@@ -152,7 +155,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	return true;
 }
 
-/* A name that nobody has is a mistake; a runtime that is not here may come with the program. */
+/* An unknown name is an error. A runtime that is missing here may come with the program. */
 static bool check_backend(const char *name)
 {
 	if (!name)
@@ -192,7 +195,7 @@ static int add_place(struct child *c, const char *name, const char *text)
 	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* Those of the environment first: of several for one map the last counts. */
+/* The environment's placements come first, because the last one for a map counts. */
 static int add_places(struct child *c)
 {
 	const struct cli_values *places = &c->args->option[OPT_PLACE];
@@ -317,7 +320,7 @@ static int start_program(struct child *c)
 	return err ? cli_exec_failed(c->args->rest[0], err) : CLI_OK;
 }
 
-/* Ignored, as it may be inherited, SIGCHLD would never come. */
+/* If an inherited disposition ignored SIGCHLD, it would never arrive. */
 static void take_signals(struct child *c)
 {
 	const struct sigaction normal = { .sa_handler = SIG_DFL };
@@ -334,8 +337,10 @@ static void take_signals(struct child *c)
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* A signal from the terminal has reached the program by itself; one that was sent to us is passed on. Then
- * the program has a moment to end, so that the report is complete. A second signal ends us at once. */
+/*
+ * A signal from the terminal also reaches the program directly; any other signal is forwarded to it. The program then
+ * has time to end, so that the report is complete. A second signal ends the tool at once.
+ */
 static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD) {
@@ -374,7 +379,9 @@ static int time_left(const struct child *c)
 	return !c->deadline_ns || c->reported ? -1 : ms_until(c->deadline_ns);
 }
 
-/* How long poll(2) may take: up to the end of probing, the next picture of progress, the next interval of a program. */
+/*
+ * Timeout for poll(2): until the end of probing, the next redraw of the progress line, or the program's next interval.
+ */
 static int patience(struct child *c)
 {
 	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
@@ -387,7 +394,7 @@ static int patience(struct child *c)
 
 /* -- after -- */
 
-/* What the program said last, and, of kernels that are only looked at or made ready, what comes of it. */
+/* Read the program's last events. When kernels are only inspected or prepared, wait for the results. */
 static void serve_rest(struct child *c)
 {
 	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + EXAMINE_MS * 1000000ull;
@@ -418,7 +425,7 @@ static int write_document(struct child *c, FILE *out)
 	return err;
 }
 
-/* All of it, before any of it is written anywhere. */
+/* Build the complete report in memory before any part of it is written. */
 static void make_report(struct child *c)
 {
 	FILE *out = open_memstream(&c->text, &c->size);
@@ -440,7 +447,10 @@ static void write_report(struct child *c)
 	c->text = NULL;
 }
 
-/* A document for standard output, which is the program's meanwhile, comes when that has ended. */
+/*
+ * A document for standard output is written when the program has ended, because the program uses standard output until
+ * then.
+ */
 static void report(struct child *c)
 {
 	const char *backend = cli_str(c->args, OPT_BACKEND, cli_env_backend());
@@ -490,7 +500,7 @@ static void serve(struct child *c)
 	write_report(c);
 }
 
-/* The program was not started: the document says why. */
+/* The program was not started: write a document with the reason. */
 static void report_failure(struct child *c, int status)
 {
 	cli_keep_error(NULL);
@@ -501,7 +511,7 @@ static void report_failure(struct child *c, int status)
 	write_report(c);
 }
 
-/* End as the program ended: its status, or the same signal. */
+/* Exit with the program's status, or die by the same signal. */
 static int end_as(int status)
 {
 	static const struct rlimit no_core;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options whose values are the rows of a table: help, completions and refusals follow from it. */
+/* Options whose values are rows of a table; help, completions and error messages use the same table. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "core/facts.h"
 #include "core/target.h"
 
-#define MOST 16 /* values of an option */
+#define MOST 16 /* maximum number of values of an option */
 
-/* eBPF itself, and what targets emit. */
+/* eBPF, and all targets that emit code. */
 static const char *targets(size_t i)
 {
 	const struct gpubpf_target_info *t;
@@ -36,7 +36,7 @@ static const char *hosts_and_backends(size_t i)
 	return i ? gpubpf_backend_at(i - 1) : "host";
 }
 
-/* Targets that take images. */
+/* Targets that accept images. */
 static const char *routes(size_t i)
 {
 	const struct gpubpf_target_info *t;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the maps of verified programs take on a device, before there is one: how each is laid out follows from what the programs
- * do to it, and how often it is there from how many multiprocessors the device has. */
+/*
+ * Estimates the device memory of the maps of verified programs, without a device. The layout of a map depends on what
+ * the programs do to it. The number of copies depends on the device's number of multiprocessors.
+ */
 #include "cli.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@
 #include "core/session/table.h"
 #include "maps/impl.h"
 
-#define MOST (16ull << 30)         /* what the largest device gives: core/session/arena.c */
+#define MOST (16ull << 30)         /* limit of the largest device: core/session/arena.c */
 
 static const uint32_t units[] = { 1, 16, 132 };
 
@@ -51,7 +53,7 @@ void cli_print_maps_memory(const struct gpubpf_unit *unit)
 
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (!unit->progs[i].facts)
-			return; /* others do to the maps what nobody asked about */
+			return; /* an unverified program may use the maps in other ways */
 	if (!unit->nmaps)
 		return;
 	gather_use(unit, use);
