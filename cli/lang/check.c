@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before: a tree. After: every node has a type, each map what it holds, its key and its sizes, each action a number, and
- * nothing is left that gen*.c or host.c could not do. Maps may be read above the line that sets them, so the tree is gone
- * through twice: first to learn what maps hold, then to check.
+ * Does: infers and checks types, in two passes over the tree, because a map may be read before the line that sets it.
+ * The first pass infers what maps hold, and the second one checks. Before: a parsed tree. After: every node has a type,
+ * each map its value, key and sizes, and each action a number. gen*.c and host.c can process every node. Requires:
+ * nothing.
  */
 #include "check.h"
 
@@ -46,7 +47,7 @@ bool check_is_text(struct lang_type type)
 	return type.base == LANG_NAME || type.base == LANG_TEXT;
 }
 
-/* Does a string that the object has fit into what is kept of one? */
+/* Does a string of the object fit into a stored string? */
 void check_fits(struct check *c, const struct lang_node *n)
 {
 	for (const struct lang_probe *p = c->block->probes; p; p = p->next)
@@ -54,7 +55,7 @@ void check_fits(struct check *c, const struct lang_node *n)
 			lang_fail(c->l, n->pos, "shorten it", "strings are kept up to %u bytes", GPUBPF_CTX_NAME - 1);
 }
 
-/* A value, whatever it is; kept: not only shown, and so a string has its bytes in the object. */
+/* Check a value of any type. kept: the value is stored, not only printed, so a string needs bytes in the object. */
 struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
 {
 	struct lang_type type = check_expr(c, n);
@@ -67,7 +68,7 @@ struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
 	return n->type = (struct lang_type){ LANG_NAME };
 }
 
-/* What was checked is to be a number. */
+/* The node, which is checked already, must be a number. */
 static struct lang_type need_number(struct check *c, const struct lang_node *n)
 {
 	struct lang_type type = n->type;
@@ -89,7 +90,7 @@ static struct lang_type check_number(struct check *c, struct lang_node *n)
 
 /* -- words -- */
 
-/* The set of the operand that a place must give for the word to mean something. */
+/* The operands (as a bit mask) that a place must provide for the word to be valid. */
 static uint32_t needs(const struct lang_builtin *b)
 {
 	const char *field = b->source == LANG_SOURCE_CTX ? lang_place_field(b->at) : NULL;
@@ -97,7 +98,7 @@ static uint32_t needs(const struct lang_builtin *b)
 	return field ? 1u << gpubpf_operand_of(field) : 0;
 }
 
-/* What a place does not give reads as 0: no answer to a question. */
+/* A field that a place does not provide reads as 0, which would be misleading, so the word is refused there. */
 static void check_place(struct check *c, const struct lang_node *n)
 {
 	const struct lang_builtin *b = &n->builtin;
@@ -188,7 +189,7 @@ static void other_key(struct check *c, const struct lang_node *n, const char *wh
 		  "%s %s here than at %u:%u", n->map->name, what, line, column);
 }
 
-/* The key as this use has it, against that of the first one. */
+/* Compare the key of this use with the key of the first use. */
 void check_key(struct check *c, struct lang_node *n)
 {
 	struct lang_node *k = n->list;
@@ -219,7 +220,7 @@ static bool same(const struct lang_function *a, const struct lang_function *b)
 	return (a ? a->id : LANG_FUNCTIONS) == (b ? b->id : LANG_FUNCTIONS);
 }
 
-/* The map holds this, here and everywhere. */
+/* Record or compare what the map holds. */
 static void check_holds(struct check *c, struct lang_node *n, const struct lang_function *holds, struct lang_type value)
 {
 	struct lang_map *map = n->map;
@@ -259,9 +260,9 @@ static struct lang_type check_map_read(struct check *c, struct lang_node *n)
 	return (struct lang_type){ LANG_INT, n->map->value.is_signed };
 }
 
-/* -- what a map holds -- */
+/* -- map values -- */
 
-/* 2^31 bounds what a type can say of a linear histogram (include/gpubpf/probe.h). */
+/* BTF can describe a linear histogram with bounds below 2^31 (include/gpubpf/probe.h). */
 static void check_lhist(struct check *c, struct lang_node *map, struct lang_node *call)
 {
 	struct lang_node *arg = call->list->next;
@@ -289,7 +290,7 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 	map->map->step = v[2];
 }
 
-/* hist(n, bits): so many slots as there are values that the bits tell apart; the last one has what is beyond. */
+/* hist(n, bits): 2^bits slots per power of two. The last slot counts all larger values. */
 static void check_hist(struct check *c, struct lang_map *map, struct lang_node *call)
 {
 	struct lang_node *arg = call->list->next;
@@ -334,7 +335,7 @@ static bool logical(enum lang_token op)
 	return op == LANG_T_LAND || op == LANG_T_LOR;
 }
 
-/* A literal takes the other's sign; two signs make C's unsigned. */
+/* A literal takes the other operand's sign. If the signs differ, the operation is unsigned, as in C. */
 static bool both_signed(const struct lang_node *a, const struct lang_node *b)
 {
 	if (a->literal && a->type.is_signed && !b->literal)
@@ -378,7 +379,7 @@ static struct lang_type check_binary(struct check *c, struct lang_node *n)
 		return number;
 	need_number(c, n->a);
 	need_number(c, n->b);
-	n->value = both_signed(n->a, n->b);    /* how it compares */
+	n->value = both_signed(n->a, n->b);    /* true: a signed comparison */
 	if (logical(n->op) || compares(n->op))
 		return number;
 	return (struct lang_type){ LANG_INT, n->op == LANG_T_SUB || both_signed(n->a, n->b) };

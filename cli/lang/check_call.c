@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of functions: what each is given, and which actions they are. */
+/* Checks calls of functions: their arguments, and which of them are actions. */
 #include "check.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static uint32_t conversions(const char *format, struct lang_node *arg, struct ch
 	return n;
 }
 
-/* The i-th argument's own conversion decides whether it is a string. */
+/* The conversion of the i-th argument, which decides whether the argument must be a string. */
 static char conversion_at(const char *format, uint32_t i)
 {
 	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
@@ -94,7 +94,7 @@ static void check_print(struct check *c, struct lang_node *n)
 			check_fail(c, a, "print(@x, 10, 1000)", "top and div of print() are numbers, and div not 0");
 }
 
-/* delete(@x[a]) and delete(@x, a) are one. */
+/* delete(@x[a]) and delete(@x, a) are equivalent. */
 static void check_delete(struct check *c, struct lang_node *n)
 {
 	struct lang_node *map = n->list;
@@ -120,7 +120,7 @@ static void check_time(struct check *c, struct lang_node *n)
 		check_fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() is a string");
 }
 
-/* str(address), str(address, bytes), and str($1), which is the parameter */
+/* str(address), str(address, bytes), and str($1), which yields the parameter */
 static void check_str(struct check *c, struct lang_node *n)
 {
 	struct lang_node *bytes = n->list->next;
