@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the language that have a value, those of bpftrace that are refused, and fields of the context. */
+/* Looks up words: builtins of the language, bpftrace's words that are refused, and fields of the context. */
 #include "lang.h"
 
 #include <ctype.h>

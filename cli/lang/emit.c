@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of one program (RFC 9669), their labels, relocations and lines, and its stack. */
+/* Emits the instructions of one program (RFC 9669), with labels, relocations, lines and stack slots. */
 #include "gen.h"
 
 #include <linux/bpf.h>
@@ -7,7 +7,7 @@
 
 #define STACK 512
 
-/* The arrays of a program grow by doubling; the old ones go with the tree. */
+/* Grow an array by doubling. The arena frees the old arrays with the tree. */
 static bool grow(struct gen *g, void **array, uint32_t *room, uint32_t n, size_t size)
 {
 	uint32_t wanted = *room ? *room * 2 : 64;
@@ -173,7 +173,7 @@ void gen_pop(struct gen *g, uint32_t size)
 	g->frame -= (size + 7) & ~7u;
 }
 
-/* Those that the program needs are numbered behind its maps. */
+/* The object's internal maps, as far as the program needs them, follow its own maps. */
 uint32_t gen_own(const struct gen *g, enum lang_own map)
 {
 	const struct lang *l = g->l;

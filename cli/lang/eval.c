@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on the host, gone through as trees; and actions, whoever asks for them. */
+/* Executes blocks on the host by walking the tree, and actions for kernels and host blocks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "gpubpf/ctx.h"
 #include "host.h"
 
-#define STEPS 1000000          /* of a block: its loops may be long */
+#define STEPS 1000000          /* limit for one block, since its loops may be long */
 
 enum flow { GO_ON, BREAK, CONTINUE, RETURN };
 
@@ -34,7 +34,7 @@ static bool less(uint64_t a, uint64_t b, bool is_signed)
 	return is_signed ? (int64_t)a < (int64_t)b : a < b;
 }
 
-/* as the device has it: gen_operate() and compare() */
+/* must compute the same results as gen_operate() and compare() on the device */
 static uint64_t operate(enum lang_token op, uint64_t a, uint64_t b, bool is_signed)
 {
 	switch (op) {
@@ -95,7 +95,7 @@ static uint64_t binary(struct lang_host *h, const struct lang_node *n)
 	return operate(n->op, a, eval(h, n->b), compares(n->op) ? n->value : n->op == LANG_T_SUB || n->type.is_signed);
 }
 
-/* v as a number of so many bits; 0: of all */
+/* v truncated to `bits` bits; 0: all bits */
 static uint64_t narrow(uint64_t v, uint64_t bits, bool is_signed)
 {
 	uint32_t unused = bits && bits < 64 ? 64 - bits : 0;
@@ -143,7 +143,7 @@ static void put_key(struct lang_host *h, const struct lang_node *n, uint8_t *key
 	}
 }
 
-/* The map's rows, to be finished, and that of the key among them. */
+/* Read the rows of the map, which the caller finishes, and find the key's row. */
 static struct lang_row *find_row(struct lang_host *h, const struct lang_node *n, struct lang_rows *rows)
 {
 	uint8_t key[LANG_KEY_SIZE];
@@ -164,7 +164,7 @@ static uint64_t read_map(struct lang_host *h, const struct lang_node *n, bool ha
 	return v;
 }
 
-/* The string that a node stands for: its own, or in buf. */
+/* The string value of a node: an existing string, or a copy in buf. */
 static const char *text(struct lang_host *h, const struct lang_node *n, char buf[GPUBPF_CTX_NAME])
 {
 	struct lang_rows rows;
@@ -209,7 +209,7 @@ static uint64_t set(struct lang_host *h, const struct lang_node *n)
 	uint64_t b;
 
 	if (n->type.base == LANG_NAME) {
-		const char *from = text(h, n->b, buf); /* $s = $s, too */
+		const char *from = text(h, n->b, buf); /* source and destination may overlap: $s = $s */
 
 		memmove(var->text, from, strlen(from) + 1);
 		return 0;
@@ -230,7 +230,7 @@ static uint64_t step(const struct lang_node *n)
 
 /* -- printing -- */
 
-/* What a conversion prints; name: of arguments that have one */
+/* An argument of a conversion; name: for strings */
 struct argument {
 	uint64_t value;
 	const char *name;
@@ -262,7 +262,7 @@ static void print_one(FILE *out, const char *flags, char conv, const struct argu
 		fprintf(out, format, (long long)a->value);
 }
 
-/* The i-th argument as the record, or the tree, has it. *data moves on. */
+/* The i-th argument, from the record or evaluated from the tree. Advances *data. */
 static struct argument argument(struct lang_host *h, const struct lang_node *n, const struct lang_probe *probe,
 				const uint8_t **data, char *name)
 {

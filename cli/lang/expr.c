@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions, by precedence. Nodes are never NULL; after an error the rest is parsed as nothing. */
+/* Parses expressions by precedence. Nodes are never NULL; after an error the rest of the text yields empty nodes. */
 #include "lang.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_
 	return map;
 }
 
-/* Expressions with commas between, up to `close`. */
+/* A comma-separated list of expressions, up to `close`. */
 static struct lang_node *list(struct lang_parser *p, enum lang_token close, uint32_t *n)
 {
 	struct lang_node *first = NULL, **end = &first;
@@ -169,7 +169,7 @@ static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
-/* args.NAME, which each kernel is asked for when it is probed */
+/* args.NAME, which is resolved for each kernel when it is probed */
 static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_BUILTIN, pos);
@@ -184,7 +184,7 @@ static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
-/* args.NAME, where the probe declares the arguments */
+/* args.NAME, for arguments that the probe declares */
 static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_CAST, pos), *bits = lang_node(p, LANG_N_BUILTIN, pos);
@@ -226,7 +226,7 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	return lang_node(p, LANG_N_NUMBER, pos);
 }
 
-/* ustack, ustack(n): one map has all stacks, and they are of one depth. */
+/* ustack, ustack(n). One map has all stacks, so all must have the same depth. */
 static void frames(struct lang_parser *p, const struct lang_node *n)
 {
 	uint64_t wanted = LANG_FRAMES;
@@ -283,7 +283,7 @@ static struct lang_var *find_var(struct lang_parser *p, const char *name)
 	return found;
 }
 
-/* What is not known yet becomes one by being set: lang_check() sees to that. */
+/* An unknown variable may be set here for the first time; lang_check() reports other uses. */
 static struct lang_node *var_node(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_VAR, p->lex.pos);
@@ -296,7 +296,7 @@ static struct lang_node *var_node(struct lang_parser *p)
 
 static struct lang_node *unary(struct lang_parser *p);
 
-/* behind the type and its * */
+/* parse the * after the type */
 static void pointer(struct lang_parser *p, struct lang_node *n, uint32_t bits, bool is_signed)
 {
 	n->type = (struct lang_type){ LANG_ADDRESS, false, is_signed, bits };
@@ -457,7 +457,7 @@ static struct lang_node *unary(struct lang_parser *p)
 	return n;
 }
 
-/* The filter's own end: / and then { */
+/* Is this / the end of the filter? If so, { follows. */
 static bool ends_filter(struct lang_parser *p)
 {
 	struct lang_lex ahead = p->lex;
@@ -536,7 +536,7 @@ struct lang_node *lang_expression(struct lang_parser *p)
 	lang_deeper(p);
 	n->b = lang_expression(p);
 	p->depth--;
-	/* a name that is set for the first time is a variable of the block that it stands in */
+	/* a name that is set for the first time becomes a variable of the enclosing block */
 	if (a->kind == LANG_N_VAR && !a->var && n->op == LANG_T_NONE)
 		a->var = lang_variable(p, a->text, a->pos);
 	return n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements, and a program for each probe of a block; then the object of all. */
+/* Generates statements, a program for each probe of a block, and then the object with all programs. */
 #include "gen.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void unroll(struct gen *g, const struct lang_node *n)
 		statement(g, n->b);
 }
 
-/* The end of the range is computed once, into the variable behind. */
+/* The end of the range is computed once, into the variable that follows n->var. */
 static void for_statement(struct gen *g, const struct lang_node *n)
 {
 	const struct lang_var *end_var = n->var->next;
@@ -88,7 +88,10 @@ static void statement(struct gen *g, const struct lang_node *n)
 
 /* -- programs -- */
 
-/* Code behind a jump that is always taken runs never, which the verifier refuses: found by going through it. */
+/*
+ * Find the reachable instructions. Code after an unconditional jump is unreachable, and the verifier refuses
+ * unreachable code.
+ */
 static void mark(const struct lang_code *code, uint32_t pc, bool *reached, uint32_t *work)
 {
 	uint32_t n = 0;
@@ -116,7 +119,7 @@ static void mark(const struct lang_code *code, uint32_t pc, bool *reached, uint3
 	}
 }
 
-/* Take out what runs never. `to`: where each instruction goes; [n] is the end. */
+/* Remove unreachable instructions. `to`: the new index of each instruction; entry [n] is the end. */
 static void squeeze(struct lang_code *code, const bool *reached, uint32_t *to)
 {
 	uint32_t n = 0, kept = 0;
@@ -188,7 +191,7 @@ static struct lang_code *end(struct gen *g)
 	return g->code;
 }
 
-/* The variables are 0 until they are set: the verifier wants to see that. */
+/* Initialise all variables to 0, because the verifier requires initialised stack slots. */
 static void begin_variables(struct gen *g)
 {
 	gen_imm(g, R0, 0);

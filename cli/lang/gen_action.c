@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host is to do, as records of a ring; and the times of entry that `duration` needs. */
+/* Generates actions for the host as records of a ring, and the entry times for `duration`. */
 #include <linux/bpf.h>
 
 #include "gen.h"
@@ -29,13 +29,16 @@ uint32_t lang_record_size(const struct lang_node *call)
 	return size;
 }
 
-/* A name that is in the context stays there. */
+/* Bytes of the stack for an argument. A name in the context is copied from there. */
 static uint32_t computed_size(const struct lang_node *a)
 {
 	return a->type.base == LANG_NAME && a->kind == LANG_N_BUILTIN ? 0 : lang_size(a->type);
 }
 
-/* Arguments first, since a reserved record must not be left: bytes of the stack. */
+/*
+ * Compute arguments before the record is reserved, because the program must not end in between. Returns bytes of the
+ * stack.
+ */
 static uint32_t compute(struct gen *g, const struct lang_node *args)
 {
 	uint32_t size = 0;
@@ -57,7 +60,7 @@ static uint32_t compute(struct gen *g, const struct lang_node *args)
 	return size;
 }
 
-/* at: the end of where they are on the stack */
+/* at: end of the arguments on the stack */
 static void fill(struct gen *g, const struct lang_node *args, int at)
 {
 	int to = 8;
@@ -99,7 +102,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 
 /* -- duration -- */
 
-/* r6 = the thread in its launch, r7 = the launch and its kernel: both together tell a thread from all others. */
+/* r6 = the thread's number in its launch, r7 = launch and kernel. Both together identify the thread. */
 static void who(struct gen *g)
 {
 	gen_load(g, R6, R9, FIELD(global_linear), 8);
@@ -109,8 +112,10 @@ static void who(struct gen *g)
 	gen_alu(g, BPF_OR, R7, R0);
 }
 
-/* r0 = a number that threads that run at the same time seldom share: they are in blocks that follow each other. In one
- * dimension the thread's own number, which blocks of uneven size share least. */
+/*
+ * r0 = a number that concurrently running threads seldom share, since they are in consecutive blocks. In one dimension,
+ * it is the thread's own number, with the fewest collisions if the last blocks are smaller.
+ */
 static void position(struct gen *g)
 {
 	const struct lang_builtin block = { .at = FIELD(block_idx), .size = LANG_WHOLE_BLOCK };
@@ -136,7 +141,7 @@ static void position(struct gen *g)
 	gen_pop(g, 8);
 }
 
-/* r8 = the thread's place in the array of times, each launch beginning elsewhere. */
+/* r8 = the thread's slot in the array of times; each launch starts at another slot. */
 static void entry(struct gen *g, uint32_t none)
 {
 	int key = gen_push(g, 8);

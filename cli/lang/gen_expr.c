@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions: what is asked for is in r0 afterwards, r1 to r5 hold nothing. */
+/* Generates expressions: the result is in r0, and r1 to r5 are clobbered. */
 #include <linux/bpf.h>
 
 #include "gen.h"
@@ -14,7 +14,7 @@ void gen_number(struct gen *g, int dst, const struct lang_node *n)
 	gen_imm(g, dst, n->value);
 }
 
-/* r0 as a number of so many bits; 0: of all */
+/* Truncate r0 to `bits` bits; 0: all bits. */
 static void narrow(struct gen *g, uint32_t bits, bool is_signed)
 {
 	if (!bits || bits >= 64)
@@ -114,7 +114,7 @@ static void word(struct gen *g, const struct lang_node *n)
 		break;
 	case LANG_SOURCE_PROBE:
 	case LANG_SOURCE_HOST:
-		gen_imm(g, R0, 0);     /* the host knows it */
+		gen_imm(g, R0, 0);     /* the host evaluates it */
 		break;
 	}
 }
@@ -226,7 +226,7 @@ static void cast(struct gen *g, const struct lang_node *n)
 	narrow(g, n->value, n->type.is_signed);
 }
 
-/* r0 = a[b], or *a: 0 where the application has no memory */
+/* r0 = a[b], or *a; 0 if the address is not in the application's memory */
 static void read_memory(struct gen *g, const struct lang_node *n)
 {
 	uint32_t bytes = n->value / 8;
@@ -281,7 +281,10 @@ static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_
 	}
 }
 
-/* a && b where it is to jump when true, a || b where it is to jump when false: the first decides against it alone. */
+/*
+ * Short-circuit evaluation. If the first operand alone can decide for the jump, it jumps to the label. Otherwise it
+ * jumps over the second operand.
+ */
 static void chain(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	bool decides = n->op == LANG_T_LOR;
@@ -312,7 +315,7 @@ void gen_branch(struct gen *g, const struct lang_node *n, bool when, uint32_t la
 	}
 }
 
-/* -- what sets -- */
+/* -- assignments -- */
 
 static void set_var(struct gen *g, const struct lang_node *n)
 {
@@ -340,7 +343,7 @@ void gen_step(struct gen *g, const struct lang_node *n)
 	gen_alu_imm(g, BPF_ADD, R0, by);
 	gen_var(g, n->a->var, true);
 	if (!n->value)
-		gen_mov(g, R0, R1);    /* $x++ is what it was */
+		gen_mov(g, R0, R1);    /* $x++ yields the old value */
 }
 
 static void set(struct gen *g, const struct lang_node *n)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps. What is only added to is added to atomically and without its old value, so that devices may replicate it. */
+/*
+ * Generates map accesses. Values that programs only add to are changed by atomics without fetch, so that devices may
+ * replicate them.
+ */
 #include <linux/bpf.h>
 
 #include "gen.h"
@@ -7,7 +10,7 @@
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3 };
 
-/* The key on the stack; its place. gen_pop() with key_size gives it back. */
+/* Store the key on the stack; returns its offset. Free it by gen_pop() with key_size. */
 static int put_key(struct gen *g, const struct lang_node *n)
 {
 	int key = gen_push(g, n->map->key_size), at = key;
@@ -62,7 +65,7 @@ static void zeros(struct gen *g, uint32_t none)
 	gen_pop(g, 8);
 }
 
-/* r0 = the value of the key at `key`; where it is not there, it becomes what is at r10 + first, or zeros. */
+/* r0 = address of the value of the key at `key`. A new key gets the value at r10 + first, or zeros. */
 static void find(struct gen *g, const struct lang_map *map, int key, int first, uint32_t none)
 {
 	uint32_t found = gen_label(g);
@@ -76,7 +79,7 @@ static void find(struct gen *g, const struct lang_map *map, int key, int first, 
 			address(g, R3, first);
 		else
 			zeros(g, none);
-		update(g, map->index, key, BPF_NOEXIST);  /* another lane may be first: also fine */
+		update(g, map->index, key, BPF_NOEXIST);  /* another lane may insert the key first, which is fine */
 		lookup(g, map->index, key);
 		gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	}
@@ -104,7 +107,7 @@ void gen_map_read(struct gen *g, const struct lang_node *n)
 	uint32_t none = gen_label(g);
 
 	gen_lookup(g, n);
-	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 then, and so is what is not there */
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 then, the value of a missing key */
 	gen_load(g, R0, R0, 0, 8);
 	gen_place(g, none);
 }
@@ -185,7 +188,7 @@ static uint32_t atomic_of(enum lang_token op)
 	}
 }
 
-/* r0: the value's address, which becomes the new value; r1: b */
+/* r0 is the address of the value, and becomes the new value; r1 is b. */
 static void fetch(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 {
 	gen_mov(g, R8, R1);
@@ -201,7 +204,7 @@ static void fetch(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 		gen_operate(g, op == LANG_T_SUB ? LANG_T_ADD : op, false);
 }
 
-/* Not atomic: of two lanes that do it at once, one may be lost, as bpftrace has it. */
+/* Not atomic, as in bpftrace: of two concurrent changes one may be lost. */
 static void rewrite(struct gen *g, enum lang_token op, bool is_signed)
 {
 	gen_mov(g, R8, R0);
@@ -228,7 +231,7 @@ void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, 
 		rewrite(g, op, n->map->value.is_signed);
 	else
 		fetch(g, op, atomic, old);
-	gen_place(g, none);            /* r0 is 0 there */
+	gen_place(g, none);            /* there r0 is 0 */
 	if (!g->wanted)
 		gen_imm(g, R0, 0);
 	gen_pop(g, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings: 64 bytes, of which those behind the end are zeros, so that they are compared, and keys are, in words. */
+/* Generates strings: 64 bytes, padded with zeros, so that strings and keys are compared in words. */
 #include <linux/bpf.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void of_map(struct gen *g, const struct lang_node *n, int to)
 	gen_place(g, end);
 }
 
-/* Only `bytes` of the string at r10 + to are left. */
+/* Truncate the string at r10 + to to `bytes` bytes. */
 static void cut(struct gen *g, int to, uint64_t bytes)
 {
 	for (uint64_t i = bytes & ~7ull; i < GPUBPF_CTX_NAME; i += 8) {
@@ -119,7 +119,7 @@ void gen_text(struct gen *g, const struct lang_node *n, int to)
 struct side {
 	const struct lang_node *n;
 	int base, at;
-	uint32_t size;                 /* of the stack, that it takes */
+	uint32_t size;                 /* bytes that it uses on the stack */
 };
 
 static struct side side_of(struct gen *g, const struct lang_node *n)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a map holds: count() to lhist(). Each lane adds for itself, atomically. */
+/* Generates aggregations: count() to lhist(). Each lane adds separately, by atomics. */
 #include <linux/bpf.h>
 
 #include "gen.h"
 
-#define TRIES 64               /* of a compare-and-exchange; who finds no end says so in the value's second word */
+/* attempts of a compare-exchange; after a failure, the value's second word counts the lost update */
+#define TRIES 64
 
 /* r0 + off += src */
 static void add(struct gen *g, int off, int src)
@@ -31,7 +32,10 @@ static void average(struct gen *g, const struct lang_map *map, int value)
 	add(g, 8, R1);
 }
 
-/* Exchange what is there for ours as long as ours is further out. Others that come first bring it further out too. */
+/*
+ * Minimum or maximum: replace the value as long as ours is more extreme. Concurrent lanes only make it more extreme
+ * too.
+ */
 static void extreme(struct gen *g, uint32_t enough, int value)
 {
 	uint32_t again = gen_label(g), end = gen_label(g);
@@ -62,7 +66,10 @@ static void greatest(struct gen *g, const struct lang_map *map, int value)
 	extreme(g, map->value.is_signed ? BPF_JSGE : BPF_JGE, value);
 }
 
-/* r0 + 8 * r2 += 1, for r2 up to `last`. Bounds are in registers: 63 or 32 in an instruction would look like a warp's. */
+/*
+ * r0 + 8 * r2 += 1, for r2 up to `last`. Bounds are in registers, because the immediates 63 or 32 would look like a
+ * warp's size.
+ */
 static void count_slot(struct gen *g, uint32_t last)
 {
 	uint32_t inside = gen_label(g);
@@ -77,8 +84,10 @@ static void count_slot(struct gen *g, uint32_t last)
 	add(g, 0, R1);
 }
 
-/* The slot as gpubpf_log2(), and struct gpubpf_quantiles, of <gpubpf/probe.h> have it: what is left of the value when it
- * is shifted to less than 2 << bits, and 1 << bits for each place. */
+/*
+ * The slot as computed by gpubpf_log2() and struct gpubpf_quantiles of <gpubpf/probe.h>. The value is shifted right
+ * until it is less than 2 << bits. Each bit of the shift adds 1 << bits.
+ */
 static void histogram(struct gen *g, const struct lang_map *map, int value)
 {
 	uint32_t bits = map->fine - 1;
@@ -99,7 +108,7 @@ static void histogram(struct gen *g, const struct lang_map *map, int value)
 	count_slot(g, map->value_size / 8 - 1);
 }
 
-/* slot 0: below min; the last: from max on */
+/* slot 0 counts values below min, and the last slot counts max and above */
 static void linear(struct gen *g, const struct lang_map *map, int value)
 {
 	uint32_t below = gen_label(g), last = map->value_size / 8 - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When what is done on the host: records in the order in which they came, intervals when they are due. */
+/* Schedules work on the host: records in order of arrival, and intervals when they are due. */
 #include "host.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ bool lang_host_record(struct lang_host *h, const struct gpubpf_event *event)
 	return true;
 }
 
-/* A record was written by a kernel, and its memory is the program's too: nothing in it is trusted. */
+/* A kernel wrote the record, and the program can change its memory, so no field is trusted. */
 static void act(struct lang_host *h, const uint8_t *data, uint32_t size)
 {
 	uint32_t id[2];
@@ -74,7 +74,7 @@ static void run_records(struct lang_host *h)
 	h->queued = 0;
 }
 
-/* Those that were missed are not made up for. */
+/* Missed intervals are skipped. */
 static void run_intervals(struct lang_host *h)
 {
 	uint64_t now = gpubpf_now_ns();
@@ -97,7 +97,7 @@ void lang_host_run(struct lang_host *h)
 {
 	run_records(h);
 	run_intervals(h);
-	run_records(h);                /* that came while maps were copied */
+	run_records(h);                /* records that arrived while maps were copied */
 }
 
 uint64_t lang_host_due(const struct lang_host *h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a text, and what all of it shares: memory and errors. */
+/* Compiles a text, and provides memory and errors to all stages. */
 #include "lang.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define CHUNK 65536
-#define MOST (256u << 20)      /* bytes that the tree of the longest text may take */
-#define SHOWN 100              /* columns of a line that an error shows */
+#define MOST (256u << 20)      /* maximum bytes of the tree of one text */
+#define SHOWN 100              /* columns of a source line in an error message */
 
 struct chunk {
 	struct chunk *next;
@@ -83,7 +83,7 @@ static char plain(char c)
 	return (unsigned char)c >= ' ' && c != 0x7f ? c : c == '\t' ? ' ' : '?';
 }
 
-/* The line of the text, and a mark under the place. */
+/* Append the line of the text, and a mark under the position. */
 static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
 {
 	uint32_t begin = line_begin(l, pos), end = pos, from = begin;
@@ -133,7 +133,7 @@ const struct lang_refusal *lang_refusal(const struct lang *l)
 	return &l->refusal;
 }
 
-/* -- the way -- */
+/* -- compilation -- */
 
 static uint64_t power_of_two(uint64_t n)
 {

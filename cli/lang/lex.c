@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to tokens. After an error there is nothing but the end, so that the parser stops by itself. */
+/* Splits the text into tokens. After an error, all further tokens are the end, so that the parser stops. */
 #include "lang.h"
 
 #include <ctype.h>
@@ -89,7 +89,7 @@ static bool exponent(const char *text, uint32_t n, uint32_t *i, uint64_t *v)
 	return true;
 }
 
-/* What follows the digits: a unit of time, or C's suffixes, which say nothing. */
+/* The suffix after the digits: a unit of time, or C's suffixes, which are ignored. */
 static bool suffix(const char *text, uint32_t n, uint64_t *v)
 {
 	if (strspn(text, "uUlL") >= n)
@@ -199,7 +199,7 @@ static void name(struct lang_lex *x, enum lang_token token, uint32_t n)
 		lang_fail(x->l, x->pos, "shorten it", "the name has more than 48 characters");
 }
 
-/* $1 is a number, or a string where one is wanted; $# how many there are. */
+/* $1 is a number, or a string where one is expected; $# is the number of parameters. */
 static void parameter(struct lang_lex *x)
 {
 	uint64_t i = 0;

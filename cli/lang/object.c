@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The object: what clang -target bpf would have written of the program, ELF with .maps, .BTF and .BTF.ext. */
+/* Writes the object: an ELF file with .maps, .BTF and .BTF.ext, like the output of clang -target bpf. */
 #include <bpf/btf.h>
 #include <elf.h>
 #include <errno.h>
@@ -22,11 +22,11 @@ struct bytes {
 	bool failed;
 };
 
-/* programs of one section, one behind the other */
+/* the programs of one section, in order */
 struct section {
 	const char *name;
 	struct bytes code, relocs;
-	uint32_t index;                /* in the file */
+	uint32_t index;                /* index in the file */
 };
 
 struct object {
@@ -39,7 +39,7 @@ struct object {
 	bool failed;
 };
 
-/* of .BTF.ext, as core/load/btfext.c reads it */
+/* header of .BTF.ext, as core/load/btfext.c reads it */
 struct ext_header {
 	uint16_t magic;
 	uint8_t version, flags;
@@ -97,7 +97,7 @@ static void symbol(struct object *o, const char *name, uint32_t section, int typ
 	put(&o->symbols, &sym, sizeof(sym));
 }
 
-/* Symbols: none, the maps, the names of arguments if there are any, then the programs. */
+/* Order of the symbols: the null symbol, the maps, .rodata if there are names of arguments, then the programs. */
 static void add_program(struct object *o, const struct lang_code *code)
 {
 	struct section *s = section_of(o, code->section);
@@ -152,7 +152,7 @@ static void add_lines(struct object *o, const struct lang_code *code, uint32_t a
 	o->failed |= file < 0;
 }
 
-/* The programs of a section: their functions, or their lines. */
+/* Append the functions, or the lines, of a section's programs. */
 static void add_infos(struct object *o, const struct lang_code *code, const struct section *s, bool lines)
 {
 	uint32_t head, n = 0, at = 0, func = o->types.func;
@@ -230,8 +230,10 @@ static void link_section(struct object *o, Elf_Scn *scn, uint32_t link, uint32_t
 	h->sh_entsize = entsize;
 }
 
-/* Sections: 1 the strings, 2 the symbols, 3 license, 4 .BTF, 5 .BTF.ext, 6 .maps if there are any, .rodata if there are
- * names, then programs and their relocations. */
+/*
+ * Order of the sections: 1 strings, 2 symbols, 3 license, 4 .BTF, 5 .BTF.ext, .maps and .rodata if needed, then
+ * programs and their relocations.
+ */
 enum { STRINGS = 1, SYMBOLS, LICENSE, BTF, EXT, MAPS };
 
 static void write_sections(struct object *o, const void *maps)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements, blocks, declarations: a program is what lang_parse() reads. */
+/* Parses statements, blocks and declarations; lang_parse() parses a whole program. */
 #include "lang.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 static struct lang_node *statement(struct lang_parser *p);
 
-/* Variables of a block end with it. */
+/* End the scope of a block's variables. */
 static void leave(struct lang_parser *p)
 {
 	for (struct lang_var *v = p->block->vars; v; v = v->next)
@@ -34,7 +34,7 @@ static struct lang_node *block(struct lang_parser *p)
 	return n;
 }
 
-/* Behind its end the text may go on in another way, so its } is taken by who knows. */
+/* The caller consumes the }, because the text after it depends on the context. */
 static struct lang_node *inner_block(struct lang_parser *p)
 {
 	struct lang_node *n = block(p);
@@ -95,7 +95,7 @@ static struct lang_node *for_statement(struct lang_parser *p)
 		lang_expect(p, LANG_T_CLOSE, "behind the bounds");
 	lang_deeper(p);
 	n->var = lang_variable(p, name->text, n->pos);
-	end = lang_variable(p, "", n->pos);       /* of the range, which is computed once */
+	end = lang_variable(p, "", n->pos);       /* the end of the range, which is computed once */
 	if (n->var && end)
 		n->var->type = end->type = (struct lang_type){ LANG_INT, true };
 	n->b = inner_block(p);
@@ -104,7 +104,7 @@ static struct lang_node *for_statement(struct lang_parser *p)
 	return n;
 }
 
-/* The type behind let $x: */
+/* Parse the type after `let $x:`. */
 static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bits)
 {
 	if (lang_word_is(p, "string"))
@@ -116,7 +116,7 @@ static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bi
 	lang_next(&p->lex);
 }
 
-/* What a variable that is declared and not set begins with; of no type it is nothing yet. */
+/* The initial value of a variable that is declared but not set. Without a type, nothing is generated. */
 static struct lang_node *beginning(struct lang_parser *p, struct lang_node *set, enum lang_base base)
 {
 	if (base == LANG_VOID)
@@ -168,7 +168,7 @@ static struct lang_node *simple(struct lang_parser *p, enum lang_kind kind)
 	return n;
 }
 
-/* Does the expression do something? */
+/* Does the expression have a side effect? */
 static bool does_something(const struct lang_node *n)
 {
 	if (n->kind == LANG_N_TERNARY)

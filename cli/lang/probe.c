@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block runs: gpu/PLACE/PATTERN, by core/places.def, BEGIN, END, interval:UNIT:N, and lists of them. What stands
- * in quotes is part of a pattern whatever it is; names of a kernel's arguments may follow in parentheses, as its source
- * declares them.
+ * Parses the probes of a block: gpu/PLACE/PATTERN (core/places.def), BEGIN, END, interval:UNIT:N, and lists of them.
+ * Quoted text is always part of a pattern. A declaration of the kernel's arguments may follow in parentheses, as in its
+ * source.
  */
 #include "lang.h"
 
@@ -26,7 +26,7 @@ static const struct {
 	uint64_t ns;
 } units[] = { { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 } };
 
-/* $1 in a word is the parameter's text. How many bytes it is written as. */
+/* $1 in a word is replaced by the parameter's text. Returns the number of bytes written. */
 static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 {
 	uint64_t i = 0;
@@ -43,7 +43,7 @@ static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 	return strlen(buf);
 }
 
-/* The word that begins at x->at, quotes taken away; what ends it is not read. */
+/* The word that begins at x->at, without quotes. The character after it is not consumed. */
 static const char *probe_word(struct lang_lex *x)
 {
 	const char *text = x->l->text;
@@ -124,7 +124,7 @@ static bool parse_host(struct lang_lex *x, struct lang_probe *probe, const char 
 
 /* -- on devices -- */
 
-/* gpu:entry:*, entry:*, as bpftrace writes its probes */
+/* gpu:entry:*, entry:*, in bpftrace's syntax for probes */
 static bool is_place(const char *word)
 {
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -216,7 +216,7 @@ bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed)
 	return *bits || lang_type_named(word, bits, is_signed);
 }
 
-/* "unsigned long": both say something; fractions say it of addresses alone */
+/* "unsigned long" has two words of a type; floating point types are valid only for targets of addresses */
 static void add_type(struct lang_arg *arg, const char *word)
 {
 	bool is_signed, was_unsigned = arg->bits && !arg->type.is_signed;
@@ -232,7 +232,7 @@ static void add_type(struct lang_arg *arg, const char *word)
 	arg->type.is_signed = is_signed && !was_unsigned;
 }
 
-/* One declaration: its last word is the name, a * makes it an address. Whatever else is there is skipped. */
+/* Parse one declaration: the last word is the name, and a * makes it an address. Other tokens are skipped. */
 static void parse_arg(struct lang_lex *x, struct lang_block *block)
 {
 	struct lang_arg arg = { .type = { LANG_INT, false } };

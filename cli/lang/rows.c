@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps as rows: what several devices have of a key is taken together, and what clear() took away is subtracted. A sum is
- * cleared by remembering what it was, since kernels add to it at the same time and devices have memory of their own.
+ * Reads maps as rows: combines the values of a key from several devices, and subtracts what clear() removed. To clear a
+ * sum, the host remembers its value, because kernels may add concurrently and devices may have separate memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int add(void *arg, const struct gpubpf_entry *entry)
 	size_t size = row_size(rows->map);
 	struct lang_row *row;
 
-	/* nobody knows whether it was ever set: a 0 is shown, nothing at all is not */
+	/* it is unknown whether such a value was ever set: show a number 0, but no empty aggregation */
 	if (lang_map_is_array(rows->map) && rows->map->value_size > 8 && gpubpf_entry_zero(entry))
 		return 0;
 	if (rows->n == rows->room && !grow(rows)) {
@@ -109,7 +109,9 @@ static void together(const struct lang_map *map, uint8_t *to, const uint8_t *fro
 		put_word(to + i, word(to + i) + word(from + i));
 }
 
-/* Rows of one key become one, but for numbers that were set: nobody knows which is right, and all are shown. */
+/*
+ * Combine rows with the same key. Numbers that were assigned stay separate, because it is unknown which one is right.
+ */
 static void merge(struct lang_rows *rows)
 {
 	uint32_t n = 0;
@@ -154,7 +156,7 @@ static bool is_zero(const struct lang_map *map, const uint8_t *value)
 	return true;
 }
 
-/* Take away what was cleared; what is 0 then is gone. */
+/* Subtract the cleared values; rows that become 0 disappear. */
 static void subtract(const struct lang_host *h, struct lang_rows *rows)
 {
 	const struct lang_rows *before = &h->cleared[rows->map->index];
@@ -213,7 +215,9 @@ static int copy(const struct lang_rows *from, struct lang_rows *to)
 	return 0;
 }
 
-/* The map as it was when this block, or this round of records, first asked: what is printed is what is then cleared. */
+/*
+ * The map as first read in this block, or in this round of records, so that clear() removes exactly the printed values.
+ */
 static int read_raw(struct lang_host *h, const struct lang_map *map, struct lang_rows *rows)
 {
 	struct lang_rows *seen = &h->seen[map->index];
@@ -264,7 +268,7 @@ uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
 	return n;
 }
 
-/* What is set, and not added to: in the maps themselves, which reaches the host's memory alone. */
+/* Assigned values are cleared in the maps themselves, which is possible only in the host's memory. */
 static void clear_set(struct lang_host *h, const struct lang_map *map, bool zero)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(h->s, 0, unit_index(h, map));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps as bpftrace prints them: @[key, key]: value, in the order of the values, histograms as bars. */
+/* Prints maps in bpftrace's format: @[key, key]: value, sorted by value, histograms as bars. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ const char *lang_stack_line(struct lang_host *h, uint64_t id)
 	return h->s->stack_text;
 }
 
-/* A frame a line, the innermost first, as bpftrace has it; the error where there is none. */
+/* One frame per line, innermost first, as in bpftrace; an error code if there is no stack. */
 static void show_stack(struct lang_host *h, uint64_t id, FILE *out)
 {
 	const struct gpubpf_stack *stack = find_stack(h, id);
@@ -151,7 +151,7 @@ static int by_value(const void *a, const void *b, void *arg)
 	return (x > y) - (x < y);
 }
 
-/* Rows come in the order of their keys' bytes: numbers are to be in that of numbers, and the sort below is stable. */
+/* Rows arrive sorted by the bytes of their keys. Numbers must be in numeric order, and the later sort is stable. */
 static int by_key(const void *a, const void *b, void *arg)
 {
 	const struct lang_map *map = arg;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of an object: maps as libbpf reads them from .maps, and values as the tool shows them, with the names of
- * <gpubpf/probe.h>. Maps that the program does not name begin with two underscores, which reports leave out.
+ * Builds the BTF of an object: maps as libbpf reads them from .maps, and values with the type names of
+ * <gpubpf/probe.h>. The tool formats values by these names. The names of internal maps begin with two underscores;
+ * reports omit such maps.
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -16,7 +17,7 @@ struct types {
 	struct lang *l;
 	struct btf *btf;
 	struct lang_types *out;
-	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* 0: not made yet */
+	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* 0: not created yet */
 	int var[LANG_MAPS + LANG_OWN_MAPS];
 };
 
@@ -104,7 +105,10 @@ static int key_type(struct types *t, const struct lang_map *map)
 	return id;
 }
 
-/* struct gpubpf_hist, or what GPUBPF_LINEAR_HIST() makes, or as gpubpf_quantiles: empty members say what the slots count. */
+/*
+ * The type of a histogram: struct gpubpf_hist, GPUBPF_LINEAR_HIST() or gpubpf_quantiles. Empty members encode the
+ * ranges of the slots.
+ */
 static int hist_type(struct types *t, const struct lang_map *map, const char *name)
 {
 	uint32_t bits = map->fine ? map->fine - 1 : 0;
@@ -170,7 +174,10 @@ static int number_member(struct types *t, uint32_t n)
 	return pointer(t, array_type(t, int_type(t), n));
 }
 
-/* struct { int (*type)[..]; int (*max_entries)[..]; K *key; V *value; }; key 0: a ring, which has none */
+/*
+ * A map definition: struct { int (*type)[..]; int (*max_entries)[..]; K *key; V *value; }. With key 0 it is a ring
+ * without a key.
+ */
 static void define(struct types *t, const char *name, uint32_t type, uint32_t entries, int key, int value)
 {
 	int members[4] = {
@@ -208,7 +215,7 @@ static int entered_type(struct types *t)
 	return id;
 }
 
-/* In the order of enum lang_own, each if the program needs it. */
+/* In the order of enum lang_own, if the program needs them. */
 static void define_own(struct types *t)
 {
 	const struct lang *l = t->l;
