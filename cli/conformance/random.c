@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs on a device, each of its own seed, a group after the other in processes of their own (isolate.h), of which
- * several jobs have one each. A job takes the seeds of a group when it begins with that: so those that ran are all from the
- * first on, however many jobs there are, and whenever they end.
+ * Random programs on a device, one per seed. Groups of them run in child processes (isolate.h), in several parallel
+ * jobs. A job claims the seeds of a group when it starts the group. So the seeds that ran are always consecutive from
+ * the first on, for any number of jobs.
  */
 #include "random.h"
 
@@ -22,27 +22,28 @@
 #include "core/load/load.h"
 #include "raw.h"
 
-#define GROUPS 16        /* of one opened device */
-#define ALL_EVERY 128    /* a seed in so many has maps and helpers, for which compilers take their time */
-#define OPTIMISED_EVERY 4 /* a group in so many is optimised by a CPU's compiler, which is most of what a program takes */
+#define GROUPS 16        /* groups per opened device */
+#define ALL_EVERY 128    /* one seed in this many uses maps and helpers, which are slow to compile */
+#define OPTIMISED_EVERY 4 /* one group in this many is optimised by a CPU's compiler, which dominates the run time */
 
-/* what jobs and their processes share */
+/* shared by jobs and their processes */
 struct jobs {
-	_Atomic uint64_t next;   /* the seed of the first program that nobody has yet */
-	uint64_t end;            /* past the last */
-	time_t until;            /* 0: for ever */
+	_Atomic uint64_t next;   /* the first seed that no job has claimed */
+	uint64_t end;            /* end of the seeds */
+	time_t until;            /* end time; 0: none */
 	_Atomic bool over;       /* a group failed */
 	struct job {
-		uint64_t first[GROUPS]; /* of each item its first program's seed; its value is how many it has */
+		/* seed of each item's first program; the item's value is the number of its programs */
+		uint64_t first[GROUPS];
 		uint64_t done;   /* programs that ran */
 		struct suite_result result;
 	} job[];
 };
 
 struct runner {
-	struct isolate isolate;      /* first: a pointer to it is one to this */
+	struct isolate isolate;      /* must be first: the code casts between both */
 	const struct conformance_opts *opts;
-	const struct random_program *fixed; /* or NULL: random ones */
+	const struct random_program *fixed; /* a fixed program; NULL: random programs */
 	struct jobs *jobs;
 	struct job *job;
 	struct conformance_device opened;
@@ -61,13 +62,13 @@ static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
 	return seed % ALL_EVERY ? GEN_PLAIN : GEN_ALL;
 }
 
-/* By the seed alone, as all of a program. */
+/* Depends only on the seed, like everything in a program. */
 static bool is_unoptimised(uint64_t seed)
 {
 	return seed / RANDOM_GROUP % OPTIMISED_EVERY != 1;
 }
 
-/* -- what differs, as a case -- */
+/* -- reports a difference, as a case -- */
 
 static void write_program(const struct random_program *p, uint64_t r0, uint64_t seed, FILE *f)
 {
@@ -92,7 +93,7 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	fputc('\n', f);
 }
 
-/* What is wrong with the program, and where it was written to. */
+/* Report the error of a program, and the file to which the program was written. */
 static void tell(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed, const char *wrong)
 {
 	char text[400], path[64];
@@ -121,7 +122,7 @@ static void tell_difference(struct runner *r, size_t item, const struct random_p
 	tell(r, item, p, o->want, seed, text);
 }
 
-/* r0 as the interpreter has it */
+/* r0 of the interpreter */
 static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf_diag *diag)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
@@ -145,8 +146,10 @@ static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf
 
 /* -- in the child -- */
 
-/* Those of a kind of the programs [from, end) of those from the seed on: maps that none of them uses are small, and every run
- * has all maps. */
+/*
+ * Run those programs [from, end) of the group that have this kind. Kinds run separately, because unused maps are small,
+ * and every run has all maps.
+ */
 static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t from, uint32_t end,
 		    struct random_outcome *outcomes, struct gpubpf_why *why)
 {
@@ -176,7 +179,7 @@ static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t en
 	return err;
 }
 
-/* Of programs that do not run together one that does not by itself. False: each does. */
+/* A group failed: find one program that fails alone and report it. False: each program succeeds alone. */
 static bool tell_one(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 {
 	struct random_outcome outcomes[RANDOM_GROUP];
@@ -242,7 +245,7 @@ static void run_group(struct runner *r, size_t item)
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
-/* The first group that fails ends the run, also one that ended the process before this one. */
+/* Stop all jobs at the first failing group, including one that ended an earlier process. */
 static void note_failure(const struct runner *r)
 {
 	for (size_t i = 0; i < r->isolate.n; i++)
@@ -255,7 +258,7 @@ static bool is_over(const struct runner *r)
 	return r->jobs->over || r->jobs->next >= r->jobs->end || (r->jobs->until && time(NULL) >= r->jobs->until);
 }
 
-/* The seeds of one more group, which ends at a multiple of RANDOM_GROUP, are this item's; false if there are none. */
+/* Claim the seeds of one more group, up to a multiple of RANDOM_GROUP, for this item. False: no seeds are left. */
 static bool claim(struct runner *r, size_t item)
 {
 	uint64_t first = r->jobs->next, n = 1;
@@ -293,7 +296,7 @@ static void work(struct isolate *isolate)
 	}
 }
 
-/* -- groups until one fails, or the limit is met -- */
+/* -- runs groups until one fails, or the limit is reached -- */
 
 static void tell_bad(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
 {
@@ -307,7 +310,7 @@ static void tell_bad(const struct runner *r, const struct isolate_item *bad, str
 			 first, first + bad->value - 1, bad->error);
 }
 
-/* A few groups on a device that is opened once. True if all were the same. */
+/* Run a few groups on a device that is opened once. Returns true if no program differs. */
 static bool run_groups(struct runner *r, struct suite_result *result)
 {
 	const struct isolate_item *bad = NULL;
@@ -340,7 +343,7 @@ static void run_job(struct runner *r)
 		r->jobs->over = true;
 }
 
-/* Each but the first, which is this process, in one of its own. */
+/* Run each job except the first in a separate process. */
 static void run_jobs(struct runner *r, uint32_t n)
 {
 	pid_t child[SUITE_JOBS];
@@ -349,7 +352,7 @@ static void run_jobs(struct runner *r, uint32_t n)
 		r->job = &r->jobs->job[i];
 		child[i] = i ? fork() : 0;
 		if (child[i] < 0)
-			r->jobs->job[i].result.state = SUITE_PASSED; /* the others do it */
+			r->jobs->job[i].result.state = SUITE_PASSED; /* the other jobs do its work */
 		if (child[i])
 			continue;
 		run_job(r);
@@ -398,7 +401,7 @@ static void run_seeds(struct runner *r, const struct suite_run *run, struct suit
 	tell_all(r, run, result);
 }
 
-/* -- a case of a file -- */
+/* -- a case from a file -- */
 
 static int digits(const char *hex, uint8_t *bytes, size_t size)
 {
@@ -411,7 +414,7 @@ static int digits(const char *hex, uint8_t *bytes, size_t size)
 	return (int)n;
 }
 
-/* What the case says is the interpreter's r0. */
+/* Does the case's result match the interpreter's r0? */
 static bool is_as_written(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
 {
 	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
@@ -426,7 +429,7 @@ static bool is_as_written(const struct random_program *p, const struct suite_cas
 	return !err && r0 == want;
 }
 
-/* Where parts behind the first begin. */
+/* Parse the beginnings of the parts after the first. */
 static bool read_parts(const char *text, struct random_program *p)
 {
 	uint32_t before = 0;

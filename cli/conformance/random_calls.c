@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements that call other helpers. Never made are those whose result no two devices have in common: clocks (5, 502, 524), which
- * some devices lack, too; and those that need a kernel of an application: its parameters by name (530), an end of its thread (507).
+ * Statements that call other helpers. The generator omits helpers whose results differ between devices: clocks (5, 502,
+ * 524), which some devices lack. It also omits helpers that need an application's kernel: parameters by name (530) and
+ * the end of a thread (507).
  */
 #include "gpubpf/allocation.h"
 #include "random_state.h"
@@ -25,7 +26,7 @@ void random_output(struct gen *g)
 	random_refill(g);
 }
 
-/* Before it is handed to readers or given up, a record may be the value of an update. */
+/* Use a record as the value of an update, before it is submitted or discarded. */
 static void update_by_record(struct gen *g)
 {
 	g->r7_points = NUMBERS;
@@ -61,7 +62,7 @@ void random_record(struct gen *g)
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
 }
 
-/* bpf_loop(rounds, the function that is called back, our numbers, flags) */
+/* bpf_loop(rounds, callback, address of our numbers, flags) */
 void random_repeat(struct gen *g)
 {
 	if (g->nrepeats + g->neaches == REPEATS)
@@ -73,12 +74,15 @@ void random_repeat(struct gen *g)
 	g->repeats[g->nrepeats++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* there are no flags */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
 	random_call(g, 181);
 	random_refill(g);
 }
 
-/* Of a ring its size and how far readers are: what is in it, and where, is the device's business. 9 is nothing. */
+/*
+ * Query a ring's size and the reader's position. (The amount of data and the writer's position depend on the device.)
+ * Query 9 does not exist.
+ */
 void random_query(struct gen *g)
 {
 	static const int32_t what[] = { 1, 2, 9 };
@@ -108,7 +112,7 @@ void random_helper(struct gen *g)
 		random_call(g, plain[random_pick(g, 6)]);
 		random_refill(g);
 		break;
-	case 2: /* what each device has its own of */
+	case 2: /* results that differ between devices */
 		random_call(g, its_own[random_pick(g, 4)]);
 		random_refill_all(g);
 		break;
@@ -117,7 +121,7 @@ void random_helper(struct gen *g)
 	}
 }
 
-/* Of addresses that are no allocation's: the application has none here. What is written are zeros. */
+/* Read from addresses outside of any allocation, because there is no application. Such reads write zeros. */
 static void read_nothing(struct gen *g)
 {
 	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
@@ -129,7 +133,7 @@ static void read_nothing(struct gen *g)
 	random_refill(g);
 }
 
-/* Of parameters that the kernel does not have. */
+/* Read parameters that the kernel does not have. */
 static void read_no_parameter(struct gen *g)
 {
 	random_emit(g, 0xbf, 1, 6, 0, 0);
@@ -140,7 +144,7 @@ static void read_no_parameter(struct gen *g)
 	random_refill(g);
 }
 
-/* What the application has is known here to have nothing: allocations, parameters. */
+/* Query objects of the application that do not exist here: allocations, parameters. */
 void random_unknown(struct gen *g)
 {
 	switch (random_pick(g, 3)) {
@@ -163,7 +167,7 @@ void random_unknown(struct gen *g)
 	}
 }
 
-/* trace_printk(format in read-only data, its size, three numbers), or puts */
+/* trace_printk(format in read-only data, size, three numbers), or puts */
 static void print(struct gen *g)
 {
 	if (g->records-- <= 0)
@@ -181,7 +185,7 @@ static void print(struct gen *g)
 	random_refill(g);
 }
 
-/* strncmp(bytes, a size, text); those of the stack may begin with the text */
+/* strncmp(bytes, a size, text); bytes on the stack may begin with the text */
 static void compare(struct gen *g)
 {
 	random_use(g, 0, 24);

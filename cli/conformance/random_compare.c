@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program left in its maps, as readers see it: entries by their keys, values in the order in which they come out,
- * records and prints in theirs, and what was refused. Where a record lies in its ring is the device's business (a warp's
- * records share a header, maps/ring.h), and a print tells where the device sees its arena; all other maps are the same to
- * the byte, as one thread made them by the same code.
+ * Compares the maps of a program as readers see them: entries by key, values in their order, records and prints in
+ * order, and drops. The position of a record in its ring depends on the device, because a warp's records share a header
+ * (maps/ring.h). A print contains the device address of its arena. All other maps must be equal to the byte, because
+ * one thread wrote them with the same code.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,20 +15,20 @@
 #include "random.h"
 
 struct item {
-	uint64_t key;            /* of an entry, the first bytes; otherwise which it is */
-	uint64_t more;           /* of the key */
-	uint32_t copy;           /* of the entry's value */
+	uint64_t key;            /* first bytes of an entry's key; else the item's number */
+	uint64_t more;           /* further bytes of the key */
+	uint32_t copy;           /* copy of the entry's value */
 	uint32_t size;
-	uint8_t bytes[256];      /* the rest is 0 */
+	uint8_t bytes[256];      /* padded with 0 */
 };
 
-/* what a reader finds in one map of one arena */
+/* the contents of one map in one arena, as a reader sees them */
 struct listing {
 	const struct random_group *group;
 	struct gpubpf_map_view view;
 	struct item *items;
 	uint32_t n, room;
-	bool bad;                /* out of memory, or the ring's words are nonsense */
+	bool bad;                /* out of memory, or the ring's control words are invalid */
 };
 
 static void append(struct listing *l, uint64_t key, uint64_t more, uint32_t copy, const void *bytes, uint32_t size)
@@ -126,7 +126,7 @@ static void list(struct listing *l)
 		list_entries(l);
 }
 
-/* what an item of a map is called */
+/* noun for an item of a map */
 static const char *item_of(const struct gpubpf_map_view *view)
 {
 	return !view->map ? "print" : view->layout->flags & GPUBPF_LAYOUT_RING ? "record" :
@@ -135,8 +135,8 @@ static const char *item_of(const struct gpubpf_map_view *view)
 
 struct both {
 	struct listing host, device;
-	const char *name;        /* the map's */
-	bool all;                /* what readers do not see, too */
+	const char *name;        /* name of the map */
+	bool all;                /* compare internal words too */
 	char *what;
 	size_t size;
 };
@@ -154,7 +154,7 @@ static void tell_key(const struct both *b, const struct item *item, bool of_host
 	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
 }
 
-/* Two items that are not the same. */
+/* Describe the difference between two items. */
 static void tell_items(const struct both *b, const struct item *x, const struct item *y)
 {
 	const char *of = item_of(&b->host.view);
@@ -197,7 +197,7 @@ static bool items_differ(const struct both *b)
 	return true;
 }
 
-/* Words of a map that its readers do not see: what is free, linked, marked; of a ring, its drops alone. */
+/* Compare the words of a map that readers do not see: free lists, links, marks; for rings only the drops. */
 static bool rest_differs(const struct both *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;
@@ -219,7 +219,10 @@ static bool rest_differs(const struct both *b)
 	return false;
 }
 
-/* Is all of a map that is no ring the same, to the byte? That of a map beside others is theirs, with the first of them. */
+/*
+ * Is a map that is no ring equal to the byte? A map that shares its copies with others is compared with the first of
+ * them.
+ */
 static bool is_same(const struct both *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;

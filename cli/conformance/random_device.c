@@ -21,7 +21,10 @@ struct batch {
 	struct gpubpf_diag diag;
 };
 
-/* One kernel, which runs the program of the number that it is given: what compilers take for a kernel is paid once. */
+/*
+ * Build one kernel that runs the program with the number in its argument, because compilers have a high cost per
+ * kernel.
+ */
 static int load_module(struct batch *b)
 {
 	struct random_group *g = &b->group;
@@ -82,7 +85,7 @@ static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
 	return err;
 }
 
-/* With what maps have and the launch's number is as it is now. */
+/* Run on both sides with the current contents of maps and number of the launch. */
 static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 {
 	int err;
@@ -100,7 +103,7 @@ static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 	return 0;
 }
 
-/* With its own input, and with others while nothing differs: to run costs little beside to compile. */
+/* Run with the program's input, and with further inputs until one differs. Running is cheap compared to compiling. */
 static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
 {
 	struct gen_rng rng = { b->group.launch[i] };

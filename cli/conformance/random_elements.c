@@ -2,17 +2,17 @@
 /* Statements on elements of maps. */
 #include "random_state.h"
 
-#define KEY2 (KEY + 4) /* in a map of a map */
+#define KEY2 (KEY + 4) /* key in an inner map */
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
 
-/* Maps by key, those that the kernel has too in front. */
+/* Maps with keys; the maps that the Linux kernel supports come first. */
 static const struct keyed {
 	uint32_t map;
-	uint32_t mask;           /* of keys that are looked for: some are not there */
-	int bytes;               /* of its values */
-	bool constant;           /* no programs write it as a whole */
-	bool array;              /* nothing is deleted */
+	uint32_t mask;           /* mask of keys for look-ups: some of these keys do not exist */
+	int bytes;               /* bytes of its values */
+	bool constant;           /* programs do not update whole values */
+	bool array;              /* elements cannot be deleted */
 } keyed[] = {
 	{ GEN_ARRAY, GEN_KEYS - 1, GEN_VALUE, .array = true },
 	{ GEN_HASH, GEN_KEYS - 1, GEN_VALUE },
@@ -30,7 +30,7 @@ static const struct keyed {
 };
 enum { KERNELS = 7, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
 
-/* In place of prefixes that would be too many the hash. */
+/* Pick a map; after too many uses of the prefix map, the hash instead. */
 static const struct keyed *pick_map(struct gen *g)
 {
 	const struct keyed *k = &keyed[random_pick(g, g->kind == GEN_KERNEL ? KERNELS : ALL)];
@@ -60,7 +60,7 @@ void random_update(struct gen *g)
 	change(g, k);
 }
 
-/* for_each_map_elem(map, the function that is called back, our numbers, flags) */
+/* for_each_map_elem(map, callback, address of our numbers, flags) */
 void random_each(struct gen *g)
 {
 	const struct keyed *k;
@@ -76,16 +76,17 @@ void random_each(struct gen *g)
 	g->eaches[g->neaches++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* there are no flags */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
 	random_call(g, EACH);
 	random_refill(g);
 }
 
-/* push, pop or peek; nothing is popped from a set */
+/* push, pop or peek; a set has no pop */
 void random_queue(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
-	uint32_t map = maps[random_pick(g, g->kind == GEN_KERNEL ? 2 : 3)]; /* which values a set takes for others is its own business */
+	/* false positives of a set depend on its hash function */
+	uint32_t map = maps[random_pick(g, g->kind == GEN_KERNEL ? 2 : 3)];
 	int32_t call = PUSH + (int32_t)random_pick(g, 3);
 
 	if (map == GEN_BLOOM && call == POP)
@@ -97,7 +98,9 @@ void random_queue(struct gen *g)
 	random_refill(g);
 }
 
-/* What r7 points to is given to a helper; it may be another element's afterwards, and is not looked at any more. */
+/*
+ * Pass r7's memory to a helper. Afterwards it may belong to another element, so the program does not read it any more.
+ */
 static void hand_on(struct gen *g)
 {
 	static void (*const all[])(struct gen *g) = { random_update, random_update, random_queue, random_output, random_text, random_helper, random_unknown };
@@ -105,7 +108,7 @@ static void hand_on(struct gen *g)
 	all[random_pick(g, g->kind == GEN_KERNEL ? 3 : g->in_callee ? 2 : 7)](g);
 }
 
-/* What a look-up gave, so many bytes, is worked on as r7, or nothing is; then it is a number again. */
+/* If the look-up succeeded, use its value of `bytes` bytes through r7; then r7 is a number again. */
 static void work_on_value(struct gen *g, int bytes)
 {
 	uint32_t jump = g->n;
@@ -124,7 +127,7 @@ static void work_on_value(struct gen *g, int bytes)
 	random_refill_all(g);
 }
 
-/* Look a key up and work on its value, to which r7 points for a while. */
+/* Look up a key and use its value, to which r7 points meanwhile. */
 void random_lookup(struct gen *g)
 {
 	const struct keyed *k = pick_map(g);
@@ -135,7 +138,7 @@ void random_lookup(struct gen *g)
 	work_on_value(g, k->bytes);
 }
 
-/* Look a map up in a map of maps, and there a key, whose value is worked on, written or deleted. */
+/* Look up a map in a map of maps, and in it a key, whose value is used, updated or deleted. */
 void random_nested(struct gen *g)
 {
 	bool hash = random_pick(g, 2);
@@ -161,7 +164,7 @@ void random_nested(struct gen *g)
 	random_refill_all(g);
 }
 
-/* Go on in a part, if there is one in that slot and it is not too late. */
+/* Tail-call a part. The call fails if the slot is empty, or if there were too many tail calls. */
 void random_go_on(struct gen *g)
 {
 	if (!g->goes_on)

@@ -68,7 +68,7 @@ void random_use(struct gen *g, int off, int bytes)
 		g->used |= 1u << i;
 }
 
-/* Begin something that is jumped over; random_end_skip() points the jump behind it. */
+/* Begin code that is jumped over; random_end_skip() sets the jump's target after it. */
 void random_end_skip(struct gen *g, uint32_t jump)
 {
 	if (jump < GEN_INSNS && g->n <= GEN_INSNS)

@@ -37,7 +37,7 @@ static void loop(struct gen *g)
 	if (g->depth == 2 || g->in_callee)
 		return;
 	g->depth++;
-	if (random_pick(g, 4)) { /* how many rounds is not known: compilers keep the loop */
+	if (random_pick(g, 4)) { /* the number of rounds is unknown, so compilers keep the loop */
 		random_emit(g, 0xbf, 5, random_number_reg(g), 0, 0);
 		random_emit(g, 0x57, 5, 0, 0, 1);
 		random_emit(g, OP_STX | 0x18, 10, 5, counter, 0);
@@ -53,7 +53,7 @@ static void loop(struct gen *g)
 	g->depth--;
 }
 
-/* call the sub-program with two numbers and a pointer into our stack */
+/* call the sub-program with two numbers and a pointer into this function's stack */
 static void call_local(struct gen *g)
 {
 	if (g->ncalls == CALLS)
@@ -73,13 +73,16 @@ static void loop_or_context(struct gen *g)
 
 typedef void statement_fn(struct gen *g);
 
-/* Those that call no helper: all of plain programs, and in sub-programs the first only. */
+/* Statements without helper calls. Plain programs use only these, and sub-programs only the first ones. */
 static statement_fn *const plain[] = {
 	random_alu, random_alu, random_alu, random_on_stack, random_on_stack, branch,
 	random_global_data, loop_or_context, call_local,
 };
 
-/* Those that do: in sub-programs the first only, on the kernel the first and some more. */
+/*
+ * Statements with helper calls. Sub-programs use only the first ones; programs for the Linux kernel use these and some
+ * more.
+ */
 static statement_fn *const calls[] = {
 	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
 	random_queue, random_nested, random_go_on,
@@ -111,7 +114,10 @@ static void statements(struct gen *g, int most)
 	random_emit(g, 0x07, random_number_reg(g), 0, 0, 1); /* never empty */
 }
 
-/* r8 and r9 are what nothing knows before: the launch's number or an argument, and now and then a word of global data. */
+/*
+ * Set r8 and r9 to values that compilers cannot know: the launch's number or an argument, and sometimes a word of
+ * global data.
+ */
 static void unknown_numbers(struct gen *g)
 {
 	if (g->in_callee) {
@@ -140,7 +146,7 @@ static void numbers(struct gen *g)
 		random_emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
 }
 
-/* r0 = a mix of all numbers */
+/* r0 = a hash of all numbers */
 static void end(struct gen *g)
 {
 	for (int i = 7; i <= 9; i++) {
@@ -156,12 +162,12 @@ static void end(struct gen *g)
 	if (g->in_callback) {
 		random_emit(g, OP_LDX | 0x18, 5, 10, KEPT, 0);
 		random_emit(g, OP_STX | 0x18, 5, 0, g->lent[0], 0);
-		random_emit(g, 0x57, 0, 0, 0, 1); /* whether it was the last round */
+		random_emit(g, 0x57, 0, 0, 0, 1); /* should the loop end? */
 	}
 	random_emit(g, 0x95, 0, 0, 0, 0);
 }
 
-/* What came last, from `from` on, goes before what begins at `at`; jumps within either stay right. */
+/* Move the code from `from` on before the code that begins at `at`. Jumps within either part stay valid. */
 static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
 {
 	struct gpubpf_raw_insn front[GEN_INSNS];
@@ -178,7 +184,7 @@ static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
 		g->eaches[i] += n;
 }
 
-/* The key and the value's first word, and the caller's numbers. */
+/* Arguments of an element callback: the key, the value's first word, and the caller's numbers. */
 static void each_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 4, KEPT, 0);
@@ -191,7 +197,7 @@ static void each_arguments(struct gen *g)
 	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
 
-/* The round's number, and the caller's numbers. */
+/* Arguments of a loop callback: the round's number, and the caller's numbers. */
 static void callback_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 2, KEPT, 0);
@@ -209,7 +215,10 @@ static void callee_arguments(struct gen *g)
 	random_emit(g, 0xbf, 4, 2, 0, 0);
 }
 
-/* A function of about so many statements; only then it is known what must be there before them. */
+/*
+ * Generate a function of about `budget` statements. Its initial code is generated last, when its uses are known, and
+ * then moved to the front.
+ */
 static void function(struct gen *g, int budget, int most)
 {
 	uint32_t at = g->n, from;
@@ -232,7 +241,7 @@ static void function(struct gen *g, int budget, int most)
 	end(g);
 }
 
-/* The function that is called from these instructions. */
+/* Generate the function that these instructions call. */
 static void callee(struct gen *g, const uint32_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -244,7 +253,8 @@ static void callee(struct gen *g, const uint32_t *from, uint32_t n)
 
 static void part(struct gen *g)
 {
-	/* most are short, for which compilers take less time: many more of them in the same; the kernel takes none */
+	/* most parts are short, so that compilers need less time and more programs run; programs for the kernel are
+	 * long */
 	uint32_t length = g->kind == GEN_KERNEL ? 31 : random_pick(g, 32);
 
 	g->first = g->n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where that lies which helpers are given: keys, values and other memory. */
+/* Chooses the memory of helper arguments: keys, values and other memory. */
 #include "random_state.h"
 
 void random_stack_address(struct gen *g, int dst, int bytes)
@@ -9,7 +9,7 @@ void random_stack_address(struct gen *g, int dst, int bytes)
 	random_emit(g, 0x07, dst, 0, 0, -NUMBERS);
 }
 
-/* dst = what r7 points to, from some word on */
+/* dst = an address in the value to which r7 points */
 static void in_value(struct gen *g, int dst, int bytes)
 {
 	random_emit(g, 0xbf, dst, 7, 0, 0);
@@ -29,7 +29,7 @@ void random_given(struct gen *g, int dst, int bytes, enum gen_access how)
 
 	if (g->r7_points >= bytes && where < 5)
 		in_value(g, dst, bytes);
-	else if (where == 5 || bytes > NUMBERS) /* for which the stack has no room */
+	else if (where == 5 || bytes > NUMBERS) /* the stack has no room for it */
 		in_data(g, dst, GEN_DATA, bytes);
 	else if (where == 6 && how == GEN_READ && g->kind == GEN_ALL)
 		in_data(g, dst, GEN_TEXT, bytes);
@@ -59,8 +59,10 @@ void random_key_word(struct gen *g, int off, uint32_t mask)
 	random_emit(g, OP_STX, 10, 5, KEY + off, 0);
 }
 
-/* The bits that words of a map's key have: a prefix has 0 to 3 or all 32 bits, of which the first three vary; some are
- * too long. Long keys differ in any word. */
+/*
+ * Masks for the words of a map's key. A prefix has 0 to 3, or 32 to 35 bits; lengths above 32 are invalid, and only the
+ * first three bits vary. Long keys may differ in any word.
+ */
 static uint32_t words_of(uint32_t map, uint32_t mask, uint32_t words[3])
 {
 	words[0] = map == GEN_PREFIXES ? 35 : map == GEN_LONG_HASH ? 0x10001 : mask;

@@ -32,7 +32,7 @@ bool random_goes_on(const struct random_program *program)
 	return found;
 }
 
-/* Decode and prove; the unit is to be finished if that is 0. */
+/* Decode and verify. On success the caller must finish the unit. */
 static int prove(const struct random_program *p, struct gpubpf_map *maps, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { 0 };
@@ -75,7 +75,10 @@ static bool is_ring(uint32_t map)
 	return map == GEN_RING || map == GEN_PERF || map == GEN_GPURING || map == GEN_SMALL;
 }
 
-/* Maps that no program uses have no room to be cleared and compared; a ring, of which even the smallest has, is an array. */
+/*
+ * Make unused maps small, so that clearing and comparing them is cheap. An unused ring becomes an array, because even
+ * the smallest ring is large.
+ */
 static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 {
 	for (uint32_t m = 0; m < GEN_NMAPS; m++) {
@@ -87,11 +90,11 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 		if (is_ring(m))
 			g->maps[m] = small;
 		g->maps[m].max_entries = 1;
-		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* that of key 0, which is the first */
+		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* the element of key 0, which is the first one */
 	}
 }
 
-/* A map of maps brings those that are in it, and what they are like. */
+/* A map of maps also uses its elements and their prototype. */
 static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 {
 	for (uint32_t m = GEN_OUTER_ARRAY; m <= GEN_OUTER_HASH; m++)
@@ -99,7 +102,7 @@ static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 			named[g->maps[m].elements[i].map] = named[g->maps[m].inner - 1] = true;
 }
 
-/* Maps that the program names: of one that is only asked how large it is map_use says nothing. */
+/* Find the maps that the program names. If a program only queries a map's size, map_use does not contain the map. */
 static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
@@ -110,7 +113,7 @@ static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
 		      struct gpubpf_diag *diag)
 {
-	/* one replica: which of several a lane has is the device's choice */
+	/* one replica, because the choice of a lane's replica depends on the device */
 	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16,
 					   .map_use = g->map_use };
 	bool named[GEN_NMAPS] = { false };
@@ -122,7 +125,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		err = prove(programs[g->n], g->maps, &g->owners[g->n], diag);
 		if (err < 0)
 			break;
-		g->progs[g->n] = *g->owners[g->n].progs; /* its parts are in it */
+		g->progs[g->n] = *g->owners[g->n].progs; /* it contains the program's parts */
 		g->launch[g->n] = programs[g->n]->launch;
 		if (g->progs[g->n].facts->prints)
 			opts.print_bytes = PRINT_ROOM;
@@ -147,7 +150,7 @@ void random_group_finish(struct random_group *g)
 	gpubpf_layout_finish(&g->layout);
 }
 
-/* Values that are not all zero, the same on both sides. */
+/* Fill maps with random values, equal on both sides. */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
 	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY,

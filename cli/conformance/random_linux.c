@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs on the Linux kernel, by BPF_PROG_TEST_RUN: its own instructions and maps, of which the interpreter's are
- * nothing but the description. A program becomes one of type SYSCALL, whose context is any bytes: those of ours. Such a one
- * may not sleep and go on in another; one that does is of type SOCKET_FILTER, and our context is the value of an array. What it
- * leaves in the kernel's maps is brought into an arena, to be compared as what a device left there. What the kernel's
- * verifier refuses is left out.
+ * Runs random programs on the Linux kernel, by BPF_PROG_TEST_RUN. The kernel's instructions and maps are the
+ * specification that the interpreter must match. A program gets the type SYSCALL, whose context is arbitrary bytes,
+ * here our context. Sleepable programs cannot tail-call, so a program with tail calls gets the type SOCKET_FILTER, and
+ * our context is the value of an array. Afterwards the contents of the kernel's maps are copied into an arena and
+ * compared like a device's. Programs that the kernel's verifier refuses are skipped.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -19,20 +19,21 @@
 #include "gpubpf/ctx.h"
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: of two instructions, the source register says what of */
+#define LDDW 0x18 /* RFC 9669 5.4: two instructions; the source register selects the kind of constant */
 #define MAP_BY_FD 1
 #define VALUE_BY_FD 2
 #define CALL 0x85
 #define LOCAL_CALL 1
 #define EXIT 0x95
 #define STX8 0x7b
-#define CTX_REG 6 /* of a program while it runs (random_state.h) */
+#define CTX_REG 6 /* holds the context while a program runs (random_state.h) */
 #define MOV 0xbf
 #define LDX8 0x79
-#define KEPT (-112) /* of the stack, where random_state.h has nothing: the kernel's context, while ours is a map's value */
+/* stack slot that random_state.h does not use: the kernel's context, if our context is a map's value */
+#define KEPT (-112)
 #define CPUS_MAX 4096
 
-/* the maps that both have, beside what only GPUs have */
+/* maps that the kernel also has */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
 				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY,
 				 GEN_INNER_ARRAY2 };
@@ -40,12 +41,12 @@ static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_
 
 struct run {
 	const struct random_group *g;
-	void *arena;             /* what the program begins with; then what it left */
-	int fd[GEN_NMAPS];       /* -1: not there */
-	int ctx;                 /* an array with the context; -1: the program is given it */
-	int prog[GEN_PARTS];     /* -1: not there */
-	uint32_t cpu;            /* that of this thread, which stays there */
-	uint8_t *values;         /* a value for each CPU */
+	void *arena;             /* first the program's initial maps, then the results */
+	int fd[GEN_NMAPS];       /* -1: does not exist */
+	int ctx;                 /* array with the context; -1: the program gets the context itself */
+	int prog[GEN_PARTS];     /* -1: does not exist */
+	uint32_t cpu;            /* CPU of this thread, which does not migrate */
+	uint8_t *values;         /* one value for each CPU */
 };
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -74,19 +75,22 @@ static bool is_percpu(uint32_t map)
 	return map == GEN_PERCPU || map == GEN_PERCPU_HASH;
 }
 
-/* The value that this thread's CPU has. */
+/* The value of this thread's CPU. */
 static uint8_t *mine(const struct run *r, uint32_t map)
 {
 	return is_percpu(map) ? r->values + (size_t)r->cpu * GEN_VALUE : r->values;
 }
 
-/* Maps of maps, and those in them, serve all programs: to fill one the kernel waits for all that may read it. */
+/*
+ * Maps of maps and their elements are shared by all programs, because the kernel waits for all possible readers when
+ * one is filled.
+ */
 static bool is_kept(uint32_t map)
 {
 	return map >= GEN_OUTER_ARRAY && map <= GEN_INNER_ARRAY2;
 }
 
-/* What the program before left in it; an array gets all its values anyway. */
+/* Delete the previous program's entries. An array needs no deletion, because all its values are set. */
 static void clear(const struct run *r, uint32_t map)
 {
 	for (uint32_t key = 0; key < GEN_KEYS; key++)
@@ -127,7 +131,7 @@ static int make_array(uint32_t type, uint32_t value_size, uint32_t entries, int 
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* What stands in a map of maps or of programs: `fds` of what its elements name, from `first` on. */
+/* Fill a map of maps or of programs with the descriptors `fds` of its elements. */
 static int put_elements(const struct run *r, uint32_t map, const int *fds)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
@@ -139,7 +143,7 @@ static int put_elements(const struct run *r, uint32_t map, const int *fds)
 	return err;
 }
 
-/* Maps of maps, when those that stand in them are there. */
+/* Create a map of maps, after its elements. */
 static int make_outer(struct run *r, uint32_t map)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
@@ -165,7 +169,7 @@ static int make_maps(struct run *r, bool goes_on)
 	return r->fd[GEN_PROGS] < 0 ? r->fd[GEN_PROGS] : r->ctx < 0 ? r->ctx : 0;
 }
 
-/* Where the program takes its context, the kernel's is kept, and ours taken. */
+/* Replace the program's read of its context: save the kernel's context, and load the address of ours. */
 static uint32_t take_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 {
 	out[0] = (struct gpubpf_raw_insn){ .code = STX8, .regs = 10 | 1 << 4, .off = KEPT };
@@ -174,8 +178,10 @@ static uint32_t take_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 	return 3;
 }
 
-/* A part as the kernel takes it: descriptors of maps, and at the end of its first function r0 is stored into the
- * context, since the kernel tells but half of it. */
+/*
+ * Translate a part for the kernel: insert the descriptors of maps. At the end of its first function, store r0 into the
+ * context, since the kernel returns only half of r0.
+ */
 static uint32_t translate(const struct run *r, const struct random_program *p, uint32_t begin, uint32_t end,
 			  struct gpubpf_raw_insn *out)
 {
@@ -216,12 +222,12 @@ static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool goes_on)
 
 	attr.insn_cnt = n;
 	attr.insns = (uintptr_t)insns;
-	attr.license = (uintptr_t)"GPL"; /* the kernel's word for: all helpers */
+	attr.license = (uintptr_t)"GPL"; /* permits all helpers */
 	attr.prog_flags = goes_on ? 0 : BPF_F_SLEEPABLE;
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* All parts, each where others find it; false: the kernel does not take one. */
+/* Load all parts, and store them where tail calls find them. False: the kernel refuses one. */
 static bool load_parts(struct run *r, const struct random_program *p)
 {
 	static struct gpubpf_raw_insn insns[GEN_INSNS + 3];
@@ -237,7 +243,7 @@ static bool load_parts(struct run *r, const struct random_program *p)
 	return r->ctx < 0 || put_elements(r, GEN_PROGS, r->prog) == 0;
 }
 
-/* The kernel hands the context back. */
+/* The kernel copies the context back. */
 static int test_run(int prog, struct gpubpf_ctx *ctx)
 {
 	union bpf_attr attr = { 0 };
@@ -248,7 +254,7 @@ static int test_run(int prog, struct gpubpf_ctx *ctx)
 	return bpf(BPF_PROG_TEST_RUN, &attr);
 }
 
-/* Our context is in a map; the kernel's is a packet. */
+/* Our context is the value of a map; the kernel's context is a packet. */
 static int run_filter(const struct run *r, struct gpubpf_ctx *ctx)
 {
 	static const uint8_t packet[64];
@@ -282,7 +288,7 @@ static void bring_entries(const struct run *r, uint32_t map)
 	}
 }
 
-/* A stack's come out from its other end. */
+/* A stack's values arrive in reverse order. */
 static void bring_values(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
@@ -295,7 +301,7 @@ static void bring_values(const struct run *r, uint32_t map)
 		gpubpf_map_update(&view, NULL, values[map == GEN_STACK ? n - 1 - i : i], BPF_ANY);
 }
 
-/* An arena without the values that programs begin with, and then with those that this one left. */
+/* Reset the arena, without the initial values, and copy the values that the program left. */
 static void bring_maps(const struct run *r)
 {
 	memset(r->arena, 0, r->g->size);
@@ -323,7 +329,7 @@ static void close_maps(struct run *r, bool all)
 		}
 }
 
-/* 0; 1: the kernel does not take the program; -errno */
+/* Returns 0, or -errno, or 1 if the kernel refuses the program. */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
 	bool goes_on = random_goes_on(p);
@@ -366,7 +372,7 @@ static int compare(struct run *r, uint32_t i, const struct random_program *p, vo
 	return 0;
 }
 
-/* This thread stays on its CPU, whose copies of values are then its own. */
+/* Pin this thread to its CPU, so that its copies of per-CPU values are known. */
 static int stay(struct run *r)
 {
 	cpu_set_t set;

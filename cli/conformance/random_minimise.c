@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): pieces of a program are
- * left out, halved when none can be, as long as what is left is proven and still differs. What is left out becomes a jump to
- * the next instruction first, so that all others stay where they are. The candidates of a round are one module.
+ * Delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002). The algorithm
+ * removes pieces of a program as long as the rest is proven and still differs. If no piece can be removed, it halves
+ * the size of the pieces. Removed instructions first become jumps to the next instruction, so that all others keep
+ * their positions. The candidates of a round are one module.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: of two instructions */
+#define LDDW 0x18 /* RFC 9669 5.4: two instructions */
 #define JA 0x05
 #define JMP_CLASSES(code) (((code) & 7) == 5 || ((code) & 7) == 6)
 #define CALL 0x85
 #define EXIT 0x95
-#define LOCAL_CALL 1 /* src */
-#define FUNCTION 4 /* of LDDW: an address of one */
+#define LOCAL_CALL 1 /* source register of a local call */
+#define FUNCTION 4 /* source register of an LDDW that loads a function's address */
 
 static bool is_nothing(const struct gpubpf_raw_insn *insn)
 {
 	return insn->code == JA && !insn->off;
 }
 
-/* Instructions from begin on become nothing; false if that changes none. Both halves of an LDDW go together. */
+/*
+ * Replace instructions from `begin` on by no-ops. Returns false if that changes nothing. Both halves of an LDDW are
+ * replaced together.
+ */
 static bool leave_out(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
 {
 	bool changed = false;
@@ -40,7 +44,7 @@ static bool leave_out(const struct random_program *from, uint32_t begin, uint32_
 	return changed;
 }
 
-/* The pc that a jump or local call goes to, or whose address is loaded; -1: it is none. */
+/* The target of a jump, a local call or a function's address; -1: no such instruction. */
 static long target_of(const struct random_program *p, uint32_t i)
 {
 	const struct gpubpf_raw_insn *insn = &p->insns[i];
@@ -52,7 +56,7 @@ static long target_of(const struct random_program *p, uint32_t i)
 	return JMP_CLASSES(insn->code) && insn->code != EXIT ? (long)i + 1 + insn->off : -1;
 }
 
-/* Take the nothings out. */
+/* Remove the no-ops. */
 static void squeeze(const struct random_program *from, struct random_program *to)
 {
 	uint32_t at[GEN_INSNS + 1] = { 0 };
@@ -79,7 +83,7 @@ static void squeeze(const struct random_program *from, struct random_program *to
 				insn->off = (int16_t)(at[target] - at[i] - 1);
 		}
 		if (from->insns[i].code == LDDW)
-			i++; /* the second half has code 0: no jump */
+			i++; /* the second half has code 0: it is no jump */
 	}
 }
 
@@ -94,7 +98,7 @@ struct round {
 	uint32_t n;
 };
 
-/* Candidates without one piece each, from *begin on; *begin becomes the first that was not looked at. */
+/* Create candidates without one piece each, from *begin on, and advance *begin. */
 static void propose_pieces(struct round *r, const struct random_program *p, uint32_t size, uint32_t *begin)
 {
 	for (r->n = 0; *begin < p->n && r->n < RANDOM_GROUP; *begin += size) {
@@ -106,7 +110,7 @@ static void propose_pieces(struct round *r, const struct random_program *p, uint
 	}
 }
 
-/* Candidates without the first of the pieces, ever fewer of them; the last without one. */
+/* Create candidates without the first k pieces together, for k from all down to one. */
 static void propose_together(struct round *r, const struct random_program *p, const struct piece *pieces, uint32_t npieces)
 {
 	r->n = 0;
@@ -132,7 +136,7 @@ static bool run_candidates(struct round *r)
 	return r->n && random_run_group(r->d, r->list, r->n, r->outcomes, &why) == 0;
 }
 
-/* Leave out what can be in pieces of that size; true if something was. */
+/* Remove pieces of this size where possible; returns true if any was removed. */
 static bool leave_pieces_out(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
 {
 	uint32_t begin = 0;
