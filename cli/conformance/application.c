@@ -13,7 +13,7 @@
 #include "core/target.h"
 #include "core/worker/installed.h"
 
-#define MOST_MS 300000           /* of an application that hangs */
+#define MOST_MS 300000           /* timeout for an application that hangs */
 #define STEP_MS 20
 
 extern char **environ;
@@ -28,7 +28,10 @@ static const struct application_form forms[] = {
 	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
 };
 
-/* Its file; false: the device does not take the form, nor the run's route, or the suite has none for its architecture. */
+/*
+ * Find the file of a form. Returns false if the device or the run's route does not accept the form, or if the suite has
+ * no file for the device's architecture.
+ */
 static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 		      char path[APPLICATION_PATH])
 {
@@ -83,7 +86,7 @@ static int spawn(struct gpubpf_session *s, const struct application *app, pid_t 
 	return -err;
 }
 
-/* Serve the session until the application has ended; its status as waitpid(2) has it, or -errno. */
+/* Serve the session until the application has ended. Returns its waitpid(2) status, or -errno. */
 static int serve(struct gpubpf_session *s, pid_t pid)
 {
 	int status, left_ms = MOST_MS;
@@ -101,7 +104,7 @@ static int serve(struct gpubpf_session *s, pid_t pid)
 	return status;
 }
 
-/* Why the kernel was not probed, if it was not. */
+/* Why the kernel was not probed; NULL: it was probed. */
 static const char *unprobed(struct gpubpf_session *s, const char *kernel, char *buf, size_t size)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };

@@ -7,12 +7,12 @@
 
 #include "core/facts.h"
 
-#define THREADS 65536u           /* room in per-thread maps */
-#define BLOCKS 65535u            /* of MOST */
+#define THREADS 65536u           /* threads with room in per-thread maps */
+#define BLOCKS 65535u            /* maximum blocks for MOST */
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
-/* What a case is refused for may be what one target lacks. */
+/* The limits of a case's target, since a target's limit may be the reason for a refusal. */
 static const struct gpubpf_limits *limits_of(const struct grid *g)
 {
 	const char *at = NULL, *name;
@@ -100,7 +100,10 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
 	return grid_line(c, "workload", &(const char *){ NULL }, buf, size);
 }
 
-/* A number; or MOST, as many as the device takes, but of blocks no more than run in seconds; or WARP, its lanes. Behind a word +N or -N. */
+/*
+ * Parse a number; MOST, the maximum of the device, limited to BLOCKS blocks so that a launch takes seconds; or WARP,
+ * the device's lanes per warp. A word may be followed by +N or -N.
+ */
 static uint32_t size_of(const char **text, uint32_t most, uint32_t warp)
 {
 	static const size_t length = sizeof("MOST") - 1;
@@ -112,7 +115,7 @@ static uint32_t size_of(const char **text, uint32_t most, uint32_t warp)
 	else if (!strncmp(*text, "WARP", length))
 		size = warp;
 	end = (char *)*text + (size ? length : 0);
-	if (!size || *end == '+' || *end == '-') /* a number behind a space is the next one */
+	if (!size || *end == '+' || *end == '-') /* a number after a space is the next size */
 		size += strtol(end, &end, 10);
 	*text = end + strspn(end, ", ");
 	return size ? size : 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects on a device: several are loaded together, lowered to one module with a kernel each, and launched in turn. */
+/*
+ * Runs objects on a device. Several objects are loaded together, lowered to one module with one kernel each, and
+ * launched in turn.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,14 +16,14 @@
 #define GROUP 16
 
 struct runner {
-	struct isolate isolate;      /* first: a pointer to it is one to this */
+	struct isolate isolate;      /* must be first: the code casts between both */
 	const struct suite_run *run;
 	const struct conformance_opts *opts;
 	const uint32_t *cases;
 	struct conformance_device opened;
 };
 
-/* a group on its way */
+/* a group of cases in progress */
 struct batch {
 	struct runner *r;
 	struct grid grid;
@@ -56,7 +59,7 @@ static int make_arena(struct batch *b)
 	return err ? err : grid_place(&b->placed, b->arena, &b->why);
 }
 
-/* A site an object, with its programs in their order. */
+/* One site per object, with its programs in order. */
 static int load_module(struct batch *b)
 {
 	const struct conformance_device *d = &b->r->opened;
@@ -126,7 +129,7 @@ static int launch(struct batch *b, uint32_t i)
 	return err;
 }
 
-/* Launch each, read all maps, and judge. */
+/* Launch each case, read all maps back, and judge. */
 static int run_batch(struct batch *b, uint32_t begin)
 {
 	const struct conformance_device *d = &b->r->opened;
@@ -195,7 +198,7 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* the next child goes on, as in raw_device.c */
+			return; /* the next child continues, as in raw_device.c */
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter in the place of a device: thread after thread, in the order of their numbers. */
+/* The interpreter instead of a device: runs one thread after the other, in the order of their numbers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include "core/interp/interp.h"
 #include "grid.h"
 
-/* The coordinates of a linear number. */
+/* Convert a linear number to coordinates. */
 static void split(uint64_t linear, const uint32_t size[3], gpubpf_u64 out[3])
 {
 	for (int d = 0; d < 3; d++) {
@@ -26,7 +26,7 @@ static void set_thread(struct gpubpf_ctx *ctx, const struct grid_launch *l, uint
 			     ctx->global_id[0];
 }
 
-/* All programs of the case, by one thread. */
+/* Run all programs of the case for one thread. */
 static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid, void *arena, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_unit *unit = &g->loaded->unit;

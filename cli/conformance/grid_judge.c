@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch left in its arena. */
+/* Reads the results of a launch from its arena. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "judge.h"
 
 struct in_arena {
-	struct judging j;        /* first: a pointer to it is one to this */
+	struct judging j;        /* must be first: the code casts between both */
 	const struct grid *g;
-	uint32_t i;              /* case and object */
+	uint32_t i;              /* index of the case and its object */
 	void *arena;
 };
 
@@ -92,7 +92,7 @@ static int take_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* Reading takes prints out of the ring, and others ask again: of a copy. */
+/* Counts in a copy of the arena, because reading removes prints from the ring, and other lines count them again. */
 static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
 {
 	const struct in_arena *in = (const struct in_arena *)j;

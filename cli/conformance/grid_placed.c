@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of cases that lie elsewhere than in the arena (core/wire/placements.def), as the agent has them (hooks/elsewhere.c). */
+/*
+ * Maps of cases that are placed outside the arena (core/wire/placements.def), like the agent does it
+ * (hooks/elsewhere.c).
+ */
 #include "grid_placed.h"
 
 #include <errno.h>
@@ -29,7 +32,7 @@ void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum g
 	}
 }
 
-/* One map, and where the device finds it. */
+/* Allocate one map's memory, and write its address into the device's arena. */
 static int place(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_why *why)
 {
 	const struct gpubpf_map_layout *l = &p->layout->maps[map];
@@ -43,7 +46,7 @@ static int place(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf
 	p->map[p->n++] = map;
 	if (m->host != host)
 		memcpy(m->host, host, m->size);
-	row[0] = m->address; /* in the device's arena, which may be this one */
+	row[0] = m->address; /* in the device's arena, which may be this memory */
 	row[1] = m->address + (l->data - l->ctl);
 	err = p->ops->arena_push(p->device, ROW(map) + GPUBPF_ROW_CTL, row, 2 * sizeof(*row));
 	return err ? err : gpubpf_arena_wait(p->ops, p->device);

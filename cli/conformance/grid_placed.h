@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of cases that lie elsewhere than in the arena. */
+/* Maps of cases that are placed outside the arena. */
 #ifndef GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
 #define GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
 
@@ -7,8 +7,10 @@
 #include "core/facts.h"
 #include "maps/maps.h"
 
-/* Where the maps of a unit lie, so that as many as may lie in that memory of a device with these capabilities; as
- * struct gpubpf_layout_opts takes it. */
+/*
+ * Choose places for the maps of a unit, for struct gpubpf_layout_opts. Every map that may be in memory of kind `where`
+ * is placed there. `caps` are the device's capabilities.
+ */
 void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum gpubpf_placement where, uint64_t caps,
 		 uint32_t *places);
 
@@ -20,9 +22,11 @@ struct grid_placed {
 	struct gpubpf_device_memory memory[GPUBPF_MAX_MAPS];
 };
 
-/* Have memory for them, which holds what the arena does, and tell the device's arena where it is. */
+/*
+ * Allocate memory for these maps, copy their contents from the arena, and write the addresses into the device's arena.
+ */
 int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_why *why);
-/* What kernels have left there is in the arena. */
+/* Copy these maps back into the arena. */
 void grid_placed_back(const struct grid_placed *placed, void *arena);
 void grid_placed_finish(struct grid_placed *placed);
 

@@ -13,7 +13,7 @@
 #define GROUP_SECONDS 300
 
 struct isolate_shared {
-	uint32_t begin, end;     /* items of the group that the child works on */
+	uint32_t begin, end;     /* the group of items that the child works on */
 	uint64_t progress;
 	struct isolate_item items[];
 };
@@ -39,7 +39,7 @@ void isolate_finish(struct isolate *a)
 	munmap(a->shared, size_of(a));
 }
 
-/* Items not done yet, from the first such one on. */
+/* The next items that are not done, from the first such item on. */
 bool isolate_next(struct isolate *a, uint32_t *begin, uint32_t *end)
 {
 	struct isolate_item *items = a->items;
@@ -74,7 +74,7 @@ void isolate_split(struct isolate *a, const char *error)
 	struct isolate_shared *s = a->shared;
 	uint32_t size = s->end - s->begin;
 
-	for (size_t i = 0; !size && i < a->n; i++) /* the child came to none: nor will the next */
+	for (size_t i = 0; !size && i < a->n; i++) /* the child took no group, so further children would fail too */
 		if (a->items[i].group)
 			isolate_done(a, i, error);
 	if (size == 1)
@@ -102,7 +102,7 @@ static size_t count_done(const struct isolate *a)
 	return done;
 }
 
-/* Wait for the child; kill it when it has made no progress for too long. 0: it ended well. */
+/* Wait for the child, and kill it if it makes no progress for too long. 0: the child succeeded. */
 static int watch(struct isolate *a, pid_t child)
 {
 	uint64_t seen = a->shared->progress;

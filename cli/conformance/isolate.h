@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work on items in a child process, in groups, since building a module costs far more than running one. A group that
- * fails is tried again in halves, so that an item which a vendor's compiler or runtime cannot take costs itself alone. A
- * runtime that crashes or hangs is a message too.
+ * Processes items in a child process, in groups, since building a module costs far more than running one. A group that
+ * fails is tried again in halves. So if a vendor's compiler or runtime fails for one item, only that item fails. A
+ * crash or a timeout of the runtime is reported as the item's error.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_ISOLATE_H
 #define GPUBPF_CLI_CONFORMANCE_ISOLATE_H
@@ -12,34 +12,34 @@
 #include <stdint.h>
 
 struct isolate_item {
-	uint32_t group;          /* most items that a group with this one may have; 0: done */
-	uint32_t weight;         /* of the next group in all at most isolate.weight, or it is one item */
-	uint64_t value;          /* what the work says of it */
-	char expected[160], error[400]; /* what went wrong; "": nothing */
+	uint32_t group;          /* maximum number of items in a group with this item; 0: done */
+	uint32_t weight;         /* the sum over a group is at most isolate.weight, unless the group is one item */
+	uint64_t value;          /* result of the work */
+	char expected[160], error[400]; /* the error; "": none */
 };
 
 struct isolate_shared;
 
 struct isolate {
 	size_t n;
-	uint32_t group, weight;  /* of a group at most */
-	/* In the child: take groups until there is none, or for a while: then the next child goes on. */
+	uint32_t group, weight;  /* maximum of a group */
+	/* Runs in the child: takes groups until none are left, or returns earlier; then a new child continues. */
 	void (*work)(struct isolate *a);
 	void (*progress)(void *arg, size_t done); /* may be NULL */
-	void *arg;               /* progress's */
+	void *arg;               /* argument of progress */
 	struct isolate_shared *shared;
 	struct isolate_item *items; /* [n], shared with the child */
 };
 
-/* Make the items, all to be done. 0 or -ENOMEM. */
+/* Create the items, none of them done. Returns 0 or -ENOMEM. */
 int isolate_init(struct isolate *a);
 void isolate_finish(struct isolate *a);
-/* Until all items are done. */
+/* Run until all items are done. */
 void isolate_run(struct isolate *a);
 
-/* For the work: the next group, items *begin to *end - 1, of which all are to be done. */
+/* For work(): get the next group, items *begin to *end - 1, none of them done. */
 bool isolate_next(struct isolate *a, uint32_t *begin, uint32_t *end);
-/* The group cannot be done together; a single item is done, with this error. */
+/* The group failed: retry it in halves. A single item is done, with this error. */
 void isolate_split(struct isolate *a, const char *error);
 void isolate_done(struct isolate *a, size_t i, const char *error);
 

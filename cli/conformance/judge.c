@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a case expects of its maps, against what is there. */
+/* Compares the maps after a run with the expectations of a case. */
 #include "judge.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool add_check(void *arg, const void *key, const void *value)
 	return true;
 }
 
-/* A number, or the launch's threads, or so many times those: N*THREADS. */
+/* A number, or THREADS, the number of threads in the launch, or N*THREADS. */
 static uint64_t number_of(const struct judging *j, const char *text)
 {
 	char *end;
@@ -51,7 +51,7 @@ static uint64_t number_of(const struct judging *j, const char *text)
 	return !strcmp(end, "THREADS") ? j->threads : !strcmp(end, "*THREADS") ? n * j->threads : n;
 }
 
-/* CHECK() of case.h: none failed, and as many held as there should be. */
+/* CHECK() of case.h: no check failed, and the expected number of checks passed. */
 static bool judge_checks(const struct judging *j, const char *want)
 {
 	const struct gpubpf_map *failed, *checks;
@@ -90,7 +90,7 @@ static bool match_entry(void *arg, const void *key, const void *value)
 	return false;
 }
 
-/* NAME[KEY] VALUE, as the tool prints them; VALUE "-": there is none. */
+/* NAME[KEY] VALUE, in the tool's output format; VALUE "-": the key must not exist. */
 static bool judge_map(const struct judging *j, const char *want)
 {
 	struct wanted w = { .j = j };
@@ -164,7 +164,7 @@ static bool judge_accounted(const struct judging *j, const char *want)
 	return judge_number(j, want, accounted_of);
 }
 
-/* N TEXT: so many prints of this text. */
+/* N TEXT: expects N prints of this text. */
 static bool judge_print(const struct judging *j, const char *want)
 {
 	char other[200] = "", *text;

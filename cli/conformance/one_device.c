@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device: all cases, and what came of each. */
+/* Runs all cases on one device, and stores their results. */
 #include "suite.h"
 
 #include <regex.h>
@@ -54,7 +54,7 @@ static bool is_right(const struct suite_case *c, bool verify, const struct confo
 	return ran->done && ran->r0 == strtoull(c->result, NULL, 16);
 }
 
-/* Nobody but the verifier knows what is wrong with it. */
+/* Only the verifier can detect the error in this program. */
 static bool only_proven(const struct suite_case *c, bool verify)
 {
 	return !verify && c->refused && !c->error && !c->result;
@@ -75,7 +75,7 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 		   c->may_be_refused && ran->rule ? SUITE_SKIPPED : SUITE_FAILED;
 }
 
-/* Why no program of one thread is put into a kernel; NULL: they are. */
+/* Why programs of one thread cannot probe a kernel on this device; NULL: they can. */
 static const char *no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
 {
 	char path[APPLICATION_PATH];
@@ -88,7 +88,7 @@ static const char *no_kernel(const struct suite_run *run, const struct suite_dev
 	return buf;
 }
 
-/* The kernel's results are not those of a thread that was ended. */
+/* Does the case end its thread? Then an application's kernel would not complete. */
 static bool ends_thread(const struct conformance_case *raw)
 {
 	for (uint32_t pc = 0; !raw->error[0] && pc < raw->unit.progs->ninsns; pc++) {
@@ -100,13 +100,13 @@ static bool ends_thread(const struct conformance_case *raw)
 	return false;
 }
 
-/* Why a case is not put into a kernel that is there; NULL: it is. */
+/* Why this case cannot probe a kernel; NULL: it can. */
 static const char *no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
 {
 	return verify && c->refused ? NO_PROBE : ends_thread(raw) ? OWN_LAUNCH : NULL;
 }
 
-/* By the hooks. */
+/* Run cases in the application's kernel, through the hooks. */
 static void probe_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      struct conformance_case *raw)
 {
@@ -129,7 +129,7 @@ static void probe_raw(const struct suite_run *run, struct suite_device *device, 
 			judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
 }
 
-/* Programs of one thread. */
+/* Cases that are programs of one thread. */
 static void run_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		    const struct conformance_opts *opts)
 {
@@ -162,7 +162,7 @@ static void run_probe(const struct suite_run *run, const struct suite_device *de
 		skip(r, NO_KERNELS);
 }
 
-/* Not put into a kernel: why, or NULL. */
+/* Why the case cannot probe a kernel, or NULL. */
 static const char *no_probe(const struct suite_case *c)
 {
 	char line[64];
@@ -172,7 +172,7 @@ static const char *no_probe(const struct suite_case *c)
 	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
-/* The capability without which a device has not the memory that maps are to lie in; NULL: it has. */
+/* Returns which capability the device lacks for the requested placement; NULL: none. */
 static const char *no_place(const struct suite_run *run, const struct suite_device *device)
 {
 	static char text[80];
@@ -182,7 +182,7 @@ static const char *no_place(const struct suite_run *run, const struct suite_devi
 	return lacks ? text : NULL;
 }
 
-/* Objects: those that are to be refused need no device. */
+/* Run objects. Cases that expect a refusal need no device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole way: a session with the case's object around an application that knows nothing of it, gpubpf-workload, on the
- * device's real runtime; then what the programs left in their maps.
+ * End-to-end test of a case: a session with the case's object traces an ordinary application, gpubpf-workload, on the
+ * device's real runtime. Then the programs' maps are judged.
  */
 #include "probe.h"
 
@@ -16,7 +16,7 @@
 #include "judge.h"
 
 struct probed {
-	struct judging j;        /* first: a pointer to it is one to this */
+	struct judging j;        /* must be first: the code casts between both */
 	struct gpubpf_session *s;
 	struct counted {
 		const struct gpubpf_map *map;
@@ -26,7 +26,7 @@ struct probed {
 	uint32_t nprints;
 };
 
-/* -- what is left in the session -- */
+/* -- results in the session -- */
 
 static const struct gpubpf_map *find(const struct judging *j, const char *name)
 {
@@ -109,7 +109,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 
 /* -- the application -- */
 
-/* The kernel that a case names, or into which it is put as well. */
+/* The kernel that the case names, or the default kernel. */
 static const char *kernel_of(const struct suite_case *c, char *buf, size_t size)
 {
 	const char *name = grid_workload(c, buf, size);
@@ -123,7 +123,10 @@ static void tell(struct suite_result *r, const char *why)
 	snprintf(r->got, sizeof(r->got), "%.390s", why);
 }
 
-/* What names no kernel is put into one: not into those that the device's runtime launches beside it. */
+/*
+ * Attach programs that name no kernel to the default kernel, and not to kernels that the device's runtime launches
+ * itself.
+ */
 static int attach(const struct probed *p)
 {
 	struct gpubpf_attach_opts to = { .sz = sizeof(to) };
@@ -139,7 +142,7 @@ static int attach(const struct probed *p)
 	return 0;
 }
 
-/* The session around the application, or why there is none. */
+/* Run the session around the application. Returns NULL, or why that failed. */
 static const char *run_session(const struct probed *p, const struct application *app, char *buf, size_t size)
 {
 	const struct suite_run *run = app->run;
@@ -180,7 +183,7 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	free(p.prints);
 }
 
-/* Does a target that kernels in this form go to take the place "gpu/NAME"? */
+/* Does a target for kernels of this form support the place "gpu/NAME"? */
 static bool takes_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 			const char *place, char why[GPUBPF_WHY_NOT])
 {
@@ -196,7 +199,10 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
 	return false;
 }
 
-/* Of what a case needs: ALLOCATIONS, SM_ID, names, masks, lines, constants, gpu/PLACE. */
+/*
+ * Does the device, with kernels of this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
+ * lines, constants, or gpu/PLACE?
+ */
 static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
@@ -217,7 +223,7 @@ static bool has(const struct suite_run *run, const struct gpubpf_device_caps *ca
 	return false;
 }
 
-/* A case is skipped where something is not there that it needs. */
+/* Is a requirement of the case missing? Such a case is skipped. */
 static bool lacks(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
 		  const struct application_form *form, char why[GPUBPF_WHY_NOT])
 {
@@ -231,7 +237,10 @@ static bool lacks(const struct suite_run *run, const struct suite_case *c, const
 	return false;
 }
 
-/* In each size of sub-groups that the device has, where the case asks for them and the form can; else once, as it is. */
+/*
+ * Run once for each sub-group size of the device, if the case requests it and the form is OpenCL C; else once without a
+ * size.
+ */
 static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {
 	char line[8], text[sizeof(r->got)];

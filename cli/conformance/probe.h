@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases that are put into the kernels of an application, by the hooks. */
+/* Cases that probe the kernels of an application, through the hooks. */
 #ifndef GPUBPF_CLI_CONFORMANCE_PROBE_H
 #define GPUBPF_CLI_CONFORMANCE_PROBE_H
 
@@ -7,9 +7,12 @@
 
 struct conformance_case;
 
-/* Run the case of that index in the suite, in each form that the device takes, with a session of its own. */
+/* Run a case, by its index in the suite, in each form that the device accepts, with a separate session for each. */
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r);
-/* probe_raw.c: programs of one thread that have no error yet, many in a session; each has r0 or an error then. */
+/*
+ * probe_raw.c: run the cases without an error, which are programs of one thread, many in one session. Each case then
+ * has r0 or an error.
+ */
 void probe_raw_run(const struct suite_run *run, const struct suite_device *device, struct conformance_case *cases, size_t n);
 
 #endif

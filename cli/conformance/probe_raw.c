@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of one thread by the whole way: a session whose programs stand one behind the other at the entry of the application's
- * kernel, each with its memory, and with what it gives, in a map of its own. Where nothing comes of several, they are tried
- * again in halves, so that one which a compiler or a runtime cannot take costs itself alone.
+ * End-to-end test of programs of one thread. A session attaches several programs to the entry of the application's
+ * kernel. Each program has a separate map with its memory and its result. A set of programs that fails is tried again
+ * in halves. So if a compiler or a runtime fails for one program, only that program fails.
  */
 #include "probe.h"
 
@@ -24,7 +24,7 @@ struct part {
 	uint32_t n;
 };
 
-/* The session has it, or nobody. */
+/* On success the session owns `loaded`. */
 static int load(struct gpubpf_session *s, const struct part *p, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded *loaded = calloc(1, sizeof(*loaded));
@@ -62,7 +62,7 @@ static void take_result(const struct gpubpf_session *s, uint32_t i, struct confo
 	free(run);
 }
 
-/* Run them together; false, and why. */
+/* Run the programs together. Returns false and the reason on failure. */
 static bool run_together(const struct part *p, char *why, size_t size)
 {
 	const struct suite_run *run = p->app->run;
@@ -107,7 +107,7 @@ static void run_part(const struct part *p)
 	run_part(&half);
 }
 
-/* The next cases from *at on, which is moved behind them. */
+/* Take the next cases from *at on, and advance *at. */
 static void next_part(struct part *p, struct conformance_case *cases, size_t n, size_t *at)
 {
 	uint32_t insns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of one thread, proven or with each access checked, and the ways to run many of them. */
+/* Programs of one thread, either proven or with checked accesses, and functions to run many of them. */
 #ifndef GPUBPF_CLI_CONFORMANCE_H
 #define GPUBPF_CLI_CONFORMANCE_H
 
@@ -14,55 +14,57 @@ struct gpubpf_diag;
 
 struct conformance_case {
 	char *id;
-	uint8_t *mem;             /* r1; r2 is mem_size */
+	uint8_t *mem;             /* memory at r1; r2 is mem_size */
 	size_t mem_size;
-	uint8_t *insns;           /* the program's bytes, */
-	struct gpubpf_unit unit;  /* and decoded: one program, no maps */
+	uint8_t *insns;           /* the program's bytes */
+	struct gpubpf_unit unit;  /* the decoded program, without maps */
 	uint64_t r0;
 	bool done;
-	const char *rule;         /* by which the decoder or the verifier refused it, as error tells; NULL: it did not */
-	char error[400];          /* why there is no r0; "" if there is */
+	const char *rule;         /* the rule by which the decoder or the verifier refused it; NULL: accepted */
+	char error[400];          /* why there is no r0; "" */
 };
 
 struct conformance_opts {
 	const char *backend;      /* "host", "opencl", ... */
-	const char *device;       /* a part of its name; NULL: any */
-	uint32_t index;           /* of those, this one */
-	const char *target;       /* NULL: what suits the device best */
-	const char *(*variable)(const char *name); /* struct gpubpf_device_open's, as what follows */
+	const char *device;       /* part of its name; NULL: any */
+	uint32_t index;           /* index among these devices */
+	const char *target;       /* NULL: the best target for the device */
+	const char *(*variable)(const char *name); /* for struct gpubpf_device_open, like `cache` */
 	const char *cache;
 	bool verify;
-	bool dump;                /* print what the device would be given */
-	void (*progress)(void *arg, size_t done); /* cases that are done on a device, now and then; may be NULL */
+	bool dump;                /* print the lowered code instead of running it */
+	void (*progress)(void *arg, size_t done); /* reports the number of finished cases on a device; may be NULL */
 	void *arg;
 };
 
-/* The interpreter, in this process. */
+/* Is it the interpreter in this process? */
 static inline bool conformance_is_host(const char *backend)
 {
 	return !strcmp(backend, "host");
 }
 
-/* Fill in a case from texts of hex bytes, blanks allowed; a failure is the case's error. */
+/* Fill in a case from texts of hex bytes, which may contain blanks; sets the case's error on failure. */
 void conformance_parse(struct conformance_case *c, const char *mem, const char *program);
 void conformance_finish(struct conformance_case *c);
 void conformance_fail(struct conformance_case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What a run that was checked ended with (core/lower/lower.h), for people; NULL: it went to its end. */
+/* Why a checked run ended early (core/lower/lower.h), as text; NULL: it completed. */
 struct gpubpf_run;
 const char *conformance_ended(const struct gpubpf_run *run, char *buf, size_t size);
-/* Prove every case that has no error; one that is not proven has one then. */
+/* Verify every case without an error; sets the error of cases that are not proven. */
 void conformance_verify(struct conformance_case *cases, size_t n);
 
-/* Cases that have no error as one unit, the programs at the kernel's entry. In the map of a program's number is a struct gpubpf_run
- * with the case's memory behind it. 0, or -errno and a diagnostic. */
-#define CONFORMANCE_TOGETHER 32 /* at most */
+/*
+ * Combine cases without errors to one unit, with the programs at the kernel's entry. The map with a program's number
+ * has a struct gpubpf_run, followed by the case's memory. Returns 0, or -errno and a diagnostic.
+ */
+#define CONFORMANCE_TOGETHER 32 /* maximum number of cases */
 int conformance_unit(struct conformance_case *const *cases, uint32_t n, const char *kernel, struct gpubpf_unit *unit,
 		     struct gpubpf_diag *diag);
 
-/* Run every case that has neither result nor error; each gets one or the other. */
+/* Run every case without a result or an error; each gets one of them. */
 void conformance_run_device(struct conformance_case *cases, size_t n, const struct conformance_opts *opts);
-/* Print the cases lowered to opts->target, as one module, instead. */
+/* Print the cases as one module, lowered to opts->target, instead of running them. */
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts);
 void conformance_run(struct conformance_case *cases, size_t n, const struct conformance_opts *opts);
 

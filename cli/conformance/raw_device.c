@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On a device: a group of programs is one module (isolate.h). */
+/* Runs programs on a device: each group is one module (isolate.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define GROUP_INSNS 8192
 
 struct runner {
-	struct isolate isolate;       /* first: a pointer to it is one to this */
+	struct isolate isolate;       /* must be first: the code casts between both */
 	struct conformance_case *cases;
 	size_t n;
 	const struct conformance_opts *opts;
@@ -157,7 +157,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	r->opened.ops->module_unload(module);
 }
 
-/* The child: open the device once and work until nothing is left, or for one group. */
+/* The child: opens the device once, and works until nothing is left, or on one group only. */
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
@@ -173,7 +173,7 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* the next child goes on */
+			return; /* the next child continues */
 	}
 }
 

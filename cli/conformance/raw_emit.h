@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowering groups of programs. */
+/* Lowers groups of programs. */
 #ifndef GPUBPF_CLI_CONFORMANCE_EMIT_H
 #define GPUBPF_CLI_CONFORMANCE_EMIT_H
 
@@ -7,25 +7,27 @@
 #include "core/target.h"
 #include "raw.h"
 
-#define CONFORMANCE_GROUP 64        /* programs in a module at most */
-#define CONFORMANCE_BUDGET (1u << 17) /* taken branches: a simulated device takes 4 us for one */
-#define CONFORMANCE_RUN_OFF 8192u   /* past the arena's header and counters */
+#define CONFORMANCE_GROUP 64        /* maximum number of programs in a module */
+#define CONFORMANCE_BUDGET (1u << 17) /* limit of taken branches: a simulated device takes 4 us for one */
+#define CONFORMANCE_RUN_OFF 8192u   /* after the arena's header and counters */
 
-/* a device that was opened, and what its programs are lowered to */
+/* an opened device, and the target of its programs */
 struct conformance_device {
 	const struct gpubpf_device_ops *ops;
 	struct gpubpf_device *device;
 	const struct gpubpf_target_info *target;
 };
 
-/* In a process that may crash. 0 or -ENODEV. */
+/* Open a device, in a process that may crash. Returns 0 or -ENODEV. */
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why);
-/* Does a process run one group on it, and the next process the next? Intel's runtime 2026.2 was seen to fail at good modules
- * of SPIR-V after a damaged one (one that spirv-val refuses) in the same process. */
+/*
+ * Must each group run in a new process? Intel's runtime 2026.2 failed at valid SPIR-V modules after an invalid one
+ * (which spirv-val refuses) in the same process.
+ */
 bool conformance_once(const struct conformance_device *d);
-/* The target of that name, or the one that suits the device best if name is NULL; NULL if there is none that emits. */
+/* The target of that name, or if name is NULL the best target for the device. NULL: no target emits code for it. */
 const struct gpubpf_target_info *conformance_target(const char *name, const struct gpubpf_device_caps *caps);
-/* Lower the job's sites as kernels, or one kernel for all: here, or in the compile worker. */
+/* Lower the job's sites, to one kernel each or one kernel for all, in this process or in the compile worker. */
 int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job, bool one_kernel,
 		      struct gpubpf_blob *blob, struct gpubpf_diag *diag);
 /* Lower the programs of n cases, one site each. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verify, then the host's interpreter or a device. */
+/* Verifies programs, and runs them on the interpreter or on a device. */
 #include <stdlib.h>
 #include <string.h>
 

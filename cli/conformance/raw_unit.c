@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of one thread as one unit, each with a map of its own for its memory and what it gives. */
+/* Combines programs of one thread to one unit, each with a separate map for its memory and result. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static uint32_t ninsns(const struct conformance_case *c)
 	return c->unit.progs->ninsns;
 }
 
-/* A map with one value, a struct gpubpf_run with the case's memory behind it. */
+/* A map with one value: a struct gpubpf_run, followed by the case's memory. */
 static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_map *map)
 {
 	struct gpubpf_run *run;
@@ -35,7 +35,7 @@ static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_
 	return 0;
 }
 
-/* The programs' bytes, one behind the other; NULL: no memory. */
+/* Concatenate the programs; NULL: no memory. */
 static struct gpubpf_raw_insn *join(struct conformance_case *const *cases, uint32_t n, uint32_t *begin, uint32_t *total)
 {
 	struct gpubpf_raw_insn *insns;

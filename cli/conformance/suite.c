@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the suite: an object a group, whose sections case_N and expect_N are a program and what it is to give. */
+/* Reads the suite: one object per group. Sections case_N and expect_N have a program and its expected result. */
 #include "suite.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 #include "case.h"
 #include "core/wire/open_file.h"
 
-/* from the folder of the tool: in a build tree, installed */
+/* relative to the tool's folder: in a build tree, and installed */
 static const char *const below[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
 
 static int find_folder(char *path, size_t size)
@@ -112,7 +112,7 @@ static char *to_hex(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* The word at the beginning of the line, and what follows it. */
+/* The text after `word` at the beginning of the line; NULL: another word. */
 static const char *value_of(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -138,7 +138,7 @@ struct sections {
 	Elf_Data *program, *expect;
 };
 
-/* A case of the two sections; -EBADMSG if they are not one. */
+/* Add a case from its two sections; -EBADMSG if they are invalid. */
 static int add_sections(struct suite *s, const char *group, const struct sections *both, const char *glob)
 {
 	struct suite_case *c = NULL;
@@ -161,7 +161,7 @@ static int add_sections(struct suite *s, const char *group, const struct section
 
 #define MAX_CASES 4096
 
-/* what an object has: cases, or as a whole what is expected of it */
+/* an object's cases, or the expectations for the whole object */
 struct found {
 	struct sections all[MAX_CASES];
 	Elf_Data *expect;
@@ -183,7 +183,7 @@ static void take_section(Elf *elf, size_t names, Elf_Scn *section, struct found 
 		f->expect = elf_getdata(section, NULL);
 }
 
-/* The last object, GROUP.NAME.bpf.o, as one case. */
+/* Add the last object, GROUP.NAME.bpf.o, as one case. */
 static int add_whole(struct suite *s, const char *group, const Elf_Data *expect, const char *glob)
 {
 	const char *at = s->objects[s->nobjects - 1].name + strlen(group) + 1;
@@ -198,7 +198,7 @@ static int add_whole(struct suite *s, const char *group, const Elf_Data *expect,
 	return err;
 }
 
-/* The cases of the last object. */
+/* Read the cases of the last object. */
 static int read_cases(struct suite *s, const char *group, const char *glob)
 {
 	struct suite_object *o = &s->objects[s->nobjects - 1];

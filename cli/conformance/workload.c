@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]: the application of the suite's probes. It launches
- * a kernel of IMAGE (tests/conformance/workload.cl) on a device, in so many blocks of so many threads, and knows nothing of
- * probes. DEVICE "-": any; SIZE: of the sub-groups that a kernel in OpenCL C asks for, 0: none; CACHE: a folder
- * for the device. Exit status 0 if the kernel left what it should.
+ * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]: the application that the suite
+ * probes.
+ *
+ * It launches a kernel of IMAGE (tests/conformance/workload.cl) on a device, with a number of blocks and of threads per
+ * block, and contains nothing about probes. DEVICE "-" means any device. SIZE is the sub-group size that a kernel in
+ * OpenCL C requires; 0 means none. CACHE is a folder for the device. The exit status is 0 if the kernel's results are
+ * correct.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JUnit's XML, which continuous integration reads: a suite for each device. */
+/* Writes JUnit's XML for continuous integration: one test suite per device. */
 #include "suite.h"
 
 static void put(const char *text, FILE *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix for a document: groups down, devices across; below it what failed and what was skipped, and why. */
+/* Writes a matrix for documents, groups by devices, followed by failures and skipped cases with their reasons. */
 #include <string.h>
 #include <time.h>
 
@@ -17,7 +17,7 @@ static void put_heading(const struct suite_run *run, FILE *out)
 	fputc('\n', out);
 }
 
-/* Of NULL: all groups. */
+/* NULL: all groups. */
 static void put_row(const struct suite_run *run, const char *group, FILE *out)
 {
 	fprintf(out, "| %s |", group ? group : "all");

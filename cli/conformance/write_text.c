@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the reader at a terminal: the matrix, then what failed and why, then what was run. */
+/* Writes results for a terminal: the matrix, then failures with reasons, then the tested objects. */
 #include <string.h>
 
 #include "core/session/table.h"
 #include "suite.h"
 
-#define NAMED 4 /* cases of those skipped for one reason; JSON has all */
+#define NAMED 4 /* maximum number of listed cases per reason; JSON lists all */
 
 static void put_matrix(const struct suite_run *run, FILE *out)
 {
@@ -40,7 +40,7 @@ void suite_put_failures(const struct suite_run *run, const struct suite_device *
 	}
 }
 
-/* How many random programs, and which. */
+/* Print the number of random programs, and their seeds. */
 static void put_random(const struct suite_run *run, const struct suite_device *d, FILE *out)
 {
 	for (uint32_t i = 0; i < run->suite.ncases; i++)
@@ -53,7 +53,7 @@ static bool is_skipped_so(const struct suite_device *d, uint32_t i, const char *
 	return d->results[i].state == SUITE_SKIPPED && !strcmp(d->results[i].got, why);
 }
 
-/* How many were skipped as the case `first` is, and the names of the first ones. */
+/* Print the number of cases with the same reason as `first`, and the names of the first ones. */
 static void put_reason(const struct suite_run *run, const struct suite_device *d, uint32_t first, FILE *out)
 {
 	const char *why = d->results[first].got;
