@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measured CUDA program: it knows nothing of gpubpf.
- *   cuda native [LAUNCHES]   the kernels as they are
- *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known; waits at barriers
- *                            in reduce, branches in divergent, march and rows
- *   cuda event [LAUNCHES [MS]]  vector_add alone, a launch each so many ms: time for a reader of events
- *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": what a launch took in all
- *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
- *   cuda many [LAUNCHES]     vector_add of 2^28 threads
+ * The measured CUDA program. It contains nothing of gpubpf.
+ *
+ *   cuda native [LAUNCHES]   the original kernels
+ *   cuda hand [LAUNCHES]     vector_add with the work of a probe written by hand, in the fastest form known; also
+ *                            barrier waits in reduce, and branches in divergent, march and rows
+ *   cuda event [LAUNCHES [MS]]  only vector_add, one launch every MS ms: gives a reader of events time
+ *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": total time of a launch
+ *   cuda flood [LAUNCHES]    only vector_add, one launch after the other
+ *   cuda many [LAUNCHES]     vector_add with 2^28 threads
  *   cuda copy [TIMES]        1 GiB from the device to pinned memory
- * A line for each: name, nanoseconds of the best and the median launch by CUDA events, threads launched in all.
- * tiny_call is the time of the call that launches `tiny`, load that of loading all four kernels, by the host's clock.
+ *
+ * Each prints a line: name, nanoseconds of the best and the median launch by CUDA events, total number of threads. The
+ * host's clock measures tiny_call, the call that launches `tiny`, and load, the loading of all four kernels.
  */
 #include <algorithm>
 #include <chrono>
@@ -83,7 +85,7 @@ extern "C" __global__ void reduce(const float *a, float *sums, int n)
 		sums[blockIdx.x] = part[0];
 }
 
-/* Lanes part at most of the inner loop's branches. */
+/* Lanes diverge at most of the inner loop's branches. */
 extern "C" __global__ void divergent(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, x = i;
@@ -96,7 +98,7 @@ extern "C" __global__ void divergent(unsigned *out)
 	out[i] = x;
 }
 
-/* Branches as they are; branches_by_hand looks at them. */
+/* The branches of the original kernel; branches_by_hand counts them. */
 struct branches {
 	__device__ bool go(bool goes)
 	{
@@ -104,7 +106,7 @@ struct branches {
 	}
 };
 
-/* How far it is from here to a sphere, of which there is one in each cell of space, or to the floor. */
+/* Distance to the nearest sphere, one of which is in each cell of space, or to the floor. */
 static __device__ float distance_to(float x, float y, float z)
 {
 	float u = x - rintf(x), v = y - rintf(y), w = z - rintf(z), floor = y + 1.7f;
@@ -113,7 +115,7 @@ static __device__ float distance_to(float x, float y, float z)
 	return fminf(ball * .7f, floor);
 }
 
-/* A ray's way to what it meets: rays of a warp take different numbers of steps, and end in two ways. */
+/* Follows a ray to an object. The rays of a warp take different numbers of steps, and end in two ways. */
 template<typename B> static __device__ float march_ray(unsigned i, B &at)
 {
 	float x = (i & 4095) / 4096.f - .5f, y = (i >> 12) / 4096.f - .5f, way = 0, d;
@@ -138,7 +140,7 @@ extern "C" __global__ void march(float *out)
 	out[i] = march_ray(i, none);
 }
 
-/* A row of a sparse matrix, of 0 to 31 values, times a vector. */
+/* Multiplies a row of a sparse matrix, with 0 to 31 values, by a vector. */
 template<typename B> static __device__ float multiply_row(const float *values, const float *vector, unsigned row, B &at)
 {
 	unsigned x = row * 2654435761u, length = x >> 27;
@@ -160,15 +162,15 @@ extern "C" __global__ void rows(const float *a, const float *b, float *c)
 	c[i] = multiply_row(a, b, i, none);
 }
 
-/* ---- a probe's work by hand ---- */
+/* ---- hand-written probes ---- */
 
 enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES, SECTORS, BLOCKS, MEMORY };
 
 struct memory {
 	char *data;  /* counters, values, rings */
-	char *heads; /* of the rings, 128 bytes a multiprocessor */
-	u64 ring;    /* bytes of one, a power of two */
-	u64 *pieces; /* of 2 MiB: n * 2^32 + the allocation's number at n % PIECES */
+	char *heads; /* of the rings, 128 bytes per multiprocessor */
+	u64 ring;    /* bytes of one ring, a power of two */
+	u64 *pieces; /* granules of 2 MiB: word n % PIECES has n * 2^32 + the allocation's number */
 };
 
 static __device__ unsigned special_smid()
@@ -205,8 +207,10 @@ static __device__ void store16(char *at, u64 a, u64 b)
 	asm volatile("st.global.v2.b64 [%0], {%1, %2};" : : "l"(at), "l"(a), "l"(b) : "memory");
 }
 
-/* 16 bytes a thread to the multiprocessor's ring, 16 a warp in front of them: without a word on their arrival, or
- * with a fence between the records and what stands in front. */
+/*
+ * Write 16 bytes per thread to the multiprocessor's ring, after 16 bytes per warp. Either nothing marks their arrival,
+ * or a fence orders the records before the header.
+ */
 static __device__ void put_event(const struct memory &m, int i, bool wait)
 {
 	unsigned lanes = __activemask(), lane = special_laneid(), n = __popc(lanes), first = __ffs(lanes) - 1;
@@ -227,11 +231,11 @@ static __device__ void put_event(const struct memory &m, int i, bool wait)
 		store16(at, position, n);
 }
 
-/* The sectors of a warp's access, by the first of its lanes. */
+/* Count the sectors of a warp's access, in its first lane. */
 static __device__ void put_sectors(const struct memory &m, const float *at)
 {
 	unsigned lanes = __activemask(), below = (1u << special_laneid()) - 1;
-	u64 sector = (u64)at >> 5; /* by halves, of which each takes a fourth of what both at once do */
+	u64 sector = (u64)at >> 5; /* in halves: each match of 32 bits takes a fourth of the time of one of 64 bits */
 	unsigned same = __match_any_sync(lanes, (unsigned)sector) & __match_any_sync(lanes, (unsigned)(sector >> 32));
 	unsigned first = __ballot_sync(lanes, !(same & below));
 
@@ -239,7 +243,10 @@ static __device__ void put_sectors(const struct memory &m, const float *at)
 		add(m.data + 2048 * special_smid() + 8 * __popc(first));
 }
 
-/* An access's bytes to what its allocation has had read or written, by the first lane of a warp that is in one. */
+/*
+ * Add an access's bytes to the counters of its allocation. If all lanes access one allocation, the first lane adds for
+ * the warp.
+ */
 static __device__ void put_bytes(const struct memory &m, const float *at, bool written)
 {
 	u64 piece = (u64)at >> 21, word = m.pieces[piece % PIECES];
@@ -279,7 +286,7 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		put_bytes(m, b + i, false);
 		put_bytes(m, c + i, true);
 	}
-	if (W == ACCESSES && i < n) /* of three accesses, once: what they add is known where they are */
+	if (W == ACCESSES && i < n) /* once for three accesses: the sum is known at compile time */
 		add(m.data + 128 * special_smid(), 3);
 	if (W == SIZES && i < n) {
 		add(m.data + 128 * special_smid(), 8);
@@ -297,7 +304,7 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		put_event(m, i, W == EVENT_WAITING);
 }
 
-/* What the first lane of each warp waits, added up as it leaves. */
+/* The first lane of each warp sums its barrier waits and adds them at the exit. */
 extern "C" __global__ void reduce_by_hand(const float *a, float *sums, int n, memory m)
 {
 	__shared__ float part[256];
@@ -327,7 +334,7 @@ extern "C" __global__ void reduce_by_hand(const float *a, float *sums, int n, me
 	}
 }
 
-/* Does the branch part those who come to it? */
+/* Do the active lanes diverge at the branch? */
 static __device__ unsigned parts(bool goes)
 {
 	unsigned active = __activemask(), lanes = __ballot_sync(active, goes);
@@ -392,7 +399,7 @@ extern "C" __global__ void rows_by_hand(const float *a, const float *b, float *c
 	add_branches(m, seen);
 }
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
 static void print(const char *name, std::vector<double> ns, u64 threads)
 {
@@ -401,7 +408,7 @@ static void print(const char *name, std::vector<double> ns, u64 threads)
 	fflush(stdout);
 }
 
-/* The first launch is not counted among the times: it makes the twin. */
+/* The first launch is not measured: it builds the twin. */
 template<typename F> static void measure(const char *name, int launches, u64 threads, int period_ms, F launch)
 {
 	auto next = std::chrono::steady_clock::now();
@@ -420,7 +427,7 @@ template<typename F> static void measure(const char *name, int launches, u64 thr
 		check(cudaEventElapsedTime(&ms, start, stop));
 		if (i)
 			ns.push_back(ms * 1e6);
-		if (!i) /* and it may have taken longer than a period */
+		if (!i) /* the launch may have taken longer than a period */
 			next = std::chrono::steady_clock::now();
 		std::this_thread::sleep_until(next += std::chrono::milliseconds(period_ms));
 	}
@@ -482,7 +489,7 @@ static void measure_tiny(int launches)
 	print("tiny_call", calls, TINY);
 }
 
-/* Kernels are loaded when they are first asked for. */
+/* Kernels are loaded at their first use. */
 static void measure_load()
 {
 	const void *kernels[] = { (void *)vector_add, (void *)sgemm, (void *)reduce, (void *)tiny };
@@ -520,7 +527,7 @@ template<work W> static void measure_by_hand(const char *name, int launches, con
 	});
 }
 
-/* Of the three arrays, which begin where pieces do. */
+/* Write the words for the granules of the three arrays, which begin at granules. */
 static void number_pieces(const memory &m)
 {
 	const float *arrays[] = { a, b, c };
@@ -603,6 +610,6 @@ int main(int argc, char **argv)
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else
 		native(launches);
-	check(cudaDeviceSynchronize()); /* what others count of it is read then */
+	check(cudaDeviceSynchronize()); /* readers may read the results after this */
 	return 0;
 }

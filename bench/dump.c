@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dump OBJECT GPUBPF [OPTION]: fills the hash `table` of an object (dump.bpf.c), and has the tool dump it, with -j or --csv, say;
- * prints the entries, and the ms by the clock and of the processor that took. */
+/*
+ * dump OBJECT GPUBPF [OPTION]: fills the hash `table` of an object (dump.bpf.c), and lets the tool dump it, with -j or
+ * --csv for example. Prints the number of entries, and wall-clock and processor time in ms.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/live measures: one thread of a kernel that runs answers each word of the host's, with how old it was and when it
- * was seen, by the clock of both. */
+/*
+ * The program for bench/live. One thread of a running kernel answers each word of the host with the word's age and the
+ * time of the answer. Both sides use the same clock.
+ */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(said, __u64, 1);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live OBJECT WHERE KERNEL STOP COMMAND [ARG]...: the programs of an object (live.bpf.c) in a kernel of COMMAND that runs on and
- * accesses memory all the while, with its maps in WHERE memory. Says something to it many times and prints, in us, the least,
- * the median and the 99th percentile of what its words take to get there, of the answers' way back, and of both. COMMAND is
- * to end when its standard input does, or when the file STOP is there.
+ * live OBJECT WHERE KERNEL STOP COMMAND [ARG]...: measures latencies between the host and a running kernel.
+ *
+ * It runs the programs of an object (live.bpf.c) in a kernel of COMMAND that runs permanently and accesses memory. The
+ * maps are placed in WHERE memory. It sends many words and measures three times: the way to the kernel, the way of the
+ * answers back, and both. It prints their minimum, median and 99th percentile in us. COMMAND must end when its standard
+ * input ends, or when the file STOP exists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,7 @@
 #include <gpubpf/gpubpf.h>
 
 #define WORDS 2000
-#define PATIENCE 60e9 /* ns until the first answer, and between two */
+#define PATIENCE 60e9 /* timeout in ns for the first answer, and between two answers */
 
 extern char **environ;
 
@@ -77,7 +79,7 @@ static void print(const char *what, double *ns, unsigned int n)
 	printf("%s %.2f %.2f %.2f us\n", what, ns[0] / 1e3, ns[n / 2] / 1e3, ns[n * 99 / 100] / 1e3);
 }
 
-/* One word, and its answer; 0 when it has come. While there is none yet, the session has things to do. */
+/* Send one word and wait for its answer; 0: it has arrived. Before the first answer, the session must be served. */
 static int say(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer, bool first, double ns[3])
 {
 	uint64_t before = read_word(answer, 0), begun = now(), seen, end;
@@ -104,7 +106,7 @@ static void tell(void *ctx, const char *text)
 	fprintf(stderr, "live: %s\n", text);
 }
 
-/* Of the first kernel that has one: programs have others than the one that is probed. */
+/* Print the reason of the first kernel that has one, since programs also have kernels that are not probed. */
 static int no_answer(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };

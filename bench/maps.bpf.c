@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What bench/maps measures, one an object; each thread does it once as it leaves, with a key of KEYS.
- *   -DADD        adds to the value of its key, which the first one inserts
- *   -DLOOKUP     finds its key, and reads the value
- *   -DLRU        as ADD, in an LRU table that has room for all keys; -DLRU_FULL: for a quarter of them
- *   -DHOT        as ADD, with 256 keys
- *   -DQUEUE      puts a value into a queue and takes one out; -DSTACK: a stack
- *   -DREADS      as ADD, and sets an element of an array of 1 MiB: for bench/reads
- *   -DNOTHING    nothing
+ * The programs of bench/maps, one per object. Each thread does one operation at its exit, with one of KEYS keys:
+ *
+ *   -DADD        Adds to the value of its key, which the first thread inserts.
+ *   -DLOOKUP     Looks up its key, and reads the value.
+ *   -DLRU        Like ADD, in an LRU table with room for all keys.
+ *   -DLRU_FULL   The same, with room for a quarter of the keys.
+ *   -DHOT        Like ADD, with 256 keys.
+ *   -DQUEUE      Pushes a value into a queue and pops one. -DSTACK: a stack.
+ *   -DREADS      Like ADD, and sets an element of an array of 1 MiB: for bench/reads.
+ *   -DNOTHING    Does nothing.
  */
 #include <gpubpf/probe.h>
 
@@ -57,7 +59,7 @@ int probe(struct gpubpf_ctx *ctx)
 #ifdef HOT
 	key = ctx->thread_idx[0] & (KEYS - 1);
 #else
-	key = key * 2654435761u >> 12; /* neighbours have keys that are far apart */
+	key = key * 2654435761u >> 12; /* neighbouring threads have distant keys */
 #endif
 	value = bpf_map_lookup_elem(&table, &key);
 	if (!value) {

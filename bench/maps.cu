@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that bench/maps measures: it knows nothing of gpubpf.
- *   maps native [LAUNCHES [LOG2]]   vector_add of 2^LOG2 threads
- *   maps hand [LAUNCHES [LOG2]]     the same with the work of bench/maps.bpf.c written into it by hand, in the best form known:
- *                                   tables of open addressing, a warp's lanes with one ticket
- *   maps sizes [LAUNCHES [LOG2]]    as native; the last line is "N ns, N ns of processor", as bench/workload has it
- * A line for each: name, nanoseconds of the best and the median launch by CUDA events, operations of a launch.
+ * The program that bench/maps measures. It contains nothing of gpubpf.
+ *
+ *   maps native [LAUNCHES [LOG2]]   vector_add with 2^LOG2 threads
+ *   maps hand [LAUNCHES [LOG2]]     the same with the work of bench/maps.bpf.c written by hand, in the fastest form
+ *                                   known: tables with open addressing, one ticket for the lanes of a warp
+ *   maps sizes [LAUNCHES [LOG2]]    like native; the last line is "N ns, N ns of processor", as in bench/workload
+ *
+ * Each prints a line: name, nanoseconds of the best and the median launch by CUDA events, operations per launch.
  */
 #include <algorithm>
 #include <cstdint>
@@ -35,10 +37,10 @@ extern "C" __global__ void vector_add(const float *a, const float *b, float *c, 
 		c[i] = a[i] + b[i];
 }
 
-/* ---- by hand ---- */
+/* ---- hand-written operations ---- */
 
 struct slot {
-	u32 key, used; /* key + 1; 0: free. LRU: used lately */
+	u32 key, used; /* key + 1; 0: free. In LRU tables, used: recently used */
 	u64 count;
 };
 
@@ -48,10 +50,10 @@ struct cell {
 
 struct tables {
 	slot *slots;
-	u64 *counts;         /* of hot keys, 256 a multiprocessor */
-	u32 *hot;            /* their keys, at twice as many places */
+	u64 *counts;         /* of hot keys, 256 per multiprocessor */
+	u32 *hot;            /* their keys, in twice as many slots */
 	cell *cells;
-	u64 *tickets;        /* to put and to take, a line each */
+	u64 *tickets;        /* push and pop tickets, a line each */
 	u32 *failed;
 };
 
@@ -81,7 +83,7 @@ static __device__ slot *found(slot *slots, u32 key)
 	}
 }
 
-/* Eight ways a set; where a new key finds none free, one that was not used since the last one came goes. */
+/* Eight ways per set. A new key replaces a free way, or one that was not used since the last insertion. */
 static __device__ slot *found_lru(slot *slots, u32 key)
 {
 	slot *set = slots + (mixed(key) & (KEYS / WAYS - 1)) * WAYS;
@@ -124,7 +126,7 @@ static __device__ u64 *found_hot(const tables &t, u32 key)
 	}
 }
 
-/* A ticket for each lane that is here, and whether its turn at the cell has come. */
+/* A ticket for each active lane; wait_for() waits for its turn at the cell. */
 static __device__ u64 ticket(u64 *next)
 {
 	u32 lanes = __activemask(), lane, first = __ffs(lanes) - 1;
@@ -143,7 +145,7 @@ static __device__ void wait_for(const cell *c, u64 turn)
 	__threadfence();
 }
 
-/* Nobody asks for more than there is, or puts more in than fits: each puts one in first. */
+/* Each thread pushes before it pops, so the queue is never empty or full. */
 static __device__ void put_and_take(const tables &t, u64 value)
 {
 	u64 at = ticket(t.tickets);
@@ -183,9 +185,9 @@ template<work W> __global__ void by_hand(const float *a, const float *b, float *
 		put_and_take(t, i);
 }
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
-/* The first launch is not counted among the times: it makes the twin, and fills tables. */
+/* The first launch is not measured: it builds the twin, and fills tables. */
 template<typename F> static double measure(const char *name, int launches, u64 threads, F launch)
 {
 	std::vector<double> ns;

@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
- * into a ring that holds 2^27 of them), -DLOOKUP one of 4096 values looked up and read; at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
- * whether they read or write, -DSECTORS how many 32-byte sectors the lanes of a warp touch by one; -DBLOCKS when each block
- * begins and ends; -DWAITS how long the first lanes of warps wait at barriers; -DBRANCHES conditional branches, and those at
- * which lanes part. */
+/*
+ * The measured probes, one per object, which these macros select:
+ *
+ *   -DEMPTY      Does nothing.
+ *   -DCOUNTER    Counts threads.
+ *   -DHISTOGRAM  Counts threads by their index in the block.
+ *   -DVALUE      Stores the time in a value per thread.
+ *   -DCLOCK      Stores the times of entry and exit of each warp.
+ *   -DEVENT      Outputs a record per thread.
+ *   -DEVENTS     The same into a ring that holds 2^27 records.
+ *   -DLOOKUP     Looks up and reads one of 4096 values.
+ *   -DACCESSES   Counts accesses of global memory.
+ *   -DSIZES      Sums their bytes, reads and writes separately.
+ *   -DSECTORS    Counts the 32-byte sectors of each access of a warp.
+ *   -DBLOCKS     Stores begin and end of each block.
+ *   -DWAITS      Sums barrier waits of the first lanes of warps.
+ *   -DBRANCHES   Counts conditional branches, and those at which lanes diverge.
+ */
 #include <gpubpf/probe.h>
 
 #if defined(COUNTER) || defined(HISTOGRAM)
@@ -21,10 +34,10 @@ struct times {
 };
 GPUBPF_ARRAY(warps, struct times, 1 << 21);
 
-/* of a lane that stands for its warp; NULL for the others */
+/* for one lane per warp; NULL for the others */
 static __always_inline struct times *times_of_warp(struct gpubpf_ctx *ctx)
 {
-	__u32 warp = (__u32)ctx->global_id[0] / 32; /* of the one dimension that the measured kernel has */
+	__u32 warp = (__u32)ctx->global_id[0] / 32; /* the measured kernel has one dimension */
 
 	return bpf_get_lane_id() ? NULL : bpf_map_lookup_elem(&warps, &warp);
 }
@@ -82,7 +95,7 @@ struct waited {
 GPUBPF_ARRAY(waited, struct waited, 1);
 GPUBPF_ARRAY(began, __u64, 1 << 20);
 
-/* of a lane that stands for its warp; NULL for the others */
+/* for one lane per warp; NULL for the others */
 static __always_inline __u64 *began_of_warp(struct gpubpf_ctx *ctx)
 {
 	__u32 warp = gpubpf_block_linear(ctx) * (__u32)(gpubpf_block_threads(ctx) / 32) + bpf_get_warp_id();
@@ -137,7 +150,7 @@ int probe(struct gpubpf_ctx *ctx)
 #elif defined(LOOKUP)
 	__u64 *value = bpf_map_lookup_elem(&table, &(__u32){ ctx->global_id[0] & 4095 });
 
-	if (value && *value) /* which it is not */
+	if (value && *value) /* never true */
 		gpubpf_add(&found, 0, 1);
 #elif defined(CLOCK)
 	struct times *t = times_of_warp(ctx);
@@ -152,7 +165,7 @@ int probe(struct gpubpf_ctx *ctx)
 	__u64 self = 1ull << (bpf_get_lane_id() & 63), below = self - 1;
 	__u64 first = bpf_warp_ballot(!(bpf_warp_match(ctx->mem.addr >> 5) & below));
 
-	if (!(first & below)) /* the first of all is the first of its sector */
+	if (!(first & below)) /* the first active lane is the first one of its sector */
 		gpubpf_add(&counts, __builtin_popcountll(first) & 63, 1);
 #elif defined(BLOCKS)
 	__u32 block = gpubpf_block_linear(ctx);

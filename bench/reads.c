@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reads OBJECT GPUBPF COMMAND [ARG]...: runs COMMAND with the programs of an object (maps.bpf.c with -DREADS), and when it has
- * ended and its maps are here, prints the ns that the library takes to look up an element of `array`, and the us for all of it,
- * 1 MiB, at once; then what `gpubpf map dump` of `table` takes, entries and ms.
+ * reads OBJECT GPUBPF COMMAND [ARG]...: measures reads of maps on the host.
+ *
+ * It runs COMMAND with the programs of an object (maps.bpf.c with -DREADS). When COMMAND has ended and its maps are
+ * mirrored, it prints three times. The first is the ns of a library look-up of an element of `array`, and the second
+ * the us of one batch look-up of the whole array, 1 MiB. The third is the ms of `gpubpf map dump` of `table`, with the
+ * number of entries.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +52,7 @@ static int look_up(const struct gpubpf_map *map)
 	return err || !sum;
 }
 
-/* The best of some, in us. */
+/* The best of SNAPSHOTS runs, in us. */
 static int snapshot(const struct gpubpf_map *map)
 {
 	unsigned int n = gpubpf_map__max_entries(map);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application under a session of this process, whose maps and records it brings here meanwhile. */
+/* Runs an application under a session of this process, which mirrors the application's maps and records meanwhile. */
 #ifndef GPUBPF_BENCH_RUN_H
 #define GPUBPF_BENCH_RUN_H
 
@@ -9,7 +9,7 @@
 
 #include <gpubpf/gpubpf.h>
 
-/* Until it has ended: its wait(2) status; its output goes nowhere. */
+/* Run the command until it has ended; returns its wait(2) status. Its output is discarded. */
 static inline int run_silently(struct gpubpf_session *s, char **command, char **env)
 {
 	pid_t pid = fork();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counter at each exit by NVIDIA's Sanitizer patching API, in place of gpubpf: a library that the driver loads into the
- * measured program (CUDA_INJECTION64_PATH). $BENCH_SANITIZER: "subscriber", which patches nothing; "nothing", a callback that
- * does nothing; "counter". $BENCH_SANITIZER_PATCH: sanitizer_patch.cu, compiled. When the program ends it writes how many threads
- * it saw leave. Built by `bench/gpu --sanitizer`.
+ * The counter at each exit with NVIDIA's Sanitizer patching API instead of gpubpf. The driver loads this library into
+ * the measured program (CUDA_INJECTION64_PATH). The variable $BENCH_SANITIZER selects the work. "subscriber" patches
+ * nothing, "nothing" calls an empty callback, "counter" counts. The variable $BENCH_SANITIZER_PATCH names the compiled
+ * sanitizer_patch.cu. At the end of the program it prints the number of threads that exited. `bench/gpu --sanitizer`
+ * builds it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,11 @@
 
 #include <sanitizer.h>
 
-#define COUNTS (256 * 16) /* words: a line of memory a multiprocessor, as sanitizer_patch.cu has them */
+#define COUNTS (256 * 16) /* words: one cache line per multiprocessor, as in sanitizer_patch.cu */
 
 static unsigned long long copied[COUNTS];
 static void *counts;
-static CUcontext added; /* the context that has the patches */
+static CUcontext added; /* the context to which the patches were added */
 
 static void check(SanitizerResult result, const char *what)
 {
@@ -86,7 +87,7 @@ static __attribute__((destructor)) void tell(void)
 		fprintf(stderr, "counted %llu\n", all);
 }
 
-/* The driver's name for where such libraries begin. */
+/* The entry point that the driver calls in an injected library. */
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	static const Sanitizer_CallbackDomain domains[] = { SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CB_DOMAIN_LAUNCH,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/sanitizer.c has run where threads exit: the counter of bench/probes.bpf.c, a copy a multiprocessor, added to by a
- * lane of each group that comes together. */
+/*
+ * The callbacks of bench/sanitizer.c at thread exits: the counter of bench/probes.bpf.c, with one copy per
+ * multiprocessor. One lane of each converged group adds for the group.
+ */
 #include <cstdint>
 
 #include <sanitizer_patching.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twins TARGET IMAGE RUNS OBJECT: how long a twin takes to make, of the first kernel of a file, with the programs of OBJECT at
- * all places of their kinds in it that the target lists. Prints "PLACES MS MS": the first, for which the worker starts and reads
- * the image, and the least of RUNS later ones, each with its programs lowered; "validated" behind that in builds that do. Where
- * programs go through an assembler, what that takes is of neither: "assembled MS", the least, stands behind.
+ * twins TARGET IMAGE RUNS OBJECT: measures how long it takes to build a twin.
+ *
+ * The twin is of the first kernel of a file, with the programs of OBJECT at all places of their kinds that the target
+ * lists. It prints "PLACES MS MS". The first time includes the start of the worker, which reads the image. The second
+ * time is the minimum of RUNS later builds, which include the lowering of programs. Builds that validate twins append
+ * "validated". If programs go through an assembler, its time is not included; "assembled MS", the minimum, follows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,7 @@ static char *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* The object's programs, verified, with their maps laid out. */
+/* Load and verify the object's programs, and lay out their maps. */
 static int load(const char *object, struct gpubpf_loaded **loaded, struct gpubpf_layout *layout)
 {
 	struct gpubpf_load_opts opts = { .npaths = 1, .all_gpu = true, .paths = &object };
@@ -81,7 +83,7 @@ static int load(const char *object, struct gpubpf_loaded **loaded, struct gpubpf
 	return err;
 }
 
-/* A site for each kind of the programs that the target takes, at all such places in the kernel's own code. */
+/* Create a site for each kind of program that the target supports, at all such places in the kernel's own code. */
 static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, const struct gpubpf_kernel_info *kernel,
 		const struct gpubpf_device_caps *caps, const struct gpubpf_target_info *target)
 {
@@ -111,10 +113,10 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 }
 
 struct took {
-	double made, assembled; /* ms; the latter 0: nothing was */
+	double made, assembled; /* ms; assembled is 0 if no assembler ran */
 };
 
-/* The job's programs as machine code. */
+/* Assemble the job's programs to machine code. */
 static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assembler, const struct gpubpf_target_info *target,
 		    const struct gpubpf_lower_job *job, struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct took *took)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/values measures: TABLE, a hash or an array with values of VALUE bytes. Each thread, with -DLOOKUP, finds one and
- * adds to its first and last word; with -DUPDATE it writes a whole one, from another map's; with -DEMPTY it does nothing. */
+/*
+ * The programs of bench/values. TABLE is a hash or an array with values of VALUE bytes. With -DLOOKUP each thread looks
+ * up a value and adds to its first and last word. With -DUPDATE it writes a whole value from another map. With -DEMPTY
+ * it does nothing.
+ */
 #include <gpubpf/probe.h>
 
 #define KEYS 64

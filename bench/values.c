@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values OBJECT OPERATIONS COMMAND [ARG]...: fills the map `table` of an object, prints what a look-up and an update of it by the
- * library take, in ns of the processor, and whether the program stood in the kernels of COMMAND, which prints what it takes by itself. */
+/*
+ * values OBJECT OPERATIONS COMMAND [ARG]...: fills the map `table` of an object. Prints the processor time, in ns, of a
+ * look-up and of an update by the library, and whether the program ran in the kernels of COMMAND. COMMAND prints its
+ * own times.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

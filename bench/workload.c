@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measured program: an ordinary OpenCL application that knows nothing of gpubpf.
+ * The measured program: an ordinary OpenCL application that contains nothing of gpubpf.
+ *
  *   workload VARIANT WORK-ITEMS LAUNCHES
- * VARIANT is the kernel: `native`, a vector addition, or the same with a probe's work written into it by hand
- * (`counter`, `histogram`, `event`); `busy` computes for long, $BENCH_BUSY (16) turns of a loop; `enqueue` times
- * clEnqueueNDRangeKernel alone, of an empty kernel. Prints the median time of a launch and the median of the
- * processor time that one took, all threads of the process together, in ns, and a check of what the kernel computed
- * and counted.
+ *
+ * VARIANT is the kernel. `native` is a vector addition. `counter`, `histogram` and `event` are the same with the work
+ * of a probe written by hand. `busy` computes for a long time, $BENCH_BUSY (16) turns of a loop. `enqueue` only times
+ * clEnqueueNDRangeKernel, of an empty kernel. The program prints, in ns, the median time of a launch and the median
+ * processor time of a launch, for all threads of the process. It also prints a check of the kernel's results and
+ * counts.
  */
 #include <CL/cl.h>
 #include <stdint.h>
@@ -16,7 +18,7 @@
 #include <time.h>
 
 #define GROUP 256
-#define EVENTS (1u << 22) /* room of the hand-written event ring, records: 64 MiB, as the probe's */
+#define EVENTS (1u << 22) /* records in the hand-written event ring: 64 MiB, like the probe's */
 
 static const char source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
@@ -76,8 +78,10 @@ static uint64_t median(uint64_t *times, unsigned n)
 	return times[n / 2];
 }
 
-/* the median of `launches` timed ones, each waited for, and of their processor times; `enqueue` times the call
- * alone */
+/*
+ * the median of `launches` timed launches, each followed by a wait, and of their processor times; `enqueue` times only
+ * the call
+ */
 static uint64_t measure(cl_command_queue queue, cl_kernel kernel, size_t items, unsigned launches, int call_only,
 			uint64_t *cpu)
 {
