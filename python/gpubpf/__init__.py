@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libgpubpf for Python: verified eBPF probes inside the GPU kernels of programs. The contracts are those of
-<gpubpf/gpubpf.h>; one thread at a time may use a session."""
+"""libgpubpf for Python: verified eBPF probes inside the GPU kernels of programs. <gpubpf/gpubpf.h> documents the
+contracts. Only one thread at a time may use a session."""
 import collections
 import collections.abc
 import ctypes
@@ -20,7 +20,7 @@ _c_three = ctypes.c_uint64 * 3
 
 
 class Error(OSError):
-    """What the library refused, in its words."""
+    """An error of the library, with its message."""
 
 
 class _Print(ctypes.Structure):
@@ -84,7 +84,7 @@ def _bytes(value):
 
 
 class _Handle:
-    """The library's session, which is freed when neither a Session nor a view of a map needs it."""
+    """Owns the library's session and frees it when no Session and no view of a map uses it any more."""
 
     def __init__(self, lib, opts):
         self.lib, self.pointer = lib, ctypes.c_void_p(lib.gpubpf_session__new(ctypes.byref(opts)))
@@ -95,8 +95,8 @@ class _Handle:
 
 
 class Map(collections.abc.MutableMapping):
-    """A map of a session, as a dict of it. Keys and values are bytes of its sizes; where one is put in, a number will do. Those of
-    a value a multiprocessor or thread hold all of them."""
+    """A map of a session, which behaves like a dict. Keys and values are bytes objects of the map's sizes; arguments may also be
+    integers. If the map has one value per multiprocessor or thread, a value is the concatenation of all of them."""
 
     def __init__(self, session, handle):
         self._session, self._map = session, ctypes.c_void_p(handle)
@@ -111,12 +111,12 @@ class Map(collections.abc.MutableMapping):
 
     @property
     def value_size(self):
-        """Bytes of a value; with a value a multiprocessor it grows as devices come."""
+        """Size of a value in bytes. With one value per multiprocessor, it grows when devices are added."""
         return self._call("user_value_size")
 
     @property
     def drops(self):
-        """Updates and records that found no room."""
+        """Number of updates and records for which there was no room."""
         return self._call("drops")
 
     def _bytes(self, what, data, size):
@@ -179,14 +179,14 @@ class Map(collections.abc.MutableMapping):
             yield key
 
     def __len__(self):
-        """How many keys there are, which are counted."""
+        """Number of keys. The method iterates over all keys."""
         return sum(1 for _ in self)
 
     def __bool__(self):
         return True
 
     def items(self):
-        """Keys with their values, but for those that go meanwhile."""
+        """Iterate over keys and values. Keys that are deleted meanwhile are skipped."""
         for key in self:
             try:
                 yield key, self[key]
@@ -194,15 +194,15 @@ class Map(collections.abc.MutableMapping):
                 pass
 
     def push(self, value):
-        """Put a value into a queue, a stack or a bloom filter."""
+        """Push a value into a queue, a stack or a bloom filter."""
         self._put(None, value)
 
     def peek(self):
-        """The value that comes out of a queue or a stack next. KeyError: there is none."""
+        """The next value of a queue or a stack. Raises KeyError if it is empty."""
         return self._look("lookup_elem", None)
 
     def pop(self, *key_and_default):
-        """Take it out; of other maps the value of a key, which is gone then."""
+        """Remove and return the next value of a queue or a stack, or the value of a key in other maps."""
         if len(key_and_default) > 2 or (self.key_size and not key_and_default):
             raise TypeError(f"{self.name}: pop() of a queue or a stack, pop(key[, default]) of other maps")
         try:
@@ -224,16 +224,18 @@ class Map(collections.abc.MutableMapping):
             raise Error(errno.EOPNOTSUPP, f"{self.name}: an index has several values, which look-ups add up or have one by one; "
                                           "array(copy=True)")
         block = (ctypes.c_char * (stride.value * self.max_entries)).from_address(at.value)
-        block._handle = self._session._handle  # as long as somebody has a view
+        block._handle = self._session._handle  # a view keeps the session alive
         return block, stride.value
 
     def memory(self):
-        """An array's memory, to be read and not copied: a memoryview, in which each value begins at a multiple of 8 bytes."""
+        """A read-only memoryview of an array's memory, without a copy. Each value begins at a multiple of 8 bytes."""
         return memoryview(self._memory()[0]).toreadonly()
 
     def array(self, dtype=None, copy=False):
-        """The same as a NumPy array of values, unsigned integers unless dtype says otherwise; or a copy of what they are now, which
-        arrays have too whose values are added up, with a row of values for an index that has several."""
+        """A read-only NumPy view of an array's values. The default dtype is an unsigned integer of the value's size.
+
+        copy=True returns a copy of the current values instead. That also works for arrays with summed values, and for arrays
+        with several values per index, which become rows."""
         import numpy
 
         size = self._call("value_size")
@@ -260,9 +262,9 @@ class Map(collections.abc.MutableMapping):
 
 
 class Session:
-    """Objects with probes, loaded, proven safe and started. attach: (program, pattern) pairs that bind programs to other
-    kernels than their sections say. Settings are those of struct gpubpf_session_opts (wait_ms=..., backend=..., ...).
-    on_event, on_print and on_note are called while run(), events() or poll() runs. Raises Error with the whole diagnostic."""
+    """A session: loads objects with probes, verifies them and starts. attach is a list of (program, pattern) pairs that override
+    the kernels of the programs' sections. Settings are the members of struct gpubpf_session_opts (wait_ms=..., backend=..., ...).
+    run(), events() and poll() call on_event, on_print and on_note. Raises Error with the whole diagnostic."""
 
     def __init__(self, objects, attach=(), on_event=None, on_print=None, on_note=None, library=None, **settings):
         self._lib = _load(library)
@@ -296,7 +298,7 @@ class Session:
         def guarded(_, data):
             try:
                 call(convert(data))
-            except BaseException as error:  # there is C above: it is raised behind poll()
+            except BaseException as error:  # cannot pass through C: poll() raises it later
                 self._raised = self._raised or error
         return guarded
 
@@ -338,7 +340,7 @@ class Session:
         return err
 
     def environ(self, base=None):
-        """The environment of a program that is to join."""
+        """The environment for a program that shall join the session."""
         entries = [os.fsencode(f"{k}={v}") for k, v in (os.environ if base is None else base).items()]
         given = (ctypes.c_char_p * (len(entries) + 1))(*entries, None)
         made = ctypes.POINTER(ctypes.c_char_p)()
@@ -349,11 +351,11 @@ class Session:
         return env
 
     def poll(self, timeout_ms=100):
-        """Serve programs and read rings for so long; what was handled."""
+        """Serve programs and read rings for up to timeout_ms. Returns the number of handled events."""
         return self._check("poll", ctypes.c_int(timeout_ms))
 
     def _serve(self, command, popen):
-        """Until the program has ended and all is read; now and then something may have come."""
+        """Run a program until it has ended and all records are read. Yields when records may have arrived."""
         with subprocess.Popen(command, env=self.environ(popen.pop("env", None)), **popen) as child:
             try:
                 while child.poll() is None:
@@ -362,20 +364,20 @@ class Session:
                 while self.poll(0):
                     yield
             finally:
-                while child.poll() is None:  # its launches wait for answers
+                while child.poll() is None:  # its launches wait for answers of the session
                     self._queue = None
                     self._call("poll", ctypes.c_int(100))
                 self.status = child.returncode
 
     def run(self, command, **popen):
-        """Run a program with the probes until it ends; its status, as subprocess has it."""
+        """Run a program with the probes until it ends. Returns its status, like subprocess."""
         for _ in self._serve(command, popen):
             pass
         return self.status
 
     def events(self, command, **popen):
-        """Run a program, and iterate over the records as they come, until it has ended; then its status is in `status`. Who stops
-        before waits for its end all the same."""
+        """Run a program, and iterate over its records as they arrive, until it has ended; `status` is then its exit status. A caller
+        that stops the iteration early still waits for the program's end."""
         self._queue = queue = collections.deque()
         serving = self._serve(command, popen)
         try:
@@ -389,19 +391,19 @@ class Session:
             serving.close()
 
     def stop(self):
-        """Read what is left in rings and end the session; maps and the report stay."""
+        """Read the remaining records and end the session. Maps and the report stay available."""
         self._check("stop")
 
     @property
     def maps(self):
-        """By name."""
+        """The session's maps by name."""
         found, at = {}, None
         while at := self._call("next_map", ctypes.c_void_p(at)):
             found.setdefault(_text(self._lib.gpubpf_map__name(ctypes.c_void_p(at))), Map(self, at))
         return found
 
     def report(self):
-        """What `gpubpf run --json` has of kernels, maps and events."""
+        """Kernels, maps and events, as in the output of `gpubpf run --json`."""
         opts = _ReportOpts(sz=ctypes.sizeof(_ReportOpts), json=True)
         libc = ctypes.CDLL(None)
         libc.fdopen.restype = ctypes.c_void_p
@@ -415,7 +417,7 @@ class Session:
             return json.load(text)
 
     def close(self):
-        """End the session; views of maps go on to show what these were."""
+        """End the session. Views of maps stay valid and show the last values."""
         if self._handle:
             self._call("stop")
         self._handle = None
