@@ -5,8 +5,8 @@
 Prints each failed check with the output of its test, each skipped one with its reason, and last
 `N passed, N failed, N skipped`. A test that died, timed out or printed no check counts as one failure.
 
-A test that fails once has failed. Up to RERUN failed ones are run once more, alone, to tell what kind of failure it
-is: one that then passes is called UNSTABLE, one that fails again FAILED; both count, and the last lines name them.
+A test that fails once has failed. Up to RERUN failed tests are run once more, alone, to classify the failure. A test
+that then passes is UNSTABLE, and one that fails again is FAILED. Both count, and the last lines name them.
 """
 import json
 import os
