@@ -5,7 +5,7 @@
  *
  *   - clang -x cl -cl-std=CL2.0 compiles it at build time to bitcode for nvptx64, amdgcn and spirv64;
  *     the LLVM lowering links it, internalises and inlines it;
- *   - the clc lowering puts its text in front of the program's;
+ *   - the clc lowering emits its text before the program's;
  *   - the host's C compiler compiles it for the interpreter and for maps/ on the host (maps/host.c),
  *     where GPUBPF_DEVMEM and GPUBPF_PRIVATE are empty.
  *
