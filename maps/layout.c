@@ -17,14 +17,14 @@
 
 #define DEFAULT_SIZE (1ull << 30)
 #define DEFAULT_THREADS (1u << 20)
-#define FEW_THREADS 1024u           /* a per-thread map with fewer threads is useless */
+#define MIN_THREADS 1024u           /* a per-thread map with fewer threads is useless */
 #define COPIES_BUDGET (64ull << 20)
-#define SMALL 64u                   /* maximum bytes of an array that shares a line with others */
+#define MAX_SMALL_BYTES 64u                   /* maximum bytes of an array that shares a line with others */
 #define PERF_BYTES (4ull << 20)
-#define PERF_LEAST (64ull << 10)
-#define ENTRIES_MAX 0x7ffffffeu
-#define ENTRY_HEAD 32               /* maximum bytes that a kind adds to an entry */
-#define ASKED_ENTRY 8               /* maximum bytes per entry of a kind without values */
+#define MIN_PERF_BYTES (64ull << 10)
+#define MAX_ENTRIES 0x7ffffffeu
+#define MAX_ENTRY_HEAD_BYTES 32               /* maximum bytes that a kind adds to an entry */
+#define MAX_ASKED_ENTRY_BYTES 8               /* maximum bytes per entry of a kind without values */
 #define MAX_REPLICAS 65536u
 #define MAX_SIZE (1ull << 36)       /* ring.h relies on this limit */
 
@@ -69,7 +69,7 @@ static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 
 	assert(gpubpf_map_type_complete(map->type));
 	err = map->type->impl->check(map, &fault);
-	if (!err && (!map->max_entries || map->max_entries > ENTRIES_MAX))
+	if (!err && (!map->max_entries || map->max_entries > MAX_ENTRIES))
 		err = gpubpf_map_wrong(&fault, "max_entries", map->max_entries, "1 to 2147483646");
 	if (!err)
 		return 0;
@@ -80,7 +80,7 @@ static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 	return err;
 }
 
-static void describe(const struct gpubpf_map *map, uint32_t use, struct gpubpf_map_layout *l)
+static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubpf_map_layout *l)
 {
 	*l = (struct gpubpf_map_layout){
 		.type = map->type->number,
@@ -138,23 +138,23 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 }
 
-#define LEAST 8 /* a map needs at least an eighth of the bytes that plausible() computes */
+#define MIN_SIZE_DIVISOR 8 /* a map needs at least an eighth of the bytes that is_plausible() computes */
 
 /*
  * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of its numbers
  * overflows.
  */
-static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
+static bool is_plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
 	uint32_t type = map->type->flags;
 	uint64_t copies = type & GPUBPF_MAP_THREAD ? scale->threads : type & GPUBPF_MAP_COPIES ? scale->replicas : 1;
 	uint64_t value = gpubpf_align(map->value_size, 8);
-	uint64_t entry = type & GPUBPF_MAP_ASKED ? ASKED_ENTRY :
-			 map->type->impl == &gpubpf_array_impl ? value : gpubpf_align(map->key_size, 8) + value + ENTRY_HEAD;
+	uint64_t entry = type & GPUBPF_MAP_ASKED ? MAX_ASKED_ENTRY_BYTES :
+			 map->type->impl == &gpubpf_array_impl ? value : gpubpf_align(map->key_size, 8) + value + MAX_ENTRY_HEAD_BYTES;
 
 	if (__builtin_mul_overflow(map->max_entries * entry, copies, bytes))
 		*bytes = UINT64_MAX / 2;
-	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes / LEAST <= max;
+	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes / MIN_SIZE_DIVISOR <= max;
 }
 
 static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t bytes)
@@ -164,7 +164,7 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 }
 
 /* Maps outside the arena have separate pages, because each is registered, allocated and freed separately. */
-static uint64_t *where_next(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
+static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
 {
 	*align = l->flags & GPUBPF_LAYOUT_PLACED ? GPUBPF_ARENA_ALIGN : GPUBPF_REPLICA_ALIGN;
 	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
@@ -174,14 +174,14 @@ static uint64_t *where_next(const struct gpubpf_map_layout *l, uint64_t *at, uin
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
-	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= SMALL;
+	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= MAX_SMALL_BYTES;
 }
 
 /*
  * Interleave small sums: each multiprocessor has one line with its summands of all these maps, so that a warp adds to
  * neighbouring words at once. Returns their end. An agent copies them as part of the first map.
  */
-static uint64_t lay_beside(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
+static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
 {
 	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl), bytes = 0, stride;
 
@@ -207,7 +207,7 @@ static uint64_t lay_beside(struct gpubpf_map_layout *maps, const uint32_t *small
  * Lay out the maps that the layout does not have yet, in order. Returns the end of the last one. If a map does not fit,
  * returns more than max and sets *culprit.
  */
-static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
@@ -222,12 +222,12 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 		struct gpubpf_map map = unit->maps[i];
 
 		check_map(&map, NULL); /* for its corrections of unset members */
-		describe(&map, use[i], l);
+		init_layout(&map, use[i], l);
 		if (opts->places)
 			l->flags |= opts->places[i];
-		next = where_next(l, &at, &placed, &align);
+		next = next_offset(l, &at, &placed, &align);
 		l->ctl = gpubpf_align(*next, align);
-		if (plausible(&map, scale, max, &bytes))
+		if (is_plausible(&map, scale, max, &bytes))
 			size_map(l, &map, scale);
 		else
 			l->size = bytes;
@@ -243,7 +243,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			l->size = 0; /* an agent must not copy a prototype, which has an offset but no memory */
 		*next = l->ctl + l->size;
 	}
-	at = lay_beside(layout->maps, small, nsmall, at);
+	at = interleave_maps(layout->maps, small, nsmall, at);
 	if (at > max) {
 		*culprit = small[0];
 		return max + 1;
@@ -261,7 +261,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
 }
 
-static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t culprit,
+static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t culprit,
 		     uint64_t max, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
@@ -294,7 +294,7 @@ uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout)
 	return layout->allocations ? layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE : 0;
 }
 
-static void seal(struct gpubpf_layout *layout)
+static void compute_hash(struct gpubpf_layout *layout)
 {
 	uint32_t shape[] = { GPUBPF_ARENA_VERSION, layout->nmaps, layout->replicas, layout->threads };
 
@@ -339,14 +339,14 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	uint64_t end, placed = layout->placed;
 	uint32_t culprit;
 
-	while ((end = lay_out(unit, opts, scale, max, layout, &culprit)) > max) {
-		if (scale->threads > FEW_THREADS && !fixed) {
+	while ((end = lay_out_maps(unit, opts, scale, max, layout, &culprit)) > max) {
+		if (scale->threads > MIN_THREADS && !fixed) {
 			scale->threads /= 2;
 		} else if (scale->budget) {
 			scale->budget = 0;
-			scale->perf_bytes = PERF_LEAST;
+			scale->perf_bytes = MIN_PERF_BYTES;
 		} else {
-			return too_large(unit, layout, culprit, max, diag);
+			return report_too_large(unit, layout, culprit, max, diag);
 		}
 		layout->placed = placed;
 	}
@@ -355,7 +355,7 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	layout->print_ring = opts->print_bytes || layout->print_ring ? GPUBPF_ARENA_PRINTS : 0;
 	layout->replicas = scale->replicas;
 	layout->threads = scale->threads;
-	seal(layout);
+	compute_hash(layout);
 	return 0;
 }
 
@@ -363,7 +363,7 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
  * Called when the end of the arena's own part is known: moves maps with another placement after it, and reserves room
  * for more of them.
  */
-static void set_ends(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
+static void place_external_maps(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
 {
 	layout->own = gpubpf_align(layout->used + opts->spare, GPUBPF_ARENA_ALIGN);
 	layout->own = layout->own < MAX_SIZE ? layout->own : MAX_SIZE;
@@ -394,8 +394,8 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 		free(out.maps);
 		return err;
 	}
-	set_ends(&out, opts);
-	seal(&out);
+	place_external_maps(&out, opts);
+	compute_hash(&out);
 	*layout = out;
 	return 0;
 }

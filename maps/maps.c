@@ -109,7 +109,7 @@ size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view)
 	return copies ? (size_t)l->copies * GPUBPF_ROUND8(l->value_size) : l->value_size;
 }
 
-static u64 call(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
+static u64 call_op(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
 		u64 otherwise)
 {
 	gpubpf_map_op_fn *fn = gpubpf_map_impl_of(view)->op[op];
@@ -119,7 +119,7 @@ static u64 call(const struct gpubpf_env *env, const struct gpubpf_map_view *view
 
 u64 gpubpf_host_lookup(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
 {
-	return call(env, view, GPUBPF_OP_LOOKUP, (u64[]){ (uintptr_t)key }, 0);
+	return call_op(env, view, GPUBPF_OP_LOOKUP, (u64[]){ (uintptr_t)key }, 0);
 }
 
 s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key,
@@ -127,12 +127,12 @@ s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_vie
 {
 	const u64 arg[] = { (uintptr_t)key, (uintptr_t)value, flags };
 
-	return (s64)call(env, view, GPUBPF_OP_UPDATE, arg, (u64)-EINVAL);
+	return (s64)call_op(env, view, GPUBPF_OP_UPDATE, arg, (u64)-EINVAL);
 }
 
 s64 gpubpf_host_delete(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
 {
-	return (s64)call(env, view, GPUBPF_OP_DELETE, (u64[]){ (uintptr_t)key }, (u64)-EINVAL);
+	return (s64)call_op(env, view, GPUBPF_OP_DELETE, (u64[]){ (uintptr_t)key }, (u64)-EINVAL);
 }
 
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value)
@@ -162,7 +162,7 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
  * May a caller add to words of this size? Additions to words of another size than the summands' would carry into the
  * next one.
  */
-static bool adds(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
+static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
 {
 	const struct gpubpf_map_layout *l = view->layout;
 	uint32_t summed = l->flags & GPUBPF_LAYOUT_SUM8 ? 8 : l->flags & GPUBPF_LAYOUT_SUM4 ? 4 : width;
@@ -173,7 +173,7 @@ static bool adds(const struct gpubpf_map_view *view, uint32_t offset, uint32_t w
 }
 
 /* The address of a key's value. If the key does not exist, inserts a value of zeros. */
-static int find_or_make(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
+static int find_or_insert(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
 {
 	void *zeros;
 	s64 err = 0;
@@ -198,11 +198,11 @@ int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t
 	u64 address;
 	int err;
 
-	if (!adds(view, offset, width))
+	if (!is_addable(view, offset, width))
 		return -EINVAL;
 	if (view->layout->flags & GPUBPF_LAYOUT_RDONLY)
 		return -EPERM;
-	err = find_or_make(&env, view, key, &address);
+	err = find_or_insert(&env, view, key, &address);
 	if (!err && width == 8)
 		gpubpf_add_u64(address + offset, n);
 	else if (!err)
@@ -216,7 +216,7 @@ int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uin
 	const struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
 	u64 address, was;
 
-	if (!adds(view, offset, width))
+	if (!is_addable(view, offset, width))
 		return -EINVAL;
 	if (view->layout->flags & GPUBPF_LAYOUT_RDONLY)
 		return -EPERM;

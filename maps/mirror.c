@@ -9,7 +9,7 @@
 
 #include "record.h"
 
-#define AT_ONCE (4ull << 20)
+#define PART_BYTES (4ull << 20)
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
@@ -100,7 +100,7 @@ struct drain {
 	u64 bytes;                      /* claimed and not yet moved */
 	bool still;
 	/* shared by all threads */
-	u64 *lefts;                     /* new values of LEFT, one slot for each thread's part */
+	u64 *left_words;                     /* new values of LEFT, one slot for each thread's part */
 	atomic_uint_fast64_t left;      /* total number of segments that the reader has left */
 	atomic_uint next;               /* the next copy that no thread has taken */
 	atomic_int err;
@@ -145,7 +145,7 @@ static u64 at_begin(const struct drain *d, u64 position)
 	return GPUBPF_RING_OFFSET(position) < d->segment ? position : gpubpf_ring_next_segment(position);
 }
 
-static u64 ahead(u64 position, u64 of)
+static u64 segments_ahead(u64 position, u64 of)
 {
 	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
 }
@@ -162,7 +162,7 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 {
 	u64 bytes = 0, at = s->from, n;
 
-	for (n = ahead(s->to, s->from); n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+	for (n = segments_ahead(s->to, s->from); n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
 		bytes += part_end(d, s, at) - GPUBPF_RING_OFFSET(at);
 	return bytes;
 }
@@ -178,15 +178,15 @@ static struct span span_of(struct drain *d, u32 copy)
 
 	if (at_end(d, prod) == s.to)
 		return none;
-	if (ahead(s.to, s.from) >= GPUBPF_RING_SEGMENTS || (!ahead(s.to, s.from) && s.to < s.from)) {
+	if (segments_ahead(s.to, s.from) >= GPUBPF_RING_SEGMENTS || (!segments_ahead(s.to, s.from) && s.to < s.from)) {
 		gpubpf_store_u64(whole_at(d, copy), 0);
 		gpubpf_store_release_u64(prod_at(d, copy), s.to);
 		return none;
 	}
 	d->bytes += span_bytes(d, &s);
-	if (ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
+	if (segments_ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
 		return none; /* the reader has not yet left the segment there */
-	if (ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
+	if (segments_ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
 		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
 			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
 	return s;
@@ -197,14 +197,14 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 	u64 at = s->from, n;
 	int err = 0;
 
-	for (n = ahead(s->to, s->from); !err && n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+	for (n = segments_ahead(s->to, s->from); !err && n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
 		if (part_end(d, s, at) > GPUBPF_RING_OFFSET(at))
 			err = pull(d->m, offset_of(d, copy, at), part_end(d, s, at) - GPUBPF_RING_OFFSET(at));
 	return err;
 }
 
 /* The end of the records of a span that have arrived completely, according to their own words. */
-static u64 arrived(const struct drain *d, u32 copy, struct span *s)
+static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 {
 	u64 at = s->from, header;
 	const u64 *words;
@@ -233,7 +233,7 @@ static u64 arrived(const struct drain *d, u32 copy, struct span *s)
  * A single record is written before its header becomes valid, but the copy may contain the header alone. Such spans are
  * pulled again.
  */
-static int settle_spans(struct drain *d, u32 first, u32 end)
+static int recheck_spans(struct drain *d, u32 first, u32 end)
 {
 	bool again = false;
 	int err = 0;
@@ -244,7 +244,7 @@ static int settle_spans(struct drain *d, u32 first, u32 end)
 
 		if (s->from == s->to)
 			continue;
-		s->to = arrived(d, i, s);
+		s->to = arrived_end(d, i, s);
 		again |= s->again;
 		if (s->again)
 			err = pull_span(d, i, s);
@@ -256,7 +256,7 @@ static int settle_spans(struct drain *d, u32 first, u32 end)
  * Record in the mirror whether all records up to `prod` have arrived. If the agent did not check them, the reader must
  * check each word until it has taken them all.
  */
-static void vouch(const struct drain *d, u32 copy)
+static void publish_whole(const struct drain *d, u32 copy)
 {
 	if (d->still)
 		gpubpf_store_u64(whole_at(d, copy), 0);
@@ -268,11 +268,11 @@ static void vouch(const struct drain *d, u32 copy)
 static int publish(struct drain *d, u32 copy, u64 *freed)
 {
 	const struct span *s = &d->spans[copy];
-	u64 n = ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
+	u64 n = segments_ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
 	int err = 0;
 
 	if (s->from != s->to) {
-		vouch(d, copy);
+		publish_whole(d, copy);
 		gpubpf_store_release_u64(prod_at(d, copy), s->to);
 	}
 	gpubpf_store_u64(prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, drops), d->lines[copy].drops);
@@ -295,7 +295,7 @@ struct part {
 
 static u64 at_once(const struct gpubpf_mirror *m)
 {
-	return m->at_once ? m->at_once : AT_ONCE;
+	return m->at_once ? m->at_once : PART_BYTES;
 }
 
 /*
@@ -323,14 +323,14 @@ static int begin_part(struct drain *d, struct part *part)
 static int end_part(struct drain *d, const struct part *part)
 {
 	u64 freed = 0;
-	int err = settle_spans(d, part->first, part->end);
+	int err = recheck_spans(d, part->first, part->end);
 
 	for (u32 i = part->first; !err && i < part->end; i++)
 		err = publish(d, i, &freed);
 	if (err || !freed)
 		return err;
-	d->lefts[part->first] = atomic_fetch_add(&d->left, freed) + freed;
-	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[part->first], 8);
+	d->left_words[part->first] = atomic_fetch_add(&d->left, freed) + freed;
+	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->left_words[part->first], 8);
 }
 
 /*
@@ -383,7 +383,7 @@ static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_lay
 {
 	struct drain d = { .m = m, .l = l, .segment = gpubpf_ring_segment_bytes(l), .room = gpubpf_ring_room_bytes(l) };
 	u64 copies = l->copies, moved = 0;
-	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons) + sizeof(*d.lefts)));
+	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons) + sizeof(*d.left_words)));
 	int err = -ENOMEM;
 	u32 i;
 
@@ -391,7 +391,7 @@ static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_lay
 		d.lines = (void *)room;
 		d.spans = (void *)(d.lines + copies);
 		d.cons = (void *)(d.spans + copies);
-		d.lefts = d.cons + copies;
+		d.left_words = d.cons + copies;
 		err = drain_copies(&d);
 	}
 	for (i = 0; !err && i < copies; i++)

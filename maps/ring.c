@@ -15,12 +15,12 @@
 #include "record.h"
 
 #define RECORDS_AHEAD 32 /* prefetch distance while counting, in records */
-#define COUNTED (256 << 10) /* bytes of records that are counted before the reader publishes its position */
+#define MAX_COUNT_BYTES (256 << 10) /* bytes of records that are counted before the reader publishes its position */
 
-#define PERF_COPY (64ull << 10)     /* minimum bytes of each copy of a ring */
+#define MIN_COPY_BYTES (64ull << 10)     /* minimum bytes of each copy of a ring */
 #define GPU_RING_COPY (1ull << 20)
-#define RING_MIN 128ull
-#define RECORD_MAX (64ull << 10)    /* bytes of a record of a ring with its header */
+#define MIN_RING_BYTES 128ull
+#define MAX_RECORD_BYTES (64ull << 10)    /* bytes of a record of a ring with its header */
 #define PERF_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
 
 /* A stream of bytes, of records with room for value_size, or of perf events. */
@@ -64,14 +64,14 @@ static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, co
 
 	if (!(flags & (GPUBPF_MAP_BYTES | GPUBPF_MAP_ROOM))) {
 		bytes = scale->perf_bytes / scale->replicas;
-		return pow2_at_least(bytes < PERF_COPY ? PERF_COPY : bytes);
+		return pow2_at_least(bytes < MIN_COPY_BYTES ? MIN_COPY_BYTES : bytes);
 	}
 	if (flags & GPUBPF_MAP_ROOM) {
 		bytes *= GPUBPF_ROUND8(l->value_size) + 8ull;
 		if (bytes < GPU_RING_COPY && scale->budget)
 			bytes = GPU_RING_COPY;
 	}
-	return pow2_at_least(bytes < RING_MIN ? RING_MIN : bytes);
+	return pow2_at_least(bytes < MIN_RING_BYTES ? MIN_RING_BYTES : bytes);
 }
 
 /* the room after a segment for its last record; it limits the size of a record */
@@ -83,7 +83,7 @@ static uint64_t record_room(const struct gpubpf_map_layout *l)
 		return gpubpf_align(gpubpf_ring_batch_head(words, 1) + 32 * 8 * words, GPUBPF_REPLICA_ALIGN);
 	if (l->value_size)
 		return gpubpf_align(8 * words + 8, GPUBPF_REPLICA_ALIGN);
-	return l->stride < RECORD_MAX ? l->stride : RECORD_MAX;
+	return l->stride < MAX_RECORD_BYTES ? l->stride : MAX_RECORD_BYTES;
 }
 
 static uint64_t ring_stride(const struct gpubpf_map_layout *l)
@@ -105,7 +105,7 @@ static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 		budget = 2 * wanted + scale->replicas * GPUBPF_RING_SEGMENTS * record_room(l);
 		budget = budget > scale->budget ? budget : scale->budget;
 	}
-	while (budget && l->stride > PERF_COPY && scale->replicas * ring_stride(l) > budget)
+	while (budget && l->stride > MIN_COPY_BYTES && scale->replicas * ring_stride(l) > budget)
 		l->stride /= 2;
 	l->copy_stride = ring_stride(l);
 	l->copies = gpubpf_map_affordable(budget, scale->replicas, l->copy_stride);
@@ -140,7 +140,7 @@ struct reader {
 };
 
 enum step {
-	STEP_ON,               /* the position has moved */
+	STEP_NEXT,               /* the position has moved */
 	STEP_END,              /* no further record is ready */
 	STEP_NONSENSE,
 };
@@ -192,7 +192,7 @@ static void resync(struct reader *r, struct cursor *p)
 	}
 }
 
-static void hand_out(struct reader *r, uint32_t copy, const void *record, uint32_t size)
+static void deliver(struct reader *r, uint32_t copy, const void *record, uint32_t size)
 {
 	r->records++;
 	r->stopped = r->fn && r->fn(r->arg, copy, record, size) != 0;
@@ -207,7 +207,7 @@ static uint32_t lanes_of(u64 header, const uint32_t *bits)
 }
 
 /* Has the whole batch arrived? Restores the lowest bits of its words of bits from the header. */
-static bool complete(struct reader *r, u64 header)
+static bool complete_batch(struct reader *r, u64 header)
 {
 	uint64_t n = gpubpf_record_bytes(header) / 8, i;
 	uint64_t head = n - gpubpf_record_words(header) * GPUBPF_RING_LANES(header);
@@ -236,9 +236,9 @@ static enum step take_batch(struct reader *r, const struct cursor *p, u64 header
 		for (i = 0; i < words; i++)
 			r->one[i] = (data[i * n + rank] & ~1ull) | (bits[i] >> lane & 1);
 		gpubpf_store_u64(part_at(r, p->copy), rank + 1);
-		hand_out(r, p->copy, r->one, GPUBPF_RING_EACH(header));
+		deliver(r, p->copy, r->one, GPUBPF_RING_EACH(header));
 	}
-	return rank < n ? STEP_END : STEP_ON;
+	return rank < n ? STEP_END : STEP_NEXT;
 }
 
 /* Without a callback: count the records of a batch that were not taken yet. */
@@ -247,7 +247,7 @@ static enum step count_batch(struct reader *r, const struct cursor *p, u64 heade
 	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
 
 	r->records += n > done ? n - done : 0;
-	return STEP_ON;
+	return STEP_NEXT;
 }
 
 /*
@@ -265,7 +265,7 @@ static bool fetch(struct reader *r, u64 at, u64 header)
 	}
 	if (!(header & GPUBPF_RING_DISCARD))
 		copy_out(r, at + skipped, size - skipped);
-	return !(header & GPUBPF_RING_BATCH) || complete(r, header);
+	return !(header & GPUBPF_RING_BATCH) || complete_batch(r, header);
 }
 
 /* Process the record at the cursor, and advance the position. */
@@ -273,7 +273,7 @@ static enum step step(struct reader *r, struct cursor *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
 	bool ours = gpubpf_record_is_at(header, p->position), ready = ours && !(header & GPUBPF_RING_BUSY);
-	enum step taken = STEP_ON;
+	enum step taken = STEP_NEXT;
 
 	if (ours && !header_fits(r, header, p))
 		return STEP_NONSENSE;
@@ -285,10 +285,10 @@ static enum step step(struct reader *r, struct cursor *p)
 	else if (header & GPUBPF_RING_BATCH)
 		taken = r->fn ? take_batch(r, p, header) : count_batch(r, p, header);
 	else if (!(header & GPUBPF_RING_DISCARD))
-		hand_out(r, p->copy, r->record, header & GPUBPF_RING_SIZE);
-	if (taken == STEP_ON && ours)
+		deliver(r, p->copy, r->record, header & GPUBPF_RING_SIZE);
+	if (taken == STEP_NEXT && ours)
 		p->position += gpubpf_record_bytes(header);
-	else if (taken == STEP_ON)
+	else if (taken == STEP_NEXT)
 		resync(r, p);
 	return taken;
 }
@@ -297,7 +297,7 @@ static enum step step(struct reader *r, struct cursor *p)
  * Step to the next segment if this one ends here, and compute the end of the claimed bytes. False: no bytes are claimed
  * after the position.
  */
-static bool settle(const struct reader *r, struct cursor *p, uint64_t prod)
+static bool enter_segment(const struct reader *r, struct cursor *p, uint64_t prod)
 {
 	if (GPUBPF_RING_OFFSET(p->position) >= r->segment)
 		p->position = gpubpf_ring_next_segment(p->position);
@@ -319,7 +319,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 }
 
 /* Free all bytes before the position for the writers. */
-static void leave(struct reader *r, u64 cons, const struct cursor *p)
+static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 {
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
 
@@ -328,7 +328,7 @@ static void leave(struct reader *r, u64 cons, const struct cursor *p)
 }
 
 /* Lanes that found all rings full may try again. */
-static void say_left(struct reader *r)
+static void signal_room(struct reader *r)
 {
 	u64 left = r->env.arena + GPUBPF_RING_LEFT(r->layout->ctl, r->layout->copies);
 
@@ -344,7 +344,7 @@ static bool count_batches(struct reader *r, struct cursor *p)
 	const char *at = (const char *)(uintptr_t)header_at(r, p);
 	u64 from = p->position, header, size;
 
-	while (GPUBPF_RING_OFFSET(p->position) < r->segment && p->position - from < COUNTED) {
+	while (GPUBPF_RING_OFFSET(p->position) < r->segment && p->position - from < MAX_COUNT_BYTES) {
 		header = gpubpf_load_acquire_u64((uintptr_t)at);
 		if (!gpubpf_record_is_at(header, p->position) || (header & (GPUBPF_RING_BATCH | GPUBPF_RING_BUSY)) != GPUBPF_RING_BATCH ||
 		    !header_fits(r, header, p))
@@ -366,23 +366,23 @@ static void read_copy(struct reader *r, uint32_t copy)
 	uint64_t prod = gpubpf_load_acquire_u64(line);
 	struct cursor p = { .copy = copy, .position = gpubpf_load_u64(cons) };
 	uint64_t from = p.position;
-	enum step what = is_sane(r, p.position, prod) ? STEP_ON : STEP_NONSENSE;
+	enum step what = is_sane(r, p.position, prod) ? STEP_NEXT : STEP_NONSENSE;
 
 	r->whole = gpubpf_load_u64(line + offsetof(struct gpubpf_ring_copy, whole));
-	while (what == STEP_ON && !r->stopped && settle(r, &p, prod)) {
+	while (what == STEP_NEXT && !r->stopped && enter_segment(r, &p, prod)) {
 		if (!r->whole || r->fn || gpubpf_load_u64(part_at(r, copy)) || !count_batches(r, &p))
 			what = step(r, &p);
-		if (what == STEP_ON)
-			leave(r, cons, &p);
+		if (what == STEP_NEXT)
+			free_room(r, cons, &p);
 	}
 	if (what == STEP_NONSENSE) {
 		r->bad = true;
 		count_drops(r, 1);
 		p.position = prod & ~7ull;
-		leave(r, cons, &p);
+		free_room(r, cons, &p);
 	}
 	if (gpubpf_load_u64(cons) != from)
-		say_left(r);
+		signal_room(r);
 }
 
 static int64_t read_all(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg, bool last)

@@ -55,7 +55,7 @@ static uint32_t hash(const uint64_t *address, const uint64_t *place, uint32_t n)
 	return (uint32_t)(h >> 16) % SLOTS;
 }
 
-static bool is(const struct gpubpf_stack *s, const uint64_t *address, const uint64_t *place, uint32_t n)
+static bool is_equal(const struct gpubpf_stack *s, const uint64_t *address, const uint64_t *place, uint32_t n)
 {
 	return s->n == n && !memcmp(s->address, address, 8ul * n) && !memcmp(s->place, place, 8ul * n);
 }
@@ -92,7 +92,7 @@ uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *addr
 	if (!n)
 		return 0;
 	while (stacks->slot[at]) {
-		if (is(&stacks->list[stacks->slot[at] - 1], address, place, n))
+		if (is_equal(&stacks->list[stacks->slot[at] - 1], address, place, n))
 			return stacks->slot[at];
 		at = (at + 1) % SLOTS;
 	}
