@@ -91,7 +91,7 @@ static struct lang_type check_number(struct check *c, struct lang_node *n)
 /* -- words -- */
 
 /* The operands (as a bit mask) that a place must provide for the word to be valid. */
-static uint32_t needs(const struct lang_builtin *b)
+static uint32_t required_operands(const struct lang_builtin *b)
 {
 	const char *field = b->source == LANG_SOURCE_CTX ? lang_place_field(b->at) : NULL;
 
@@ -109,7 +109,7 @@ static void check_place(struct check *c, const struct lang_node *n)
 
 		if (!kind)
 			continue;
-		if (needs(b) & ~kind->operands)
+		if (required_operands(b) & ~kind->operands)
 			snprintf(what, sizeof(what), "%s has no meaning at %.100s", b->name, p->section);
 		else if (b->source == LANG_SOURCE_CTX && b->base == LANG_NAME && kind->where != GPUBPF_WHERE_FUNCTION)
 			snprintf(what, sizeof(what), "func has no meaning at %.100s", p->section);
@@ -180,7 +180,7 @@ static void learn_keys(struct check *c, struct lang_map *map, const struct lang_
 	}
 }
 
-static void other_key(struct check *c, const struct lang_node *n, const char *what)
+static void report_key_mismatch(struct check *c, const struct lang_node *n, const char *what)
 {
 	uint32_t line, column;
 
@@ -207,15 +207,15 @@ void check_key(struct check *c, struct lang_node *n)
 	if (!n->map->keys_known)
 		learn_keys(c, n->map, n);
 	if (n->value != n->map->nkeys)
-		other_key(c, n, "has another number of keys");
+		report_key_mismatch(c, n, "has another number of keys");
 	for (k = n->list; k && i < n->map->nkeys; k = k->next, i++) {
 		if (k->type.base != n->map->key[i].base && !c->learning)
-			other_key(c, n, "has keys of other types");
+			report_key_mismatch(c, n, "has keys of other types");
 		n->map->key[i].is_signed |= k->type.is_signed && !k->literal;
 	}
 }
 
-static bool same(const struct lang_function *a, const struct lang_function *b)
+static bool is_same_function(const struct lang_function *a, const struct lang_function *b)
 {
 	return (a ? a->id : LANG_FUNCTIONS) == (b ? b->id : LANG_FUNCTIONS);
 }
@@ -233,7 +233,7 @@ static void check_holds(struct check *c, struct lang_node *n, const struct lang_
 		map->pos = n->pos;
 	}
 	lang_place(c->l, map->pos, &line, &column);
-	if (!same(map->holds, holds))
+	if (!is_same_function(map->holds, holds))
 		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
 			  map->holds ? map->holds->shown : "a number", line, column, holds ? holds->shown : "a number");
 	else if (map->value.base != value.base && !c->learning)

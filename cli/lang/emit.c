@@ -5,7 +5,7 @@
 #include <linux/bpf.h>
 #include <stdlib.h>
 
-#define STACK 512
+#define MAX_STACK_BYTES 512
 
 /* Grow an array by doubling. The arena frees the old arrays with the tree. */
 static bool grow(struct gen *g, void **array, uint32_t *room, uint32_t n, size_t size)
@@ -162,9 +162,9 @@ void gen_jump_imm(struct gen *g, uint32_t op, int dst, int32_t imm, uint32_t lab
 int gen_push(struct gen *g, uint32_t size)
 {
 	g->frame += (size + 7) & ~7u;
-	if (g->frame > STACK)
+	if (g->frame > MAX_STACK_BYTES)
 		lang_fail(g->l, g->pos, "use fewer variables, shorter keys, or parts of it in several statements",
-			  "this needs more than the %u bytes that a program's stack has", STACK);
+			  "this needs more than the %u bytes that a program's stack has", MAX_STACK_BYTES);
 	return -(int)g->frame;
 }
 

@@ -9,9 +9,9 @@
 #include "gpubpf/ctx.h"
 #include "host.h"
 
-#define STEPS 1000000          /* limit for one block, since its loops may be long */
+#define MAX_STEPS 1000000          /* limit for one block, since its loops may be long */
 
-enum flow { GO_ON, BREAK, CONTINUE, RETURN };
+enum flow { NEXT, BREAK, CONTINUE, RETURN };
 
 static uint64_t eval(struct lang_host *h, const struct lang_node *n);
 static const char *text(struct lang_host *h, const struct lang_node *n, char buf[GPUBPF_CTX_NAME]);
@@ -424,9 +424,9 @@ static enum flow run(struct lang_host *h, const struct lang_node *n);
 
 static enum flow run_list(struct lang_host *h, const struct lang_node *n)
 {
-	enum flow flow = GO_ON;
+	enum flow flow = NEXT;
 
-	for (const struct lang_node *s = n->list; s && flow == GO_ON; s = s->next)
+	for (const struct lang_node *s = n->list; s && flow == NEXT; s = s->next)
 		flow = run(h, s);
 	return flow;
 }
@@ -434,7 +434,7 @@ static enum flow run_list(struct lang_host *h, const struct lang_node *n)
 static enum flow run_for(struct lang_host *h, const struct lang_node *n)
 {
 	int64_t last;
-	enum flow flow = GO_ON;
+	enum flow flow = NEXT;
 
 	n->var->value = eval(h, n->a);
 	last = eval(h, n->c);
@@ -443,14 +443,14 @@ static enum flow run_for(struct lang_host *h, const struct lang_node *n)
 		if (flow == BREAK || flow == RETURN)
 			break;
 	}
-	return flow == RETURN ? RETURN : GO_ON;
+	return flow == RETURN ? RETURN : NEXT;
 }
 
 static enum flow run(struct lang_host *h, const struct lang_node *n)
 {
-	enum flow flow = GO_ON;
+	enum flow flow = NEXT;
 
-	if (++h->steps > STEPS)
+	if (++h->steps > MAX_STEPS)
 		return RETURN;
 	switch (n->kind) {
 	case LANG_N_BLOCK:
@@ -458,9 +458,9 @@ static enum flow run(struct lang_host *h, const struct lang_node *n)
 	case LANG_N_IF:
 		if (eval(h, n->a))
 			return run(h, n->b);
-		return n->c ? run(h, n->c) : GO_ON;
+		return n->c ? run(h, n->c) : NEXT;
 	case LANG_N_UNROLL:
-		for (uint64_t i = 0; i < n->value && flow == GO_ON; i++)
+		for (uint64_t i = 0; i < n->value && flow == NEXT; i++)
 			flow = run(h, n->b);
 		return flow;
 	case LANG_N_FOR:
@@ -473,7 +473,7 @@ static enum flow run(struct lang_host *h, const struct lang_node *n)
 		return RETURN;
 	default:
 		eval(h, n);
-		return GO_ON;
+		return NEXT;
 	}
 }
 
@@ -490,6 +490,6 @@ void lang_eval_block(struct lang_host *h, const struct lang_probe *probe)
 		return;
 	run(h, b->body);
 	lang_place(h->l, probe->pos, &line, &column);
-	if (h->steps > STEPS)
-		gpubpf_session_note(h->s, "%s:%u:%u: the block was left after %u statements", h->l->name, line, column, STEPS);
+	if (h->steps > MAX_STEPS)
+		gpubpf_session_note(h->s, "%s:%u:%u: the block was left after %u statements", h->l->name, line, column, MAX_STEPS);
 }

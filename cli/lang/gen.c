@@ -64,7 +64,7 @@ static void for_statement(struct gen *g, const struct lang_node *n)
 	g->continue_to = outer[1];
 }
 
-static void leave(struct gen *g, const struct lang_node *n)
+static void emit_leave(struct gen *g, const struct lang_node *n)
 {
 	gen_goto(g, n->kind == LANG_N_BREAK ? g->break_to : n->kind == LANG_N_CONTINUE ? g->continue_to : g->end);
 }
@@ -73,7 +73,7 @@ static void statement(struct gen *g, const struct lang_node *n)
 {
 	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
 		[LANG_N_IF] = if_statement, [LANG_N_BLOCK] = block, [LANG_N_UNROLL] = unroll, [LANG_N_FOR] = for_statement,
-		[LANG_N_BREAK] = leave, [LANG_N_CONTINUE] = leave, [LANG_N_RETURN] = leave,
+		[LANG_N_BREAK] = emit_leave, [LANG_N_CONTINUE] = emit_leave, [LANG_N_RETURN] = emit_leave,
 	};
 
 	if (n->kind != LANG_N_BLOCK)
@@ -92,7 +92,7 @@ static void statement(struct gen *g, const struct lang_node *n)
  * Find the reachable instructions. Code after an unconditional jump is unreachable, and the verifier refuses
  * unreachable code.
  */
-static void mark(const struct lang_code *code, uint32_t pc, bool *reached, uint32_t *work)
+static void mark_reachable(const struct lang_code *code, uint32_t pc, bool *reached, uint32_t *work)
 {
 	uint32_t n = 0;
 
@@ -120,7 +120,7 @@ static void mark(const struct lang_code *code, uint32_t pc, bool *reached, uint3
 }
 
 /* Remove unreachable instructions. `to`: the new index of each instruction; entry [n] is the end. */
-static void squeeze(struct lang_code *code, const bool *reached, uint32_t *to)
+static void remove_unreachable(struct lang_code *code, const bool *reached, uint32_t *to)
 {
 	uint32_t n = 0, kept = 0;
 
@@ -164,8 +164,8 @@ static void resolve(struct gen *g)
 		return;
 	for (uint32_t i = 0; i < g->njumps; i++)
 		g->code->insn[g->jump[i].insn].off = g->label[g->jump[i].label] - g->jump[i].insn - 1;
-	mark(g->code, 0, reached, work);
-	squeeze(g->code, reached, to);
+	mark_reachable(g->code, 0, reached, work);
+	remove_unreachable(g->code, reached, to);
 }
 
 static struct lang_code *begin(struct gen *g, const char *section, const char *name)
@@ -224,7 +224,7 @@ static struct lang_code *probe_code(struct lang *l, struct lang_block *b, const 
 }
 
 /* The hidden program at the entry of the same kernels. */
-static struct lang_code *entered_code(struct lang *l, struct lang_block *b, const struct lang_probe *p, uint32_t number)
+static struct lang_code *entry_code(struct lang *l, struct lang_block *b, const struct lang_probe *p, uint32_t number)
 {
 	struct gen g = { .l = l, .block = b, .probe = p, .pos = p->pos };
 	const char *pattern = p->section + strlen("gpu/exit/");
@@ -256,7 +256,7 @@ int lang_generate(struct lang *l)
 				if (p->when != LANG_ON_DEVICE || (hidden && !b->duration) ||
 				    (hidden && !is_first(first, p->section + strlen("gpu/exit/"))))
 					continue;
-				*last = hidden ? entered_code(l, b, p, ++number) : probe_code(l, b, p, ++number);
+				*last = hidden ? entry_code(l, b, p, ++number) : probe_code(l, b, p, ++number);
 				if (*last)
 					last = &(*last)->next;
 			}

@@ -39,7 +39,7 @@ static uint32_t computed_size(const struct lang_node *a)
  * Compute arguments before the record is reserved, because the program must not end in between. Returns bytes of the
  * stack.
  */
-static uint32_t compute(struct gen *g, const struct lang_node *args)
+static uint32_t compute_args(struct gen *g, const struct lang_node *args)
 {
 	uint32_t size = 0;
 
@@ -61,7 +61,7 @@ static uint32_t compute(struct gen *g, const struct lang_node *args)
 }
 
 /* at: end of the arguments on the stack */
-static void fill(struct gen *g, const struct lang_node *args, int at)
+static void fill_record(struct gen *g, const struct lang_node *args, int at)
 {
 	int to = 8;
 
@@ -84,7 +84,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	int first = -(int)g->frame;
 
 	g->wanted = true;
-	size = compute(g, args);
+	size = compute_args(g, args);
 	gen_map_address(g, R1, gen_own(g, LANG_OWN_RECORDS));
 	gen_imm(g, R2, lang_record_size(call));
 	gen_imm(g, R3, 0);
@@ -92,7 +92,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_imm(g, R1, (uint32_t)call->action | (uint64_t)g->probe->number << 32);
 	gen_store(g, R0, 0, R1, 8);
-	fill(g, args, first);
+	fill_record(g, args, first);
 	gen_mov(g, R1, R0);
 	gen_imm(g, R2, 0);
 	gen_call(g, SUBMIT);
@@ -103,7 +103,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 /* -- duration -- */
 
 /* r6 = the thread's number in its launch, r7 = launch and kernel. Both together identify the thread. */
-static void who(struct gen *g)
+static void emit_thread_id(struct gen *g)
 {
 	gen_load(g, R6, R9, FIELD(global_linear), 8);
 	gen_load(g, R7, R9, FIELD(launch), 8);
@@ -116,7 +116,7 @@ static void who(struct gen *g)
  * r0 = a number that concurrently running threads seldom share, since they are in consecutive blocks. In one dimension,
  * it is the thread's own number, with the fewest collisions if the last blocks are smaller.
  */
-static void position(struct gen *g)
+static void emit_position(struct gen *g)
 {
 	const struct lang_builtin block = { .at = FIELD(block_idx), .size = LANG_WHOLE_BLOCK };
 	const struct lang_builtin thread = { .at = FIELD(thread_idx), .size = LANG_WHOLE_THREAD };
@@ -142,12 +142,12 @@ static void position(struct gen *g)
 }
 
 /* r8 = the thread's slot in the array of times; each launch starts at another slot. */
-static void entry(struct gen *g, uint32_t none)
+static void emit_entry_slot(struct gen *g, uint32_t none)
 {
 	int key = gen_push(g, 8);
 
-	who(g);
-	position(g);
+	emit_thread_id(g);
+	emit_position(g);
 	gen_mov(g, R1, R7);
 	gen_alu_imm(g, BPF_MUL, R1, 0x9e3779b1 & INT32_MAX);
 	gen_alu_imm(g, BPF_RSH, R1, 8);
@@ -165,14 +165,14 @@ static void entry(struct gen *g, uint32_t none)
 
 void gen_entered(struct gen *g)
 {
-	entry(g, g->end);
+	emit_entry_slot(g, g->end);
 	gen_call(g, CLOCK);
 	gen_store(g, R8, 0, R6, 8);
 	gen_store(g, R8, 8, R7, 8);
 	gen_store(g, R8, 16, R0, 8);
 }
 
-static void lost(struct gen *g)
+static void emit_lost(struct gen *g)
 {
 	int key = gen_push(g, 8);
 
@@ -196,7 +196,7 @@ void gen_duration(struct gen *g)
 
 	gen_call(g, CLOCK);
 	gen_store(g, R10, now, R0, 8);
-	entry(g, other);
+	emit_entry_slot(g, other);
 	gen_load(g, R0, R8, 0, 8);
 	gen_jump(g, BPF_JNE, R0, R6, other);
 	gen_load(g, R0, R8, 8, 8);
@@ -204,7 +204,7 @@ void gen_duration(struct gen *g)
 	gen_load(g, R1, R8, 16, 8);
 	gen_jump_imm(g, BPF_JNE, R1, 0, found);
 	gen_place(g, other);
-	lost(g);
+	emit_lost(g);
 	gen_place(g, found);
 	gen_imm(g, R0, 0);
 	gen_store(g, R8, 16, R0, 8);

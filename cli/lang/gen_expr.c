@@ -81,7 +81,7 @@ static void helper(struct gen *g, const struct lang_builtin *b)
 		gen_alu_imm(g, BPF_RSH, R0, 32);
 }
 
-static void word(struct gen *g, const struct lang_node *n)
+static void emit_builtin(struct gen *g, const struct lang_node *n)
 {
 	const struct lang_builtin *b = &n->builtin;
 
@@ -137,7 +137,7 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
 }
 
 /* a to r0, b to r1 */
-static void both(struct gen *g, const struct lang_node *a, const struct lang_node *b)
+static void emit_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b)
 {
 	int kept;
 
@@ -173,7 +173,7 @@ static bool is_test(const struct lang_node *n)
 }
 
 /* r0 = 1 or 0 */
-static void truth(struct gen *g, const struct lang_node *n)
+static void emit_truth(struct gen *g, const struct lang_node *n)
 {
 	uint32_t no = gen_label(g), end = gen_label(g);
 
@@ -188,17 +188,17 @@ static void truth(struct gen *g, const struct lang_node *n)
 static void binary(struct gen *g, const struct lang_node *n)
 {
 	if (is_test(n)) {
-		truth(g, n);
+		emit_truth(g, n);
 		return;
 	}
-	both(g, n->a, n->b);
+	emit_operands(g, n->a, n->b);
 	gen_operate(g, n->op, n->op == LANG_T_SUB || n->type.is_signed);
 }
 
 static void unary(struct gen *g, const struct lang_node *n)
 {
 	if (is_test(n)) {
-		truth(g, n);
+		emit_truth(g, n);
 		return;
 	}
 	gen_expr(g, n->a);
@@ -233,7 +233,7 @@ static void read_memory(struct gen *g, const struct lang_node *n)
 	int at;
 
 	if (n->b) {
-		both(g, n->a, n->b);
+		emit_operands(g, n->a, n->b);
 		gen_alu_imm(g, BPF_MUL, R1, (int32_t)bytes);
 		gen_alu(g, BPF_ADD, R0, R1);
 	} else {
@@ -276,7 +276,7 @@ static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_
 		gen_expr(g, n->a);
 		gen_jump_imm(g, op, R0, (int32_t)n->b->value, label);
 	} else {
-		both(g, n->a, n->b);
+		emit_operands(g, n->a, n->b);
 		gen_jump(g, op, R0, R1, label);
 	}
 }
@@ -285,7 +285,7 @@ static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_
  * Short-circuit evaluation. If the first operand alone can decide for the jump, it jumps to the label. Otherwise it
  * jumps over the second operand.
  */
-static void chain(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
+static void emit_short_circuit(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	bool decides = n->op == LANG_T_LOR;
 	uint32_t over;
@@ -304,7 +304,7 @@ static void chain(struct gen *g, const struct lang_node *n, bool when, uint32_t 
 void gen_branch(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	if (n->kind == LANG_N_BINARY && (n->op == LANG_T_LAND || n->op == LANG_T_LOR)) {
-		chain(g, n, when, label);
+		emit_short_circuit(g, n, when, label);
 	} else if (n->kind == LANG_N_BINARY && is_test(n)) {
 		compare(g, n, when, label);
 	} else if (n->kind == LANG_N_UNARY && n->op == LANG_T_NOT) {
@@ -328,7 +328,7 @@ static void set_var(struct gen *g, const struct lang_node *n)
 	if (n->op == LANG_T_NONE) {
 		gen_expr(g, n->b);
 	} else {
-		both(g, &now, n->b);
+		emit_operands(g, &now, n->b);
 		gen_operate(g, n->op, n->type.is_signed && (n->b->type.is_signed || n->op == LANG_T_RSH));
 	}
 	gen_var(g, n->a->var, true);
@@ -379,7 +379,7 @@ static void call(struct gen *g, const struct lang_node *n)
 void gen_expr(struct gen *g, const struct lang_node *n)
 {
 	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
-		[LANG_N_BUILTIN] = word, [LANG_N_MAP] = gen_map_read, [LANG_N_UNARY] = unary, [LANG_N_BINARY] = binary,
+		[LANG_N_BUILTIN] = emit_builtin, [LANG_N_MAP] = gen_map_read, [LANG_N_UNARY] = unary, [LANG_N_BINARY] = binary,
 		[LANG_N_TERNARY] = ternary, [LANG_N_CAST] = cast, [LANG_N_SET] = set, [LANG_N_STEP] = step,
 		[LANG_N_CALL] = call, [LANG_N_READ] = read_memory,
 	};

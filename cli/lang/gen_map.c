@@ -53,7 +53,7 @@ static void update(struct gen *g, uint32_t map, int key, uint32_t flags)
 }
 
 /* r3 = a value of zeros */
-static void zeros(struct gen *g, uint32_t none)
+static void load_zeros(struct gen *g, uint32_t none)
 {
 	int key = gen_push(g, 8);
 
@@ -66,7 +66,7 @@ static void zeros(struct gen *g, uint32_t none)
 }
 
 /* r0 = address of the value of the key at `key`. A new key gets the value at r10 + first, or zeros. */
-static void find(struct gen *g, const struct lang_map *map, int key, int first, uint32_t none)
+static void find_or_insert(struct gen *g, const struct lang_map *map, int key, int first, uint32_t none)
 {
 	uint32_t found = gen_label(g);
 
@@ -78,7 +78,7 @@ static void find(struct gen *g, const struct lang_map *map, int key, int first, 
 		if (first)
 			address(g, R3, first);
 		else
-			zeros(g, none);
+			load_zeros(g, none);
 		update(g, map->index, key, BPF_NOEXIST);  /* another lane may insert the key first, which is fine */
 		lookup(g, map->index, key);
 		gen_jump_imm(g, BPF_JEQ, R0, 0, none);
@@ -90,7 +90,7 @@ void gen_element(struct gen *g, const struct lang_node *n, int first, uint32_t n
 {
 	int key = put_key(g, n);
 
-	find(g, n->map, key, first, none);
+	find_or_insert(g, n->map, key, first, none);
 	gen_pop(g, n->map->key_size);
 }
 
@@ -189,7 +189,7 @@ static uint32_t atomic_of(enum lang_token op)
 }
 
 /* r0 is the address of the value, and becomes the new value; r1 is b. */
-static void fetch(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
+static void update_atomically(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 {
 	gen_mov(g, R8, R1);
 	if (g->wanted)
@@ -205,7 +205,7 @@ static void fetch(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 }
 
 /* Not atomic, as in bpftrace: of two concurrent changes one may be lost. */
-static void rewrite(struct gen *g, enum lang_token op, bool is_signed)
+static void update_unprotected(struct gen *g, enum lang_token op, bool is_signed)
 {
 	gen_mov(g, R8, R0);
 	gen_load(g, R0, R8, 0, 8);
@@ -228,9 +228,9 @@ void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, 
 	g->wanted = wanted;
 	gen_load(g, R1, R10, value, 8);
 	if (atomic == UINT32_MAX)
-		rewrite(g, op, n->map->value.is_signed);
+		update_unprotected(g, op, n->map->value.is_signed);
 	else
-		fetch(g, op, atomic, old);
+		update_atomically(g, op, atomic, old);
 	gen_place(g, none);            /* there r0 is 0 */
 	if (!g->wanted)
 		gen_imm(g, R0, 0);

@@ -46,7 +46,7 @@ static void ternary(struct gen *g, const struct lang_node *n, int to)
 	gen_place(g, end);
 }
 
-static void of_map(struct gen *g, const struct lang_node *n, int to)
+static void copy_from_map(struct gen *g, const struct lang_node *n, int to)
 {
 	uint32_t none = gen_label(g), end = gen_label(g);
 
@@ -60,7 +60,7 @@ static void of_map(struct gen *g, const struct lang_node *n, int to)
 }
 
 /* Truncate the string at r10 + to to `bytes` bytes. */
-static void cut(struct gen *g, int to, uint64_t bytes)
+static void truncate_text(struct gen *g, int to, uint64_t bytes)
 {
 	for (uint64_t i = bytes & ~7ull; i < GPUBPF_CTX_NAME; i += 8) {
 		gen_load(g, R1, R10, to + (int)i, 8);
@@ -77,7 +77,7 @@ static void call(struct gen *g, const struct lang_node *n, int to)
 	if (n->list->type.base == LANG_TEXT) {
 		gen_text(g, n->list, to);
 		if (bytes)
-			cut(g, to, bytes->value);
+			truncate_text(g, to, bytes->value);
 		return;
 	}
 	gen_expr(g, n->list);
@@ -105,7 +105,7 @@ void gen_text(struct gen *g, const struct lang_node *n, int to)
 		gen_copy_text(g, R10, to, R10, n->var->at);
 		break;
 	case LANG_N_MAP:
-		of_map(g, n, to);
+		copy_from_map(g, n, to);
 		break;
 	case LANG_N_TERNARY:
 		ternary(g, n, to);

@@ -5,7 +5,7 @@
 #include "gen.h"
 
 /* attempts of a compare-exchange; after a failure, the value's second word counts the lost update */
-#define TRIES 64
+#define MAX_TRIES 64
 
 /* r0 + off += src */
 static void add(struct gen *g, int off, int src)
@@ -36,12 +36,12 @@ static void average(struct gen *g, const struct lang_map *map, int value)
  * Minimum or maximum: replace the value as long as ours is more extreme. Concurrent lanes only make it more extreme
  * too.
  */
-static void extreme(struct gen *g, uint32_t enough, int value)
+static void emit_extreme(struct gen *g, uint32_t enough, int value)
 {
 	uint32_t again = gen_label(g), end = gen_label(g);
 
 	gen_mov(g, R8, R0);
-	gen_imm(g, R7, TRIES);
+	gen_imm(g, R7, MAX_TRIES);
 	gen_load(g, R1, R10, value, 8);
 	gen_load(g, R0, R8, 0, 8);
 	gen_place(g, again);
@@ -56,14 +56,14 @@ static void extreme(struct gen *g, uint32_t enough, int value)
 	gen_place(g, end);
 }
 
-static void least(struct gen *g, const struct lang_map *map, int value)
+static void emit_min(struct gen *g, const struct lang_map *map, int value)
 {
-	extreme(g, map->value.is_signed ? BPF_JSLE : BPF_JLE, value);
+	emit_extreme(g, map->value.is_signed ? BPF_JSLE : BPF_JLE, value);
 }
 
-static void greatest(struct gen *g, const struct lang_map *map, int value)
+static void emit_max(struct gen *g, const struct lang_map *map, int value)
 {
-	extreme(g, map->value.is_signed ? BPF_JSGE : BPF_JGE, value);
+	emit_extreme(g, map->value.is_signed ? BPF_JSGE : BPF_JGE, value);
 }
 
 /*
@@ -130,7 +130,7 @@ void gen_aggregate(struct gen *g, const struct lang_node *set)
 {
 	static void (*const makes[LANG_FUNCTIONS])(struct gen *g, const struct lang_map *map, int value) = {
 		[LANG_F_COUNT] = count, [LANG_F_SUM] = sum, [LANG_F_AVG] = average, [LANG_F_STATS] = average,
-		[LANG_F_MIN] = least, [LANG_F_MAX] = greatest, [LANG_F_HIST] = histogram, [LANG_F_LHIST] = linear,
+		[LANG_F_MIN] = emit_min, [LANG_F_MAX] = emit_max, [LANG_F_HIST] = histogram, [LANG_F_LHIST] = linear,
 	};
 	const struct lang_map *map = set->a->map;
 	uint32_t none = gen_label(g);

@@ -48,7 +48,7 @@ bool lang_host_record(struct lang_host *h, const struct gpubpf_event *event)
 }
 
 /* A kernel wrote the record, and the program can change its memory, so no field is trusted. */
-static void act(struct lang_host *h, const uint8_t *data, uint32_t size)
+static void run_action(struct lang_host *h, const uint8_t *data, uint32_t size)
 {
 	uint32_t id[2];
 
@@ -68,7 +68,7 @@ static void run_records(struct lang_host *h)
 		uint32_t size;
 
 		memcpy(&size, h->queue + at, sizeof(size));
-		act(h, h->queue + at + 8, size);
+		run_action(h, h->queue + at + 8, size);
 		at += 8 + ((size + 7) & ~7u);
 	}
 	h->queued = 0;

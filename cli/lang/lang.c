@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define CHUNK 65536
-#define MOST (256u << 20)      /* maximum bytes of the tree of one text */
-#define SHOWN 100              /* columns of a source line in an error message */
+#define MAX_ARENA_BYTES (256u << 20)      /* maximum bytes of the tree of one text */
+#define MAX_QUOTE_COLUMNS 100              /* columns of a source line in an error message */
 
 struct chunk {
 	struct chunk *next;
@@ -26,7 +26,7 @@ void *lang_alloc(struct lang *l, size_t size)
 	if (!c || size > c->room - c->used) {
 		size_t room = size > CHUNK ? size : CHUNK;
 
-		c = l->used + room > MOST ? NULL : calloc(1, sizeof(*c) + room);
+		c = l->used + room > MAX_ARENA_BYTES ? NULL : calloc(1, sizeof(*c) + room);
 		if (!c) {
 			lang_fail(l, 0, "shorten the program", "there is no memory for it");
 			return NULL;
@@ -78,7 +78,7 @@ void lang_place(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *co
 	*column = pos - line_begin(l, pos) + 1;
 }
 
-static char plain(char c)
+static char printable_char(char c)
 {
 	return (unsigned char)c >= ' ' && c != 0x7f ? c : c == '\t' ? ' ' : '?';
 }
@@ -91,11 +91,11 @@ static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
 
 	while (end < l->size && l->text[end] != '\n')
 		end++;
-	if (pos - from > SHOWN * 2 / 3)
-		from = pos - SHOWN * 2 / 3;
+	if (pos - from > MAX_QUOTE_COLUMNS * 2 / 3)
+		from = pos - MAX_QUOTE_COLUMNS * 2 / 3;
 	n += snprintf(buf + n, size - n, "\n  ");
-	for (uint32_t i = from; i < end && i < from + SHOWN; i++)
-		buf[n++] = plain(l->text[i]);
+	for (uint32_t i = from; i < end && i < from + MAX_QUOTE_COLUMNS; i++)
+		buf[n++] = printable_char(l->text[i]);
 	n += snprintf(buf + n, size - n, "\n  %*s^", (int)(pos - from), "");
 	return n;
 }

@@ -8,7 +8,7 @@
 static struct lang_node *statement(struct lang_parser *p);
 
 /* End the scope of a block's variables. */
-static void leave(struct lang_parser *p)
+static void end_scope(struct lang_parser *p)
 {
 	for (struct lang_var *v = p->block->vars; v; v = v->next)
 		if (v->scope >= p->depth)
@@ -27,7 +27,7 @@ static struct lang_node *block(struct lang_parser *p)
 		*end = statement(p);
 		end = &(*end)->next;
 	}
-	leave(p);
+	end_scope(p);
 	p->depth--;
 	if (p->lex.token == LANG_T_END)
 		lang_fail(p->l, n->pos, "end it with }", "the block has no end");
@@ -99,7 +99,7 @@ static struct lang_node *for_statement(struct lang_parser *p)
 	if (n->var && end)
 		n->var->type = end->type = (struct lang_type){ LANG_INT, true };
 	n->b = inner_block(p);
-	leave(p);
+	end_scope(p);
 	p->depth--;
 	return n;
 }
@@ -117,7 +117,7 @@ static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bi
 }
 
 /* The initial value of a variable that is declared but not set. Without a type, nothing is generated. */
-static struct lang_node *beginning(struct lang_parser *p, struct lang_node *set, enum lang_base base)
+static struct lang_node *initial_value(struct lang_parser *p, struct lang_node *set, enum lang_base base)
 {
 	if (base == LANG_VOID)
 		return lang_node(p, LANG_N_BLOCK, set->pos);
@@ -151,7 +151,7 @@ static struct lang_node *let_statement(struct lang_parser *p)
 	if (lang_accept(p, LANG_T_SET))
 		set->b = lang_expression(p);
 	else
-		n = beginning(p, set, type.base);
+		n = initial_value(p, set, type.base);
 	set->a->var = lang_variable(p, set->a->text, pos);
 	if (set->a->var) {
 		set->a->var->type = type;
@@ -160,7 +160,7 @@ static struct lang_node *let_statement(struct lang_parser *p)
 	return n;
 }
 
-static struct lang_node *simple(struct lang_parser *p, enum lang_kind kind)
+static struct lang_node *word_statement(struct lang_parser *p, enum lang_kind kind)
 {
 	struct lang_node *n = lang_node(p, kind, p->lex.pos);
 
@@ -216,7 +216,7 @@ static struct lang_node *statement(struct lang_parser *p)
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !n; i++) {
 		if (!lang_word_is(p, statements[i].word))
 			continue;
-		n = statements[i].parse ? statements[i].parse(p) : simple(p, statements[i].kind);
+		n = statements[i].parse ? statements[i].parse(p) : word_statement(p, statements[i].kind);
 		open = statements[i].open;
 	}
 	if (!n)

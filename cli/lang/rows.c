@@ -90,17 +90,17 @@ static int by_key(const void *a, const void *b, void *arg)
 	return memcmp(((const struct lang_row *)a)->key, ((const struct lang_row *)b)->key, map->key_size);
 }
 
-static bool further(const struct lang_map *map, uint64_t a, uint64_t b)
+static bool is_more_extreme(const struct lang_map *map, uint64_t a, uint64_t b)
 {
 	bool less = map->value.is_signed ? (int64_t)a < (int64_t)b : a < b;
 
 	return map->holds->id == LANG_F_MIN ? less : !less && a != b;
 }
 
-static void together(const struct lang_map *map, uint8_t *to, const uint8_t *from)
+static void combine_values(const struct lang_map *map, uint8_t *to, const uint8_t *from)
 {
 	if (is_extreme(map)) {
-		if (further(map, word(from), word(to)))
+		if (is_more_extreme(map, word(from), word(to)))
 			put_word(to, word(from));
 		put_word(to + 8, word(to + 8) + word(from + 8));
 		return;
@@ -120,7 +120,7 @@ static void merge(struct lang_rows *rows)
 		bool same = n && !memcmp(rows->row[n - 1].key, rows->row[i].key, rows->map->key_size);
 
 		if (same && rows->map->holds) {
-			together(rows->map, rows->row[n - 1].value, rows->row[i].value);
+			combine_values(rows->map, rows->row[n - 1].value, rows->row[i].value);
 			rows->row[n - 1].arena = -1;
 		} else {
 			rows->row[n++] = rows->row[i];

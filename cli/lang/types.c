@@ -21,7 +21,7 @@ struct types {
 	int var[LANG_MAPS + LANG_OWN_MAPS];
 };
 
-static int kept(int *id, int made)
+static int cache_type(int *id, int made)
 {
 	if (!*id)
 		*id = made;
@@ -30,27 +30,27 @@ static int kept(int *id, int made)
 
 static int u64_type(struct types *t)
 {
-	return t->u64 ? t->u64 : kept(&t->u64, btf__add_int(t->btf, "unsigned long long", 8, 0));
+	return t->u64 ? t->u64 : cache_type(&t->u64, btf__add_int(t->btf, "unsigned long long", 8, 0));
 }
 
 static int s64_type(struct types *t)
 {
-	return t->s64 ? t->s64 : kept(&t->s64, btf__add_int(t->btf, "long long", 8, BTF_INT_SIGNED));
+	return t->s64 ? t->s64 : cache_type(&t->s64, btf__add_int(t->btf, "long long", 8, BTF_INT_SIGNED));
 }
 
 static int u32_type(struct types *t)
 {
-	return t->u32 ? t->u32 : kept(&t->u32, btf__add_int(t->btf, "unsigned int", 4, 0));
+	return t->u32 ? t->u32 : cache_type(&t->u32, btf__add_int(t->btf, "unsigned int", 4, 0));
 }
 
 static int int_type(struct types *t)
 {
-	return t->integer ? t->integer : kept(&t->integer, btf__add_int(t->btf, "int", 4, BTF_INT_SIGNED));
+	return t->integer ? t->integer : cache_type(&t->integer, btf__add_int(t->btf, "int", 4, BTF_INT_SIGNED));
 }
 
 static int char_type(struct types *t)
 {
-	return t->character ? t->character : kept(&t->character, btf__add_int(t->btf, "char", 1, BTF_INT_SIGNED));
+	return t->character ? t->character : cache_type(&t->character, btf__add_int(t->btf, "char", 1, BTF_INT_SIGNED));
 }
 
 static int array_type(struct types *t, int element, uint32_t n)
@@ -74,11 +74,11 @@ static int number_type(struct types *t, struct lang_type type)
 {
 	switch (type.base) {
 	case LANG_KERNEL:
-		return t->kernel ? t->kernel : kept(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
+		return t->kernel ? t->kernel : cache_type(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
 	case LANG_ADDRESS:
-		return t->address ? t->address : kept(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
+		return t->address ? t->address : cache_type(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
 	case LANG_STACK:
-		return t->stack ? t->stack : kept(&t->stack, btf__add_typedef(t->btf, "gpubpf_stack", s64_type(t)));
+		return t->stack ? t->stack : cache_type(&t->stack, btf__add_typedef(t->btf, "gpubpf_stack", s64_type(t)));
 	case LANG_NAME:
 		return name_type(t);
 	default:
@@ -216,7 +216,7 @@ static int entered_type(struct types *t)
 }
 
 /* In the order of enum lang_own, if the program needs them. */
-static void define_own(struct types *t)
+static void define_internal_maps(struct types *t)
 {
 	const struct lang *l = t->l;
 
@@ -241,7 +241,7 @@ int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_ty
 	if (!t.btf)
 		return -ENOMEM;
 	define_maps(&t);
-	define_own(&t);
+	define_internal_maps(&t);
 	out->maps_size = out->nmaps * LANG_MAP_DEFINITION;
 	if (out->nmaps)
 		btf__add_datasec(t.btf, ".maps", out->maps_size);
