@@ -13,8 +13,8 @@
 #include "core/target.h"
 #include "core/worker/installed.h"
 
-#define MOST_MS 300000           /* timeout for an application that hangs */
-#define STEP_MS 20
+#define MAX_RUN_MS 300000           /* timeout for an application that hangs */
+#define POLL_MS 20
 
 extern char **environ;
 
@@ -87,14 +87,14 @@ static int spawn(struct gpubpf_session *s, const struct application *app, pid_t 
 }
 
 /* Serve the session until the application has ended. Returns its waitpid(2) status, or -errno. */
-static int serve(struct gpubpf_session *s, pid_t pid)
+static int serve_session(struct gpubpf_session *s, pid_t pid)
 {
-	int status, left_ms = MOST_MS;
+	int status, left_ms = MAX_RUN_MS;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		int err = gpubpf_session__poll(s, STEP_MS);
+		int err = gpubpf_session__poll(s, POLL_MS);
 
-		left_ms -= err ? 0 : STEP_MS;
+		left_ms -= err ? 0 : POLL_MS;
 		if (err >= 0 && left_ms > 0)
 			continue;
 		kill(pid, SIGKILL);
@@ -105,7 +105,7 @@ static int serve(struct gpubpf_session *s, pid_t pid)
 }
 
 /* Why the kernel was not probed; NULL: it was probed. */
-static const char *unprobed(struct gpubpf_session *s, const char *kernel, char *buf, size_t size)
+static const char *unprobed_reason(struct gpubpf_session *s, const char *kernel, char *buf, size_t size)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
 	size_t i = 0;
@@ -130,8 +130,8 @@ const char *application_run(struct gpubpf_session *s, const struct application *
 		err = spawn(s, app, &pid);
 	if (err < 0)
 		return gpubpf_session__error(s)[0] ? gpubpf_session__error(s) : strerror(-err);
-	err = serve(s, pid);
+	err = serve_session(s, pid);
 	gpubpf_session__stop(s);
 	return err < 0 ? strerror(-err) : WIFSIGNALED(err) ? "the application crashed" :
-	       WEXITSTATUS(err) ? "the application failed" : unprobed(s, app->kernel, buf, size);
+	       WEXITSTATUS(err) ? "the application failed" : unprobed_reason(s, app->kernel, buf, size);
 }

@@ -8,7 +8,7 @@
 #include "core/facts.h"
 
 #define THREADS 65536u           /* threads with room in per-thread maps */
-#define BLOCKS 65535u            /* maximum blocks for MOST */
+#define MAX_BLOCKS 65535u            /* maximum blocks for MOST */
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
@@ -22,7 +22,7 @@ static const struct gpubpf_limits *limits_of(const struct grid *g)
 	return name ? gpubpf_limits_find(name) : NULL;
 }
 
-static int prove(struct grid *g, struct gpubpf_diag *diag)
+static int verify_programs(struct grid *g, struct gpubpf_diag *diag)
 {
 	struct gpubpf_unit *unit = &g->loaded->unit;
 	struct gpubpf_verify_opts opts = { .allow_exit_thread = true, .limits = limits_of(g) };
@@ -52,7 +52,7 @@ int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, 
 		paths[i] = suite->objects[suite->cases[cases[i]].object].path;
 	err = paths ? gpubpf_load(&opts, &g->loaded, diag) : -ENOMEM;
 	if (!err)
-		err = prove(g, diag);
+		err = verify_programs(g, diag);
 	free(paths);
 	return err;
 }
@@ -104,7 +104,7 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
  * Parse a number; MOST, the maximum of the device, limited to BLOCKS blocks so that a launch takes seconds; or WARP,
  * the device's lanes per warp. A word may be followed by +N or -N.
  */
-static uint32_t size_of(const char **text, uint32_t most, uint32_t warp)
+static uint32_t parse_size(const char **text, uint32_t most, uint32_t warp)
 {
 	static const size_t length = sizeof("MOST") - 1;
 	uint32_t size = 0;
@@ -129,10 +129,10 @@ void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps 
 	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 }, 1 };
 	text = grid_line(c, "launch", &at, buf, sizeof(buf));
 	for (int d = 0; text && d < 3; d++)
-		launch->grid[d] = size_of(&text, caps->max_blocks[d] && caps->max_blocks[d] < BLOCKS ? caps->max_blocks[d] : BLOCKS,
+		launch->grid[d] = parse_size(&text, caps->max_blocks[d] && caps->max_blocks[d] < MAX_BLOCKS ? caps->max_blocks[d] : MAX_BLOCKS,
 					  caps->warp_size);
 	for (int d = 0; text && d < 3; d++)
-		launch->block[d] = size_of(&text, caps->max_threads_per_block, caps->warp_size);
+		launch->block[d] = parse_size(&text, caps->max_threads_per_block, caps->warp_size);
 	text = grid_line(c, "launches", &(const char *){ NULL }, buf, sizeof(buf));
 	if (text)
 		launch->times = strtoul(text, NULL, 10);

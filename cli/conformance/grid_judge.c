@@ -5,7 +5,7 @@
 
 #include "judge.h"
 
-struct in_arena {
+struct arena_judging {
 	struct judging j;        /* must be first: the code casts between both */
 	const struct grid *g;
 	uint32_t i;              /* index of the case and its object */
@@ -14,14 +14,14 @@ struct in_arena {
 
 static struct gpubpf_map_view view_of(const struct judging *j, const struct gpubpf_map *map)
 {
-	const struct in_arena *in = (const struct in_arena *)j;
+	const struct arena_judging *in = (const struct arena_judging *)j;
 
 	return (struct gpubpf_map_view){ in->arena, map, &in->g->layout.maps[map - in->g->loaded->unit.maps] };
 }
 
 static const struct gpubpf_map *find(const struct judging *j, const char *name)
 {
-	const struct in_arena *in = (const struct in_arena *)j;
+	const struct arena_judging *in = (const struct arena_judging *)j;
 	const struct gpubpf_unit *unit = &in->g->loaded->unit;
 
 	for (uint32_t m = 0; m < unit->nmaps; m++)
@@ -32,7 +32,7 @@ static const struct gpubpf_map *find(const struct judging *j, const char *name)
 
 static const struct btf *btf(const struct judging *j)
 {
-	const struct in_arena *in = (const struct in_arena *)j;
+	const struct arena_judging *in = (const struct arena_judging *)j;
 
 	return in->g->loaded->objects[in->i].btf;
 }
@@ -67,7 +67,7 @@ static uint64_t drops(const struct judging *j, const struct gpubpf_map *map)
 }
 
 struct counted {
-	const struct in_arena *in;
+	const struct arena_judging *in;
 	const void *arena;
 	const char *text;
 	uint64_t n;
@@ -95,7 +95,7 @@ static int take_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 /* Counts in a copy of the arena, because reading removes prints from the ring, and other lines count them again. */
 static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
 {
-	const struct in_arena *in = (const struct in_arena *)j;
+	const struct arena_judging *in = (const struct arena_judging *)j;
 	void *copy = malloc(in->g->layout.size);
 	struct counted c = { in, copy, text, 0, other, size };
 	struct gpubpf_map_view view;
@@ -113,7 +113,7 @@ void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_cap
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
 	const struct suite_case *c = &g->suite->cases[g->cases[i]];
-	struct in_arena in = { { c, r, &left, grid_threads(c, caps) }, g, i, arena };
+	struct arena_judging in = { { c, r, &left, grid_threads(c, caps) }, g, i, arena };
 
 	suite_judge(&in.j);
 }

@@ -13,7 +13,7 @@
 
 #define ROW(index) (GPUBPF_ARENA_MAPS + (uint64_t)(index) * sizeof(struct gpubpf_map_layout))
 
-static uint64_t pages(uint64_t size)
+static uint64_t round_to_pages(uint64_t size)
 {
 	return (size + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
 }
@@ -33,13 +33,13 @@ void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum g
 }
 
 /* Allocate one map's memory, and write its address into the device's arena. */
-static int place(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_why *why)
+static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_why *why)
 {
 	const struct gpubpf_map_layout *l = &p->layout->maps[map];
 	struct gpubpf_device_memory *m = &p->memory[p->n];
 	char *host = (char *)arena + l->ctl;
 	uint64_t *row = (uint64_t *)((char *)arena + ROW(map) + GPUBPF_ROW_CTL);
-	int err = p->ops->memory_get(p->device, GPUBPF_LAYOUT_PLACE(l->flags), host, pages(l->size), m, why);
+	int err = p->ops->memory_get(p->device, GPUBPF_LAYOUT_PLACE(l->flags), host, round_to_pages(l->size), m, why);
 
 	if (err < 0)
 		return err;
@@ -59,7 +59,7 @@ int grid_place(struct grid_placed *p, void *arena, struct gpubpf_why *why)
 	_Static_assert(GPUBPF_ROW_DATA == GPUBPF_ROW_CTL + 8, "both at once");
 	for (uint32_t i = 0; i < p->layout->nmaps && !err; i++)
 		if (p->layout->maps[i].flags & GPUBPF_LAYOUT_PLACED && p->layout->maps[i].size)
-			err = place(p, i, arena, why);
+			err = place_map(p, i, arena, why);
 	return err;
 }
 

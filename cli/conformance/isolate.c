@@ -18,14 +18,14 @@ struct isolate_shared {
 	struct isolate_item items[];
 };
 
-static size_t size_of(const struct isolate *a)
+static size_t shared_size(const struct isolate *a)
 {
 	return sizeof(*a->shared) + a->n * sizeof(*a->items);
 }
 
 int isolate_init(struct isolate *a)
 {
-	a->shared = mmap(NULL, size_of(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	a->shared = mmap(NULL, shared_size(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->shared == MAP_FAILED)
 		return -ENOMEM;
 	a->items = a->shared->items;
@@ -36,7 +36,7 @@ int isolate_init(struct isolate *a)
 
 void isolate_finish(struct isolate *a)
 {
-	munmap(a->shared, size_of(a));
+	munmap(a->shared, shared_size(a));
 }
 
 /* The next items that are not done, from the first such item on. */
@@ -103,7 +103,7 @@ static size_t count_done(const struct isolate *a)
 }
 
 /* Wait for the child, and kill it if it makes no progress for too long. 0: the child succeeded. */
-static int watch(struct isolate *a, pid_t child)
+static int wait_for_child(struct isolate *a, pid_t child)
 {
 	uint64_t seen = a->shared->progress;
 	long idle_ms = 0;
@@ -136,7 +136,7 @@ void isolate_run(struct isolate *a)
 			a->work(a);
 			_exit(0);
 		}
-		err = child < 0 ? -errno : watch(a, child);
+		err = child < 0 ? -errno : wait_for_child(a, child);
 		if (err < 0)
 			isolate_split(a, err == -ETIMEDOUT ? "the device's compiler or the run took too long" :
 							   "the device's runtime crashed");

@@ -24,7 +24,7 @@ static bool find_map(const struct judging *j, const char *name, const struct gpu
 	return *map || fail(j, name, "there is no such map");
 }
 
-static bool tell_check(void *arg, const void *key, const void *value)
+static bool report_failed_check(void *arg, const void *key, const void *value)
 {
 	const struct judging *j = arg;
 	const uint64_t *both = value;
@@ -43,7 +43,7 @@ static bool add_check(void *arg, const void *key, const void *value)
 }
 
 /* A number, or THREADS, the number of threads in the launch, or N*THREADS. */
-static uint64_t number_of(const struct judging *j, const char *text)
+static uint64_t parse_number(const struct judging *j, const char *text)
 {
 	char *end;
 	uint64_t n = strtoull(text, &end, 0);
@@ -60,10 +60,10 @@ static bool judge_checks(const struct judging *j, const char *want)
 	if (!find_map(j, "conformance_failed", &failed) || !find_map(j, "conformance_checks", &checks))
 		return false;
 	j->left->walk(j, checks, add_check, n);
-	if (!n[0] && n[1] == number_of(j, want))
+	if (!n[0] && n[1] == parse_number(j, want))
 		return true;
 	fail(j, want, "%llu checks held, %llu failed", (unsigned long long)n[1], (unsigned long long)n[0]);
-	j->left->walk(j, failed, tell_check, (void *)j);
+	j->left->walk(j, failed, report_failed_check, (void *)j);
 	return false;
 }
 
@@ -102,7 +102,7 @@ static bool judge_map(const struct judging *j, const char *want)
 		return false;
 	w.key = key;
 	if (strstr(value, "THREADS"))
-		snprintf(value, sizeof(value), "%llu", (unsigned long long)number_of(j, value));
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)parse_number(j, value));
 	j->left->walk(j, w.map, match_entry, &w);
 	if (!strcmp(w.is_there ? w.found : "-", value))
 		return true;
@@ -128,10 +128,10 @@ static bool judge_number(const struct judging *j, const char *want,
 	if (!find_map(j, name, &map))
 		return false;
 	got = of(j, map);
-	return got == number_of(j, number) || fail(j, want, "%llu", (unsigned long long)got);
+	return got == parse_number(j, number) || fail(j, want, "%llu", (unsigned long long)got);
 }
 
-static uint64_t entries_of(const struct judging *j, const struct gpubpf_map *map)
+static uint64_t count_entries(const struct judging *j, const struct gpubpf_map *map)
 {
 	uint64_t n = 0;
 
@@ -139,14 +139,14 @@ static uint64_t entries_of(const struct judging *j, const struct gpubpf_map *map
 	return n;
 }
 
-static uint64_t accounted_of(const struct judging *j, const struct gpubpf_map *map)
+static uint64_t count_accounted(const struct judging *j, const struct gpubpf_map *map)
 {
 	return j->left->records(j, map) + j->left->drops(j, map);
 }
 
 static bool judge_entries(const struct judging *j, const char *want)
 {
-	return judge_number(j, want, entries_of);
+	return judge_number(j, want, count_entries);
 }
 
 static bool judge_records(const struct judging *j, const char *want)
@@ -161,7 +161,7 @@ static bool judge_drops(const struct judging *j, const char *want)
 
 static bool judge_accounted(const struct judging *j, const char *want)
 {
-	return judge_number(j, want, accounted_of);
+	return judge_number(j, want, count_accounted);
 }
 
 /* N TEXT: expects N prints of this text. */

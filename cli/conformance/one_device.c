@@ -35,7 +35,7 @@ static bool matches(const char *text, const char *expression)
 	return good;
 }
 
-static void expect(const struct suite_case *c, bool verify, struct suite_result *r)
+static void set_expected(const struct suite_case *c, bool verify, struct suite_result *r)
 {
 	if (c->refused && verify)
 		snprintf(r->expected, sizeof(r->expected), "a refusal: %.140s", c->refused);
@@ -55,18 +55,18 @@ static bool is_right(const struct suite_case *c, bool verify, const struct confo
 }
 
 /* Only the verifier can detect the error in this program. */
-static bool only_proven(const struct suite_case *c, bool verify)
+static bool needs_verifier(const struct suite_case *c, bool verify)
 {
 	return !verify && c->refused && !c->error && !c->result;
 }
 
 static void judge(const struct suite_case *c, bool verify, const struct conformance_case *ran, struct suite_result *r)
 {
-	if (only_proven(c, verify)) {
+	if (needs_verifier(c, verify)) {
 		skip(r, UNPROVEN);
 		return;
 	}
-	expect(c, verify, r);
+	set_expected(c, verify, r);
 	if (ran->done)
 		snprintf(r->got, sizeof(r->got), "0x%llx", (unsigned long long)ran->r0);
 	else
@@ -76,7 +76,7 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 }
 
 /* Why programs of one thread cannot probe a kernel on this device; NULL: they can. */
-static const char *no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
+static const char *why_no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
 {
 	char path[APPLICATION_PATH];
 
@@ -101,7 +101,7 @@ static bool ends_thread(const struct conformance_case *raw)
 }
 
 /* Why this case cannot probe a kernel; NULL: it can. */
-static const char *no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
+static const char *why_no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
 {
 	return verify && c->refused ? NO_PROBE : ends_thread(raw) ? OWN_LAUNCH : NULL;
 }
@@ -111,10 +111,10 @@ static void probe_raw(const struct suite_run *run, struct suite_device *device, 
 		      struct conformance_case *raw)
 {
 	char text[200];
-	const char *why = no_kernel(run, device, text, sizeof(text));
+	const char *why = why_no_kernel(run, device, text, sizeof(text));
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *not = why ? why : no_raw_probe(&run->suite.cases[cases[i]], run->verify, &raw[i]);
+		const char *not = why ? why : why_no_raw_probe(&run->suite.cases[cases[i]], run->verify, &raw[i]);
 
 		if (not)
 			skip(&device->results[cases[i]], not);
@@ -139,7 +139,7 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 		const struct suite_case *c = &run->suite.cases[cases[i]];
 
 		conformance_parse(&raw[i], c->mem ? c->mem : "", c->program);
-		if (only_proven(c, run->verify))
+		if (needs_verifier(c, run->verify))
 			conformance_fail(&raw[i], UNPROVEN);
 	}
 	if (raw && run->route)
@@ -163,7 +163,7 @@ static void run_probe(const struct suite_run *run, const struct suite_device *de
 }
 
 /* Why the case cannot probe a kernel, or NULL. */
-static const char *no_probe(const struct suite_case *c)
+static const char *why_no_probe(const struct suite_case *c)
 {
 	char line[64];
 
@@ -173,7 +173,7 @@ static const char *no_probe(const struct suite_case *c)
 }
 
 /* Returns which capability the device lacks for the requested placement; NULL: none. */
-static const char *no_place(const struct suite_run *run, const struct suite_device *device)
+static const char *why_no_place(const struct suite_run *run, const struct suite_device *device)
 {
 	static char text[80];
 	const char *lacks = gpubpf_placement_lacks(run->place, device->caps.bits);
@@ -192,7 +192,7 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 	for (uint32_t i = 0; run_these && i < n; i++) {
 		const struct suite_case *c = &run->suite.cases[cases[i]];
 		struct suite_result *r = &device->results[cases[i]];
-		const char *why = !run->verify ? UNPROVEN : run->route ? no_probe(c) : no_place(run, device);
+		const char *why = !run->verify ? UNPROVEN : run->route ? why_no_probe(c) : why_no_place(run, device);
 		char too_large[80];
 
 		why = why ? why : grid_too_large(c, &device->caps, too_large, sizeof(too_large));

@@ -110,14 +110,14 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 /* -- the application -- */
 
 /* The kernel that the case names, or the default kernel. */
-static const char *kernel_of(const struct suite_case *c, char *buf, size_t size)
+static const char *kernel_name(const struct suite_case *c, char *buf, size_t size)
 {
 	const char *name = grid_workload(c, buf, size);
 
 	return name ? name : APPLICATION_KERNEL;
 }
 
-static void tell(struct suite_result *r, const char *why)
+static void set_failure(struct suite_result *r, const char *why)
 {
 	snprintf(r->expected, sizeof(r->expected), "its programs run");
 	snprintf(r->got, sizeof(r->got), "%.390s", why);
@@ -135,7 +135,7 @@ static int attach(const struct probed *p)
 
 	if (grid_workload(p->j.c, name, sizeof(name)))
 		return 0;
-	to.pattern = kernel_of(p->j.c, name, sizeof(name));
+	to.pattern = kernel_name(p->j.c, name, sizeof(name));
 	while ((prog = gpubpf_session__next_program(p->s, prog)))
 		if (gpubpf_prog__pattern(prog)[0] && !gpubpf_program__attach_opts(prog, &to))
 			return -errno;
@@ -176,7 +176,7 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	p.s = gpubpf_session__new(&opts);
 	why = p.s ? run_session(&p, app, text, sizeof(text)) : strerror(errno);
 	if (why)
-		tell(r, why);
+		set_failure(r, why);
 	else
 		suite_judge(&p.j);
 	gpubpf_session__free(p.s);
@@ -184,7 +184,7 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 }
 
 /* Does a target for kernels of this form support the place "gpu/NAME"? */
-static bool takes_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
+static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 			const char *place, char why[GPUBPF_WHY_NOT])
 {
 	const struct gpubpf_target_info *t = NULL;
@@ -203,35 +203,35 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
  * Does the device, with kernels of this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
  * lines, constants, or gpu/PLACE?
  */
-static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
+static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
 	const struct {
 		const char *name;
-		bool has;
+		bool provides;
 	} known[] = {
 		{ "names", form->names }, { "masks", form->masks }, { "lines", form->lines }, { "constants", form->constants },
 		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS }, { "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
 	};
 
 	if (!strncmp(what, "gpu/", 4))
-		return takes_place(run, caps, form, what + 4, why);
+		return supports_place(run, caps, form, what + 4, why);
 	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(what, known[i].name))
-			return known[i].has;
+			return known[i].provides;
 	return false;
 }
 
 /* Is a requirement of the case missing? Such a case is skipped. */
-static bool lacks(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
+static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
 		  const struct application_form *form, char why[GPUBPF_WHY_NOT])
 {
 	const char *at = NULL, *what;
 	char line[64];
 
 	while ((what = grid_line(c, "needs", &at, line, sizeof(line))))
-		if (!has(run, caps, form, what, why))
+		if (!provides(run, caps, form, what, why))
 			return true;
 	why[0] = '\0';
 	return false;
@@ -264,13 +264,13 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 {
 	char path[APPLICATION_PATH], kernel[64], text[400], lacking[GPUBPF_WHY_NOT] = "";
 	const struct suite_case *c = &run->suite.cases[index];
-	struct application app = { run, device, path, .kernel = kernel_of(c, kernel, sizeof(kernel)) };
+	struct application app = { run, device, path, .kernel = kernel_name(c, kernel, sizeof(kernel)) };
 	const struct application_form *form = NULL;
 	bool taken = false;
 
 	grid_launch_of(c, &device->caps, &app.launch);
 	while ((form = application_next(run, &device->caps, taken, form, path))) {
-		if (lacks(run, c, &device->caps, form, lacking))
+		if (lacks_requirement(run, c, &device->caps, form, lacking))
 			continue;
 		taken = true;
 		app.kind = form->kind;

@@ -16,16 +16,16 @@
 #include "raw.h"
 #include "raw_emit.h"
 
-#define MOST_INSNS 2048
+#define MAX_INSNS 2048
 
-struct part {
+struct case_set {
 	struct application *app;
 	struct conformance_case **cases;
 	uint32_t n;
 };
 
 /* On success the session owns `loaded`. */
-static int load(struct gpubpf_session *s, const struct part *p, struct gpubpf_diag *diag)
+static int load_cases(struct gpubpf_session *s, const struct case_set *p, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded *loaded = calloc(1, sizeof(*loaded));
 	int err = -ENOMEM;
@@ -41,7 +41,7 @@ static int load(struct gpubpf_session *s, const struct part *p, struct gpubpf_di
 	return gpubpf_session_take(s, loaded, diag);
 }
 
-static void take_result(const struct gpubpf_session *s, uint32_t i, struct conformance_case *c)
+static void read_result(const struct gpubpf_session *s, uint32_t i, struct conformance_case *c)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[i];
 	struct gpubpf_run *run = malloc(map->value_size);
@@ -63,7 +63,7 @@ static void take_result(const struct gpubpf_session *s, uint32_t i, struct confo
 }
 
 /* Run the programs together. Returns false and the reason on failure. */
-static bool run_together(const struct part *p, char *why, size_t size)
+static bool run_together(const struct case_set *p, char *why, size_t size)
 {
 	const struct suite_run *run = p->app->run;
 	struct gpubpf_session_opts opts = {
@@ -78,20 +78,20 @@ static bool run_together(const struct part *p, char *why, size_t size)
 	gpubpf_diag_init(&diag);
 	if (s) {
 		s->raw = run->verify ? GPUBPF_RAW_PROVEN : GPUBPF_RAW_CHECKED;
-		err = load(s, p, &diag);
+		err = load_cases(s, p, &diag);
 		failed = !err ? application_run(s, p->app, why, size) : diag.code ? diag.what : strerror(-err);
 	}
 	for (uint32_t i = 0; s && !failed && i < p->n; i++)
-		take_result(s, i, p->cases[i]);
+		read_result(s, i, p->cases[i]);
 	if (failed && failed != why)
 		snprintf(why, size, "%s", failed);
 	gpubpf_session__free(s);
 	return !failed;
 }
 
-static void run_part(const struct part *p)
+static void run_set(const struct case_set *p)
 {
-	struct part half = *p;
+	struct case_set half = *p;
 	char why[512];
 
 	if (run_together(p, why, sizeof(why)))
@@ -101,14 +101,14 @@ static void run_part(const struct part *p)
 		return;
 	}
 	half.n = p->n / 2;
-	run_part(&half);
+	run_set(&half);
 	half.cases += half.n;
 	half.n = p->n - half.n;
-	run_part(&half);
+	run_set(&half);
 }
 
 /* Take the next cases from *at on, and advance *at. */
-static void next_part(struct part *p, struct conformance_case *cases, size_t n, size_t *at)
+static void next_set(struct case_set *p, struct conformance_case *cases, size_t n, size_t *at)
 {
 	uint32_t insns = 0;
 
@@ -118,7 +118,7 @@ static void next_part(struct part *p, struct conformance_case *cases, size_t n, 
 		if (c->error[0])
 			continue;
 		insns += c->unit.progs->ninsns;
-		if (p->n && insns > MOST_INSNS)
+		if (p->n && insns > MAX_INSNS)
 			return;
 		p->cases[p->n++] = c;
 	}
@@ -130,13 +130,13 @@ void probe_raw_run(const struct suite_run *run, const struct suite_device *devic
 	struct application app = { run, device, path, .kernel = APPLICATION_KERNEL, .launch = { 3, { 1, 1, 1 }, { 1, 1, 1 } } };
 	const struct application_form *form = NULL;
 	struct conformance_case *together[CONFORMANCE_TOGETHER];
-	struct part part = { &app, together, 0 };
+	struct case_set case_set = { &app, together, 0 };
 	bool taken = false;
 
 	while ((form = application_next(run, &device->caps, taken, form, path))) {
 		taken = true;
 		app.kind = form->kind;
-		for (size_t at = 0; next_part(&part, cases, n, &at), part.n;)
-			run_part(&part);
+		for (size_t at = 0; next_set(&case_set, cases, n, &at), case_set.n;)
+			run_set(&case_set);
 	}
 }

@@ -23,8 +23,8 @@
 #include "raw.h"
 
 #define GROUPS 16        /* groups per opened device */
-#define ALL_EVERY 128    /* one seed in this many uses maps and helpers, which are slow to compile */
-#define OPTIMISED_EVERY 4 /* one group in this many is optimised by a CPU's compiler, which dominates the run time */
+#define SEEDS_PER_FULL_PROGRAM 128    /* one seed in this many uses maps and helpers, which are slow to compile */
+#define GROUPS_PER_OPTIMISED 4 /* one group in this many is optimised by a CPU's compiler, which dominates the run time */
 
 /* shared by jobs and their processes */
 struct jobs {
@@ -59,13 +59,13 @@ static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
 {
 	if (is_host(r))
 		return GEN_KERNEL;
-	return seed % ALL_EVERY ? GEN_PLAIN : GEN_ALL;
+	return seed % SEEDS_PER_FULL_PROGRAM ? GEN_PLAIN : GEN_ALL;
 }
 
 /* Depends only on the seed, like everything in a program. */
 static bool is_unoptimised(uint64_t seed)
 {
-	return seed / RANDOM_GROUP % OPTIMISED_EVERY != 1;
+	return seed / RANDOM_GROUP % GROUPS_PER_OPTIMISED != 1;
 }
 
 /* -- reports a difference, as a case -- */
@@ -94,7 +94,7 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 }
 
 /* Report the error of a program, and the file to which the program was written. */
-static void tell(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed, const char *wrong)
+static void report_error(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed, const char *wrong)
 {
 	char text[400], path[64];
 	FILE *f;
@@ -112,14 +112,14 @@ static void tell(struct runner *r, size_t item, const struct random_program *p, 
 	isolate_done(&r->isolate, item, text);
 }
 
-static void tell_difference(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o,
+static void report_difference(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o,
 			    uint64_t seed)
 {
 	char text[400];
 
 	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "0x%" PRIx64, o->want);
 	snprintf(text, sizeof(text), "0x%" PRIx64 "%s%s", o->got, o->what[0] ? ", and " : "", o->what);
-	tell(r, item, p, o->want, seed, text);
+	report_error(r, item, p, o->want, seed, text);
 }
 
 /* r0 of the interpreter */
@@ -180,7 +180,7 @@ static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t en
 }
 
 /* A group failed: find one program that fails alone and report it. False: each program succeeds alone. */
-static bool tell_one(struct runner *r, size_t item, uint64_t seed, uint32_t n)
+static bool report_failing_program(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 {
 	struct random_outcome outcomes[RANDOM_GROUP];
 	struct gpubpf_why why = { "" };
@@ -204,7 +204,7 @@ static bool tell_one(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 		return false;
 	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "it runs");
 	snprintf(text, sizeof(text), "the program of the seed %" PRIu64 ": %.250s", seed + from, why.text[0] ? why.text : strerror(-err));
-	tell(r, item, &r->programs[from], want, seed + from, text);
+	report_error(r, item, &r->programs[from], want, seed + from, text);
 	return true;
 }
 
@@ -221,7 +221,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 			r->programs[i].launch = outcomes[i].launch;
 			random_minimise(&r->opened, &r->programs[i], &outcomes[i]);
 		}
-		tell_difference(r, item, r->fixed ? r->fixed : &r->programs[i], &outcomes[i], seed + i);
+		report_difference(r, item, r->fixed ? r->fixed : &r->programs[i], &outcomes[i], seed + i);
 		return 0;
 	}
 	if (!err)
@@ -241,7 +241,7 @@ static void run_group(struct runner *r, size_t item)
 		r->programs[i].unoptimised = is_unoptimised(seed + i);
 	}
 	err = run_programs(r, item, seed, n, &why);
-	if (err < 0 && (r->fixed || !tell_one(r, item, seed, n)))
+	if (err < 0 && (r->fixed || !report_failing_program(r, item, seed, n)))
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
@@ -298,7 +298,7 @@ static void work(struct isolate *isolate)
 
 /* -- runs groups until one fails, or the limit is reached -- */
 
-static void tell_bad(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
+static void report_bad_group(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
 {
 	uint64_t first = r->job->first[bad - r->isolate.items];
 
@@ -327,7 +327,7 @@ static bool run_groups(struct runner *r, struct suite_result *result)
 			bad = &r->isolate.items[i];
 	}
 	if (bad)
-		tell_bad(r, bad, result);
+		report_bad_group(r, bad, result);
 	isolate_finish(&r->isolate);
 	return !bad;
 }
@@ -364,7 +364,7 @@ static void run_jobs(struct runner *r, uint32_t n)
 			waitpid(child[i], NULL, 0);
 }
 
-static void tell_all(const struct runner *r, const struct suite_run *run, struct suite_result *result)
+static void report_jobs(const struct runner *r, const struct suite_run *run, struct suite_result *result)
 {
 	uint64_t done = 0;
 
@@ -398,12 +398,12 @@ static struct jobs *make_jobs(const struct suite_run *run)
 static void run_seeds(struct runner *r, const struct suite_run *run, struct suite_result *result)
 {
 	run_jobs(r, (uint32_t)run->jobs);
-	tell_all(r, run, result);
+	report_jobs(r, run, result);
 }
 
 /* -- a case from a file -- */
 
-static int digits(const char *hex, uint8_t *bytes, size_t size)
+static int parse_hex(const char *hex, uint8_t *bytes, size_t size)
 {
 	size_t n = strlen(hex) / 2;
 
@@ -415,7 +415,7 @@ static int digits(const char *hex, uint8_t *bytes, size_t size)
 }
 
 /* Does the case's result match the interpreter's r0? */
-static bool is_as_written(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
+static bool has_written_result(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
 {
 	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
 	struct gpubpf_diag diag;
@@ -450,7 +450,7 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 {
 	struct random_program p = { .launch = c->launch };
 	bool same;
-	int n = digits(c->program, (uint8_t *)p.insns, sizeof(p.insns));
+	int n = parse_hex(c->program, (uint8_t *)p.insns, sizeof(p.insns));
 
 	snprintf(result->expected, sizeof(result->expected), "a program that the verifier accepts");
 	if (n <= 0 || n % sizeof(p.insns[0])) {
@@ -464,7 +464,7 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 	}
 	r->fixed = &p;
 	r->job = r->jobs->job;
-	same = is_as_written(&p, c, result);
+	same = has_written_result(&p, c, result);
 	for (int way = 0; same && !is_host(r) && way < 2; way++) {
 		p.unoptimised = way;
 		same = run_groups(r, result);

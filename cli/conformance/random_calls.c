@@ -105,7 +105,7 @@ static void coordinates(struct gen *g)
 
 void random_helper(struct gen *g)
 {
-	static const int32_t plain[] = { 14, 512, 511, 506, 521, 522 }, its_own[] = { 7, 8, 509, 510 };
+	static const int32_t plain[] = { 14, 512, 511, 506, 521, 522 }, device_specific[] = { 7, 8, 509, 510 };
 
 	switch (random_pick(g, 5)) {
 	case 0: case 1:
@@ -113,7 +113,7 @@ void random_helper(struct gen *g)
 		random_refill(g);
 		break;
 	case 2: /* results that differ between devices */
-		random_call(g, its_own[random_pick(g, 4)]);
+		random_call(g, device_specific[random_pick(g, 4)]);
 		random_refill_all(g);
 		break;
 	default:
@@ -122,7 +122,7 @@ void random_helper(struct gen *g)
 }
 
 /* Read from addresses outside of any allocation, because there is no application. Such reads write zeros. */
-static void read_nothing(struct gen *g)
+static void read_unallocated(struct gen *g)
 {
 	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
 
@@ -134,7 +134,7 @@ static void read_nothing(struct gen *g)
 }
 
 /* Read parameters that the kernel does not have. */
-static void read_no_parameter(struct gen *g)
+static void read_missing_parameter(struct gen *g)
 {
 	random_emit(g, 0xbf, 1, 6, 0, 0);
 	random_emit(g, 0xb7, 2, 0, 0, (int32_t)random_pick(g, 8));
@@ -149,10 +149,10 @@ void random_unknown(struct gen *g)
 {
 	switch (random_pick(g, 3)) {
 	case 0:
-		read_nothing(g);
+		read_unallocated(g);
 		break;
 	case 1:
-		read_no_parameter(g);
+		read_missing_parameter(g);
 		break;
 	default:
 		random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);

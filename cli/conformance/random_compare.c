@@ -127,13 +127,13 @@ static void list(struct listing *l)
 }
 
 /* noun for an item of a map */
-static const char *item_of(const struct gpubpf_map_view *view)
+static const char *item_noun(const struct gpubpf_map_view *view)
 {
 	return !view->map ? "print" : view->layout->flags & GPUBPF_LAYOUT_RING ? "record" :
 	       view->map->key_size ? "key" : "value";
 }
 
-struct both {
+struct comparison {
 	struct listing host, device;
 	const char *name;        /* name of the map */
 	bool all;                /* compare internal words too */
@@ -149,15 +149,15 @@ static uint64_t word_at(const struct item *item, uint32_t at)
 	return word;
 }
 
-static void tell_key(const struct both *b, const struct item *item, bool of_host)
+static void describe_key(const struct comparison *b, const struct item *item, bool of_host)
 {
 	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
 }
 
 /* Describe the difference between two items. */
-static void tell_items(const struct both *b, const struct item *x, const struct item *y)
+static void describe_items(const struct comparison *b, const struct item *x, const struct item *y)
 {
-	const char *of = item_of(&b->host.view);
+	const char *of = item_noun(&b->host.view);
 	char copy[24] = "";
 	uint32_t at = 0;
 
@@ -169,7 +169,7 @@ static void tell_items(const struct both *b, const struct item *x, const struct 
 		snprintf(b->what, b->size, "print %" PRIu64 " is '%.100s', not '%.100s'", x->key, (const char *)y->bytes,
 			 (const char *)x->bytes);
 	else if (x->key != y->key || x->more != y->more)
-		tell_key(b, by_key(x, y) < 0 ? x : y, by_key(x, y) < 0);
+		describe_key(b, by_key(x, y) < 0 ? x : y, by_key(x, y) < 0);
 	else if (x->size != y->size)
 		snprintf(b->what, b->size, "map %s, %s %" PRIu64 ": %u bytes, not %u", b->name, of, x->key, y->size, x->size);
 	else
@@ -177,28 +177,28 @@ static void tell_items(const struct both *b, const struct item *x, const struct 
 			 word_at(y, at), word_at(x, at));
 }
 
-static bool items_differ(const struct both *b)
+static bool items_differ(const struct comparison *b)
 {
 	const struct listing *longer = b->host.n > b->device.n ? &b->host : &b->device;
 	uint32_t n = b->host.n < b->device.n ? b->host.n : b->device.n;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (memcmp(&b->host.items[i], &b->device.items[i], sizeof(struct item))) {
-			tell_items(b, &b->host.items[i], &b->device.items[i]);
+			describe_items(b, &b->host.items[i], &b->device.items[i]);
 			return true;
 		}
 	if (b->host.n == b->device.n)
 		return false;
 	if (longer->view.map && longer->view.map->key_size)
-		tell_key(b, &longer->items[n], longer == &b->host);
+		describe_key(b, &longer->items[n], longer == &b->host);
 	else
-		snprintf(b->what, b->size, "map %s: %u %ss for readers, not %u", b->name, b->device.n, item_of(&b->host.view),
+		snprintf(b->what, b->size, "map %s: %u %ss for readers, not %u", b->name, b->device.n, item_noun(&b->host.view),
 			 b->host.n);
 	return true;
 }
 
 /* Compare the words of a map that readers do not see: free lists, links, marks; for rings only the drops. */
-static bool rest_differs(const struct both *b)
+static bool internals_differ(const struct comparison *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;
 	const uint8_t *x = b->host.view.arena, *y = b->device.view.arena;
@@ -223,25 +223,25 @@ static bool rest_differs(const struct both *b)
  * Is a map that is no ring equal to the byte? A map that shares its copies with others is compared with the first of
  * them.
  */
-static bool is_same(const struct both *b)
+static bool is_equal(const struct comparison *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;
 
-	return b->all && l->size && !(l->flags & GPUBPF_LAYOUT_RING) && !rest_differs(b);
+	return b->all && l->size && !(l->flags & GPUBPF_LAYOUT_RING) && !internals_differ(b);
 }
 
-static bool map_differs(struct both *b)
+static bool map_differs(struct comparison *b)
 {
 	bool differs;
 
-	if (is_same(b))
+	if (is_equal(b))
 		return false;
 	list(&b->host);
 	list(&b->device);
 	differs = b->host.bad || b->device.bad;
 	if (differs)
 		snprintf(b->what, b->size, "map %s cannot be read %s", b->name, b->host.bad ? "on the interpreter" : "on the device");
-	differs = differs || items_differ(b) || (b->all && rest_differs(b));
+	differs = differs || items_differ(b) || (b->all && internals_differ(b));
 	free(b->host.items);
 	free(b->device.items);
 	return differs;
@@ -252,7 +252,7 @@ bool random_differs(const struct random_group *g, void *host, void *device, bool
 	for (uint32_t m = 0; m < GEN_NMAPS + (g->layout.print_ring != 0); m++) {
 		const struct gpubpf_map *map = m < GEN_NMAPS ? &g->maps[m] : NULL;
 		const struct gpubpf_map_layout *l = map ? &g->layout.maps[m] : &g->layout.prints;
-		struct both b = {
+		struct comparison b = {
 			.host = { .group = g, .view = { host, map, l } }, .device = { .group = g, .view = { device, map, l } },
 			.name = map ? map->name : "of prints", .all = all, .what = what, .size = size,
 		};

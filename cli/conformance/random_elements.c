@@ -4,7 +4,7 @@
 
 #define KEY2 (KEY + 4) /* key in an inner map */
 
-enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
+enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, TAIL_CALL = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
 
 /* Maps with keys; the maps that the Linux kernel supports come first. */
 static const struct keyed {
@@ -39,7 +39,7 @@ static const struct keyed *pick_map(struct gen *g)
 }
 
 /* Set or delete a key. */
-static void change(struct gen *g, const struct keyed *k)
+static void change_key(struct gen *g, const struct keyed *k)
 {
 	bool deletes = !k->array && random_pick(g, 3) == 0;
 
@@ -57,7 +57,7 @@ void random_update(struct gen *g)
 	do
 		k = pick_map(g);
 	while (k->constant);
-	change(g, k);
+	change_key(g, k);
 }
 
 /* for_each_map_elem(map, callback, address of our numbers, flags) */
@@ -101,7 +101,7 @@ void random_queue(struct gen *g)
 /*
  * Pass r7's memory to a helper. Afterwards it may belong to another element, so the program does not read it any more.
  */
-static void hand_on(struct gen *g)
+static void pass_to_helper(struct gen *g)
 {
 	static void (*const all[])(struct gen *g) = { random_update, random_update, random_queue, random_output, random_text, random_helper, random_unknown };
 
@@ -109,7 +109,7 @@ static void hand_on(struct gen *g)
 }
 
 /* If the look-up succeeded, use its value of `bytes` bytes through r7; then r7 is a number again. */
-static void work_on_value(struct gen *g, int bytes)
+static void use_value(struct gen *g, int bytes)
 {
 	uint32_t jump = g->n;
 
@@ -120,7 +120,7 @@ static void work_on_value(struct gen *g, int bytes)
 	for (uint32_t i = random_pick(g, 4); i; i--)
 		random_touch(g, 7, 0, bytes);
 	if (random_pick(g, 2))
-		hand_on(g);
+		pass_to_helper(g);
 	g->r7_points = 0;
 	random_end_skip(g, jump);
 	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
@@ -135,7 +135,7 @@ void random_lookup(struct gen *g)
 	random_key(g, k->map, k->map == GEN_ARRAY && random_pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : k->mask);
 	random_call(g, LOOKUP);
 	random_refill(g);
-	work_on_value(g, k->bytes);
+	use_value(g, k->bytes);
 }
 
 /* Look up a map in a map of maps, and in it a key, whose value is used, updated or deleted. */
@@ -159,7 +159,7 @@ void random_nested(struct gen *g)
 	random_call(g, what < UPDATE ? LOOKUP : (int32_t)what);
 	random_refill(g);
 	if (what < UPDATE)
-		work_on_value(g, GEN_VALUE);
+		use_value(g, GEN_VALUE);
 	random_end_skip(g, jump);
 	random_refill_all(g);
 }
@@ -173,7 +173,7 @@ void random_go_on(struct gen *g)
 	random_emit(g, 0x57, 3, 0, 0, 2 * GEN_SLOTS - 1);
 	random_imm64(g, 2, MAP_ITSELF, GEN_PROGS, 0);
 	random_emit(g, 0xbf, 1, 6, 0, 0);
-	random_call(g, GO_ON);
+	random_call(g, TAIL_CALL);
 	random_refill_all(g);
 }
 

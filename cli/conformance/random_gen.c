@@ -118,7 +118,7 @@ static void statements(struct gen *g, int most)
  * Set r8 and r9 to values that compilers cannot know: the launch's number or an argument, and sometimes a word of
  * global data.
  */
-static void unknown_numbers(struct gen *g)
+static void emit_unknown_numbers(struct gen *g)
 {
 	if (g->in_callee) {
 		random_emit(g, 0xbf, 8, 1, 0, 0);
@@ -131,14 +131,14 @@ static void unknown_numbers(struct gen *g)
 	}
 }
 
-static void numbers(struct gen *g)
+static void emit_numbers(struct gen *g)
 {
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
 	for (int r = 1; !g->in_callee && r <= 4; r++)
 		random_emit(g, 0xb7, r, 0, 0, random_interesting(g));
 	random_imm64(g, 7, 0, random_interesting(g), random_interesting(g));
 	random_imm64(g, 9, 0, random_interesting(g), random_interesting(g));
-	unknown_numbers(g);
+	emit_unknown_numbers(g);
 	for (int i = 0; i < NUMBERS / 8; i++)
 		if (g->used >> i & 1)
 			random_emit(g, OP_STX | 0x18, 10, 7 + (int)random_pick(g, 3), 8 * i - NUMBERS, 0);
@@ -147,7 +147,7 @@ static void numbers(struct gen *g)
 }
 
 /* r0 = a hash of all numbers */
-static void end(struct gen *g)
+static void emit_result(struct gen *g)
 {
 	for (int i = 7; i <= 9; i++) {
 		random_emit(g, 0x27, 0, 0, 0, 31);
@@ -168,7 +168,7 @@ static void end(struct gen *g)
 }
 
 /* Move the code from `from` on before the code that begins at `at`. Jumps within either part stay valid. */
-static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
+static void move_before(struct gen *g, uint32_t at, uint32_t from)
 {
 	struct gpubpf_raw_insn front[GEN_INSNS];
 	uint32_t n = g->n - from;
@@ -219,7 +219,7 @@ static void callee_arguments(struct gen *g)
  * Generate a function of about `budget` statements. Its initial code is generated last, when its uses are known, and
  * then moved to the front.
  */
-static void function(struct gen *g, int budget, int most)
+static void emit_function(struct gen *g, int budget, int most)
 {
 	uint32_t at = g->n, from;
 
@@ -236,22 +236,22 @@ static void function(struct gen *g, int budget, int most)
 		callee_arguments(g);
 	else
 		random_emit(g, 0xbf, 6, 1, 0, 0);
-	numbers(g);
-	put_in_front(g, at, from);
-	end(g);
+	emit_numbers(g);
+	move_before(g, at, from);
+	emit_result(g);
 }
 
 /* Generate the function that these instructions call. */
-static void callee(struct gen *g, const uint32_t *from, uint32_t n)
+static void emit_callee(struct gen *g, const uint32_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (from[i] < GEN_INSNS)
 			g->out[from[i]].imm = (int32_t)(g->n - from[i] - 1);
 	g->in_callee = true;
-	function(g, 1 + (int)random_pick(g, 8), 6);
+	emit_function(g, 1 + (int)random_pick(g, 8), 6);
 }
 
-static void part(struct gen *g)
+static void emit_part(struct gen *g)
 {
 	/* most parts are short, so that compilers need less time and more programs run; programs for the kernel are
 	 * long */
@@ -260,15 +260,15 @@ static void part(struct gen *g)
 	g->first = g->n;
 	g->ncalls = g->nrepeats = g->neaches = 0;
 	g->in_callee = g->in_callback = g->in_each = false;
-	function(g, length < 24 ? 1 + (int)random_pick(g, 2) : length < 31 ? 1 + (int)random_pick(g, 8) : 6 + (int)random_pick(g, 20), 6);
+	emit_function(g, length < 24 ? 1 + (int)random_pick(g, 2) : length < 31 ? 1 + (int)random_pick(g, 8) : 6 + (int)random_pick(g, 20), 6);
 	if (g->ncalls)
-		callee(g, g->calls, g->ncalls);
+		emit_callee(g, g->calls, g->ncalls);
 	g->in_callback = true;
 	if (g->nrepeats)
-		callee(g, g->repeats, g->nrepeats);
+		emit_callee(g, g->repeats, g->nrepeats);
 	g->in_each = true;
 	if (g->neaches)
-		callee(g, g->eaches, g->neaches);
+		emit_callee(g, g->eaches, g->neaches);
 }
 
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS])
@@ -286,7 +286,7 @@ uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_
 	for (uint32_t i = 0; i < GEN_PARTS; i++) {
 		begin[i] = i < parts ? g.n : 0;
 		if (i < parts)
-			part(&g);
+			emit_part(&g);
 	}
 	return g.n;
 }

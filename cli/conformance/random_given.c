@@ -10,13 +10,13 @@ void random_stack_address(struct gen *g, int dst, int bytes)
 }
 
 /* dst = an address in the value to which r7 points */
-static void in_value(struct gen *g, int dst, int bytes)
+static void address_in_value(struct gen *g, int dst, int bytes)
 {
 	random_emit(g, 0xbf, dst, 7, 0, 0);
 	random_emit(g, 0x07, dst, 0, 0, 8 * (int32_t)random_pick(g, (uint32_t)(g->r7_points - bytes) / 8 + 1));
 }
 
-static void in_data(struct gen *g, int dst, uint32_t map, int bytes)
+static void address_in_data(struct gen *g, int dst, uint32_t map, int bytes)
 {
 	int size = map == GEN_DATA ? GEN_DATA_VALUE : GEN_VALUE;
 
@@ -28,11 +28,11 @@ void random_given(struct gen *g, int dst, int bytes, enum gen_access how)
 	uint32_t where = random_pick(g, 8);
 
 	if (g->r7_points >= bytes && where < 5)
-		in_value(g, dst, bytes);
+		address_in_value(g, dst, bytes);
 	else if (where == 5 || bytes > NUMBERS) /* the stack has no room for it */
-		in_data(g, dst, GEN_DATA, bytes);
+		address_in_data(g, dst, GEN_DATA, bytes);
 	else if (where == 6 && how == GEN_READ && g->kind == GEN_ALL)
-		in_data(g, dst, GEN_TEXT, bytes);
+		address_in_data(g, dst, GEN_TEXT, bytes);
 	else
 		random_stack_address(g, dst, bytes);
 }
@@ -63,7 +63,7 @@ void random_key_word(struct gen *g, int off, uint32_t mask)
  * Masks for the words of a map's key. A prefix has 0 to 3, or 32 to 35 bits; lengths above 32 are invalid, and only the
  * first three bits vary. Long keys may differ in any word.
  */
-static uint32_t words_of(uint32_t map, uint32_t mask, uint32_t words[3])
+static uint32_t key_masks(uint32_t map, uint32_t mask, uint32_t words[3])
 {
 	words[0] = map == GEN_PREFIXES ? 35 : map == GEN_LONG_HASH ? 0x10001 : mask;
 	words[1] = map == GEN_PREFIXES ? 0xe0 : 0;
@@ -73,7 +73,7 @@ static uint32_t words_of(uint32_t map, uint32_t mask, uint32_t words[3])
 
 void random_key(struct gen *g, uint32_t map, uint32_t mask)
 {
-	uint32_t words[3], n = words_of(map, mask, words), where = random_pick(g, 6);
+	uint32_t words[3], n = key_masks(map, mask, words), where = random_pick(g, 6);
 	bool of_value = g->r7_points >= (int)(4 * n) && where < 3, of_data = !of_value && where == 3;
 
 	for (uint32_t i = 0; i < n; i++)

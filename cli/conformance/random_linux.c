@@ -30,14 +30,14 @@
 #define MOV 0xbf
 #define LDX8 0x79
 /* stack slot that random_state.h does not use: the kernel's context, if our context is a map's value */
-#define KEPT (-112)
+#define KERNEL_CTX_SLOT (-112)
 #define CPUS_MAX 4096
 
 /* maps that the kernel also has */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
 				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY,
 				 GEN_INNER_ARRAY2 };
-#define NUSED (sizeof(used) / sizeof(used[0]))
+#define NMAPS_USED (sizeof(used) / sizeof(used[0]))
 
 struct run {
 	const struct random_group *g;
@@ -56,7 +56,7 @@ static int bpf(int cmd, union bpf_attr *attr)
 	return r < 0 ? -errno : (int)r;
 }
 
-static int on_elem(const struct run *r, int cmd, uint32_t map, const void *key, void *value)
+static int access_elem(const struct run *r, int cmd, uint32_t map, const void *key, void *value)
 {
 	union bpf_attr attr = { .map_fd = (uint32_t)r->fd[map] };
 
@@ -76,7 +76,7 @@ static bool is_percpu(uint32_t map)
 }
 
 /* The value of this thread's CPU. */
-static uint8_t *mine(const struct run *r, uint32_t map)
+static uint8_t *own_cpu_value(const struct run *r, uint32_t map)
 {
 	return is_percpu(map) ? r->values + (size_t)r->cpu * GEN_VALUE : r->values;
 }
@@ -85,16 +85,16 @@ static uint8_t *mine(const struct run *r, uint32_t map)
  * Maps of maps and their elements are shared by all programs, because the kernel waits for all possible readers when
  * one is filled.
  */
-static bool is_kept(uint32_t map)
+static bool is_shared(uint32_t map)
 {
 	return map >= GEN_OUTER_ARRAY && map <= GEN_INNER_ARRAY2;
 }
 
 /* Delete the previous program's entries. An array needs no deletion, because all its values are set. */
-static void clear(const struct run *r, uint32_t map)
+static void delete_entries(const struct run *r, uint32_t map)
 {
 	for (uint32_t key = 0; key < GEN_KEYS; key++)
-		on_elem(r, BPF_MAP_DELETE_ELEM, map, &key, NULL);
+		access_elem(r, BPF_MAP_DELETE_ELEM, map, &key, NULL);
 }
 
 static int make_map(struct run *r, uint32_t map)
@@ -110,13 +110,13 @@ static int make_map(struct run *r, uint32_t map)
 	attr.value_size = m->value_size;
 	attr.max_entries = m->max_entries;
 	if (r->fd[map] >= 0)
-		clear(r, map);
+		delete_entries(r, map);
 	else
 		r->fd[map] = bpf(BPF_MAP_CREATE, &attr);
 	if (r->fd[map] < 0)
 		return r->fd[map];
 	while (!err && m->key_size && !is_percpu(map) && gpubpf_map_iterate(&view, &cursor, key, r->values) == 0)
-		err = on_elem(r, BPF_MAP_UPDATE_ELEM, map, key, r->values);
+		err = access_elem(r, BPF_MAP_UPDATE_ELEM, map, key, r->values);
 	return err;
 }
 
@@ -132,14 +132,14 @@ static int make_array(uint32_t type, uint32_t value_size, uint32_t entries, int 
 }
 
 /* Fill a map of maps or of programs with the descriptors `fds` of its elements. */
-static int put_elements(const struct run *r, uint32_t map, const int *fds)
+static int fill_elements(const struct run *r, uint32_t map, const int *fds)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < m->nelements; i++)
 		if (fds[m->elements[i].map] >= 0)
-			err = on_elem(r, BPF_MAP_UPDATE_ELEM, map, &m->elements[i].key, (void *)&fds[m->elements[i].map]);
+			err = access_elem(r, BPF_MAP_UPDATE_ELEM, map, &m->elements[i].key, (void *)&fds[m->elements[i].map]);
 	return err;
 }
 
@@ -151,14 +151,14 @@ static int make_outer(struct run *r, uint32_t map)
 	if (r->fd[map] >= 0)
 		return 0;
 	r->fd[map] = make_array(m->type->number, 4, m->max_entries, r->fd[m->elements[0].map]);
-	return r->fd[map] < 0 ? r->fd[map] : put_elements(r, map, r->fd);
+	return r->fd[map] < 0 ? r->fd[map] : fill_elements(r, map, r->fd);
 }
 
 static int make_maps(struct run *r, bool goes_on)
 {
 	int err = 0;
 
-	for (size_t m = 0; !err && m < NUSED; m++)
+	for (size_t m = 0; !err && m < NMAPS_USED; m++)
 		err = make_map(r, used[m]);
 	for (uint32_t m = GEN_OUTER_ARRAY; !err && m <= GEN_OUTER_HASH; m++)
 		err = make_outer(r, m);
@@ -170,9 +170,9 @@ static int make_maps(struct run *r, bool goes_on)
 }
 
 /* Replace the program's read of its context: save the kernel's context, and load the address of ours. */
-static uint32_t take_ctx(const struct run *r, struct gpubpf_raw_insn *out)
+static uint32_t replace_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 {
-	out[0] = (struct gpubpf_raw_insn){ .code = STX8, .regs = 10 | 1 << 4, .off = KEPT };
+	out[0] = (struct gpubpf_raw_insn){ .code = STX8, .regs = 10 | 1 << 4, .off = KERNEL_CTX_SLOT };
 	out[1] = (struct gpubpf_raw_insn){ .code = LDDW, .regs = CTX_REG | VALUE_BY_FD << 4, .imm = r->ctx };
 	out[2] = (struct gpubpf_raw_insn){ 0 };
 	return 3;
@@ -193,11 +193,11 @@ static uint32_t translate(const struct run *r, const struct random_program *p, u
 		uint32_t src = insn.regs >> 4;
 
 		if (r->ctx >= 0 && insn.code == MOV && insn.regs == (CTX_REG | 1 << 4) && !done) {
-			n += take_ctx(r, out + n);
+			n += replace_ctx(r, out + n);
 			continue;
 		}
 		if (r->ctx >= 0 && insn.code == MOV && insn.regs == (1 | CTX_REG << 4) && !done)
-			insn = (struct gpubpf_raw_insn){ .code = LDX8, .regs = 1 | 10 << 4, .off = KEPT };
+			insn = (struct gpubpf_raw_insn){ .code = LDX8, .regs = 1 | 10 << 4, .off = KERNEL_CTX_SLOT };
 
 		if (insn.code == EXIT && !done) {
 			out[n++] = (struct gpubpf_raw_insn){ .code = STX8, .regs = CTX_REG, .off = offsetof(struct gpubpf_ctx, ax) };
@@ -240,7 +240,7 @@ static bool load_parts(struct run *r, const struct random_program *p)
 		if (r->prog[i] < 0)
 			return false;
 	}
-	return r->ctx < 0 || put_elements(r, GEN_PROGS, r->prog) == 0;
+	return r->ctx < 0 || fill_elements(r, GEN_PROGS, r->prog) == 0;
 }
 
 /* The kernel copies the context back. */
@@ -273,7 +273,7 @@ static int run_filter(const struct run *r, struct gpubpf_ctx *ctx)
 	return err ? err : bpf(BPF_MAP_LOOKUP_ELEM, &elem);
 }
 
-static void bring_entries(const struct run *r, uint32_t map)
+static void copy_entries(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
 	union bpf_attr attr = { .map_fd = (uint32_t)r->fd[map] };
@@ -283,34 +283,34 @@ static void bring_entries(const struct run *r, uint32_t map)
 	while (bpf(BPF_MAP_GET_NEXT_KEY, &attr) == 0) {
 		memcpy(key, next, sizeof(key));
 		attr.key = (uintptr_t)key;
-		if (on_elem(r, BPF_MAP_LOOKUP_ELEM, map, key, r->values) == 0)
-			gpubpf_map_update(&view, key, mine(r, map), BPF_ANY);
+		if (access_elem(r, BPF_MAP_LOOKUP_ELEM, map, key, r->values) == 0)
+			gpubpf_map_update(&view, key, own_cpu_value(r, map), BPF_ANY);
 	}
 }
 
 /* A stack's values arrive in reverse order. */
-static void bring_values(const struct run *r, uint32_t map)
+static void copy_values(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
 	uint64_t values[8][GEN_VALUE / 8];
 	uint32_t n = 0;
 
-	while (n < 8 && on_elem(r, BPF_MAP_LOOKUP_AND_DELETE_ELEM, map, NULL, values[n]) == 0)
+	while (n < 8 && access_elem(r, BPF_MAP_LOOKUP_AND_DELETE_ELEM, map, NULL, values[n]) == 0)
 		n++;
 	for (uint32_t i = 0; i < n; i++)
 		gpubpf_map_update(&view, NULL, values[map == GEN_STACK ? n - 1 - i : i], BPF_ANY);
 }
 
 /* Reset the arena, without the initial values, and copy the values that the program left. */
-static void bring_maps(const struct run *r)
+static void copy_maps(const struct run *r)
 {
 	memset(r->arena, 0, r->g->size);
 	gpubpf_arena_init(r->arena, &r->g->unit, &r->g->layout);
-	for (size_t m = 0; m < NUSED; m++)
+	for (size_t m = 0; m < NMAPS_USED; m++)
 		if (r->g->maps[used[m]].key_size)
-			bring_entries(r, used[m]);
+			copy_entries(r, used[m]);
 		else
-			bring_values(r, used[m]);
+			copy_values(r, used[m]);
 }
 
 static void close_all(const int *fds, size_t n)
@@ -323,7 +323,7 @@ static void close_all(const int *fds, size_t n)
 static void close_maps(struct run *r, bool all)
 {
 	for (uint32_t m = 0; m < GEN_NMAPS; m++)
-		if (all || !is_kept(m)) {
+		if (all || !is_shared(m)) {
 			close_all(&r->fd[m], 1);
 			r->fd[m] = -1;
 		}
@@ -345,7 +345,7 @@ static int run_program(struct run *r, const struct random_program *p, uint64_t *
 	}
 	if (!err) {
 		*r0 = goes_on ? (uint32_t)ctx.ax : ctx.ax;
-		bring_maps(r);
+		copy_maps(r);
 	}
 	close_all(r->prog, GEN_PARTS);
 	close_maps(r, false);
@@ -373,7 +373,7 @@ static int compare(struct run *r, uint32_t i, const struct random_program *p, vo
 }
 
 /* Pin this thread to its CPU, so that its copies of per-CPU values are known. */
-static int stay(struct run *r)
+static int pin_to_cpu(struct run *r)
 {
 	cpu_set_t set;
 	int cpu = sched_getcpu();
@@ -393,7 +393,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_VALUE_MOST) };
 	struct gpubpf_diag diag;
 	void *host = NULL;
-	int err = g && r.values ? stay(&r) : -ENOMEM;
+	int err = g && r.values ? pin_to_cpu(&r) : -ENOMEM;
 
 	memset(r.fd, -1, sizeof(r.fd));
 	gpubpf_diag_init(&diag);

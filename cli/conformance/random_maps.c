@@ -12,7 +12,7 @@ static const struct gpubpf_map_element of_progs[GEN_PARTS] = { { 0, 0 }, { 1, 1 
 static const struct gpubpf_map_target targets[GEN_PARTS] = { { 1, true, "prog0" }, { 2, true, "prog1" }, { 3, true, "prog2" } };
 
 /* A unit with these maps has copies of the elements (gpubpf_unit_raws()). */
-static void put(struct gpubpf_map *map, const struct gpubpf_map_element *elements, uint32_t n)
+static void set_elements(struct gpubpf_map *map, const struct gpubpf_map_element *elements, uint32_t n)
 {
 	map->elements = (struct gpubpf_map_element *)elements;
 	map->nelements = n;
@@ -72,9 +72,9 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 	maps[GEN_LIKE_HASH].prototype = maps[GEN_LIKE_ARRAY].prototype = true;
 	maps[GEN_OUTER_ARRAY].inner = GEN_LIKE_HASH + 1;
 	maps[GEN_OUTER_HASH].inner = GEN_LIKE_ARRAY + 1;
-	put(&maps[GEN_OUTER_ARRAY], of_array, sizeof(of_array) / sizeof(of_array[0]));
-	put(&maps[GEN_OUTER_HASH], of_hash, sizeof(of_hash) / sizeof(of_hash[0]));
-	put(&maps[GEN_PROGS], of_progs, GEN_PARTS);
+	set_elements(&maps[GEN_OUTER_ARRAY], of_array, sizeof(of_array) / sizeof(of_array[0]));
+	set_elements(&maps[GEN_OUTER_HASH], of_hash, sizeof(of_hash) / sizeof(of_hash[0]));
+	set_elements(&maps[GEN_PROGS], of_progs, GEN_PARTS);
 	maps[GEN_PROGS].targets = (struct gpubpf_map_target *)targets;
 	maps[GEN_PROGS].ntargets = GEN_PARTS;
 	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";

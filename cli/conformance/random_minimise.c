@@ -18,7 +18,7 @@
 #define LOCAL_CALL 1 /* source register of a local call */
 #define FUNCTION 4 /* source register of an LDDW that loads a function's address */
 
-static bool is_nothing(const struct gpubpf_raw_insn *insn)
+static bool is_nop(const struct gpubpf_raw_insn *insn)
 {
 	return insn->code == JA && !insn->off;
 }
@@ -27,7 +27,7 @@ static bool is_nothing(const struct gpubpf_raw_insn *insn)
  * Replace instructions from `begin` on by no-ops. Returns false if that changes nothing. Both halves of an LDDW are
  * replaced together.
  */
-static bool leave_out(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
+static bool remove_insns(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
 {
 	bool changed = false;
 
@@ -36,7 +36,7 @@ static bool leave_out(const struct random_program *from, uint32_t begin, uint32_
 		uint32_t n = from->insns[i].code == LDDW ? 2 : 1;
 
 		for (uint32_t k = 0; i >= begin && k < n; k++) {
-			changed = changed || !is_nothing(&from->insns[i + k]);
+			changed = changed || !is_nop(&from->insns[i + k]);
 			to->insns[i + k] = (struct gpubpf_raw_insn){ .code = JA };
 		}
 		i += n;
@@ -57,7 +57,7 @@ static long target_of(const struct random_program *p, uint32_t i)
 }
 
 /* Remove the no-ops. */
-static void squeeze(const struct random_program *from, struct random_program *to)
+static void drop_nops(const struct random_program *from, struct random_program *to)
 {
 	uint32_t at[GEN_INSNS + 1] = { 0 };
 
@@ -66,7 +66,7 @@ static void squeeze(const struct random_program *from, struct random_program *to
 	to->n = 0;
 	for (uint32_t i = 0; i < from->n; i++) {
 		at[i] = to->n;
-		if (!is_nothing(&from->insns[i]) || (i && from->insns[i - 1].code == LDDW))
+		if (!is_nop(&from->insns[i]) || (i && from->insns[i - 1].code == LDDW))
 			to->insns[to->n++] = from->insns[i];
 	}
 	at[from->n] = to->n;
@@ -76,7 +76,7 @@ static void squeeze(const struct random_program *from, struct random_program *to
 		struct gpubpf_raw_insn *insn = &to->insns[at[i]];
 		long target = target_of(from, i);
 
-		if (target >= 0 && target <= (long)from->n && !is_nothing(&from->insns[i])) {
+		if (target >= 0 && target <= (long)from->n && !is_nop(&from->insns[i])) {
 			if (insn->code == CALL || insn->code == LDDW)
 				insn->imm = (int32_t)at[target] - (int32_t)at[i] - 1;
 			else
@@ -104,7 +104,7 @@ static void propose_pieces(struct round *r, const struct random_program *p, uint
 	for (r->n = 0; *begin < p->n && r->n < RANDOM_GROUP; *begin += size) {
 		struct random_program *candidate = &r->candidates[r->n];
 
-		if (!leave_out(p, *begin, *begin + size, candidate) || !random_is_proven(candidate))
+		if (!remove_insns(p, *begin, *begin + size, candidate) || !random_is_proven(candidate))
 			continue;
 		r->pieces[r->n++] = (struct piece){ *begin, *begin + size };
 	}
@@ -121,7 +121,7 @@ static void propose_together(struct round *r, const struct random_program *p, co
 		for (uint32_t i = 0; i < k; i++) {
 			struct random_program before = *candidate;
 
-			leave_out(&before, pieces[i].begin, pieces[i].end, candidate);
+			remove_insns(&before, pieces[i].begin, pieces[i].end, candidate);
 		}
 		r->n += random_is_proven(candidate);
 	}
@@ -137,7 +137,7 @@ static bool run_candidates(struct round *r)
 }
 
 /* Remove pieces of this size where possible; returns true if any was removed. */
-static bool leave_pieces_out(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
+static bool remove_pieces(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
 {
 	uint32_t begin = 0;
 	bool taken = false;
@@ -175,9 +175,9 @@ void random_minimise(const struct conformance_device *d, struct random_program *
 	if (r)
 		*r = (struct round){ .d = d, .candidates = calloc(RANDOM_GROUP, sizeof(*r->candidates)) };
 	while (r && r->candidates && size)
-		size = leave_pieces_out(r, program, size, outcome) && size == 1 ? 1 : size / 2;
+		size = remove_pieces(r, program, size, outcome) && size == 1 ? 1 : size / 2;
 	if (r && r->candidates) {
-		squeeze(program, &r->candidates[0]);
+		drop_nops(program, &r->candidates[0]);
 		r->n = random_is_proven(&r->candidates[0]);
 		if (run_candidates(r) && r->outcomes[0].differs) {
 			*program = r->candidates[0];

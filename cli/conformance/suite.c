@@ -18,7 +18,7 @@
 #include "core/wire/open_file.h"
 
 /* relative to the tool's folder: in a build tree, and installed */
-static const char *const below[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
+static const char *const folders[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
 
 static int find_folder(char *path, size_t size)
 {
@@ -29,7 +29,7 @@ static int find_folder(char *path, size_t size)
 		return -errno;
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
-	for (const char *const *p = below; *p; p++) {
+	for (const char *const *p = folders; *p; p++) {
 		snprintf(tried, sizeof(tried), "%s/%s", exe, *p);
 		if (!access(tried, R_OK) && snprintf(path, size, "%s", tried) < (int)size)
 			return 0;
@@ -120,7 +120,7 @@ static const char *value_of(const char *line, const char *word)
 	return !strncmp(line, word, n) && line[n] == ' ' ? line + n + 1 : NULL;
 }
 
-static void take_expectation(struct suite_case *c, const char *line)
+static void parse_expectation(struct suite_case *c, const char *line)
 {
 	const char *value;
 
@@ -152,7 +152,7 @@ static int add_sections(struct suite *s, const char *group, const struct section
 	err = !text ? -ENOMEM : !line || !value_of(line, "name") ? -EBADMSG :
 	      suite_add_case(s, group, value_of(line, "name"), glob, &c);
 	while (!err && c && (line = strtok_r(NULL, "\n", &save)))
-		take_expectation(c, line);
+		parse_expectation(c, line);
 	if (!err && c && !(c->program = to_hex(both->program->d_buf, both->program->d_size)))
 		err = -ENOMEM;
 	free(text);
@@ -162,12 +162,12 @@ static int add_sections(struct suite *s, const char *group, const struct section
 #define MAX_CASES 4096
 
 /* an object's cases, or the expectations for the whole object */
-struct found {
+struct suite_sections {
 	struct sections all[MAX_CASES];
 	Elf_Data *expect;
 };
 
-static void take_section(Elf *elf, size_t names, Elf_Scn *section, struct found *f)
+static void parse_section(Elf *elf, size_t names, Elf_Scn *section, struct suite_sections *f)
 {
 	GElf_Shdr header;
 	const char *name;
@@ -202,7 +202,7 @@ static int add_whole(struct suite *s, const char *group, const Elf_Data *expect,
 static int read_cases(struct suite *s, const char *group, const char *glob)
 {
 	struct suite_object *o = &s->objects[s->nobjects - 1];
-	struct found *f = calloc(1, sizeof(*f));
+	struct suite_sections *f = calloc(1, sizeof(*f));
 	Elf_Scn *section = NULL;
 	size_t names;
 	Elf *elf;
@@ -213,7 +213,7 @@ static int read_cases(struct suite *s, const char *group, const char *glob)
 	if (!f || !elf || elf_getshdrstrndx(elf, &names) < 0)
 		err = f ? -EBADMSG : -ENOMEM;
 	while (!err && (section = elf_nextscn(elf, section)))
-		take_section(elf, names, section, f);
+		parse_section(elf, names, section, f);
 	if (!err && f->expect)
 		err = add_whole(s, group, f->expect, glob);
 	for (uint32_t i = 0; !err && i < MAX_CASES && (f->all[i].program || f->all[i].expect); i++)

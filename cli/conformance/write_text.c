@@ -5,7 +5,7 @@
 #include "core/session/table.h"
 #include "suite.h"
 
-#define NAMED 4 /* maximum number of listed cases per reason; JSON lists all */
+#define MAX_NAMED 4 /* maximum number of listed cases per reason; JSON lists all */
 
 static void put_matrix(const struct suite_run *run, FILE *out)
 {
@@ -48,7 +48,7 @@ static void put_random(const struct suite_run *run, const struct suite_device *d
 			fprintf(out, "ran on %s, %s: %s\n", d->caps.backend, d->caps.name, d->results[i].got);
 }
 
-static bool is_skipped_so(const struct suite_device *d, uint32_t i, const char *why)
+static bool has_skip_reason(const struct suite_device *d, uint32_t i, const char *why)
 {
 	return d->results[i].state == SUITE_SKIPPED && !strcmp(d->results[i].got, why);
 }
@@ -60,10 +60,10 @@ static void put_reason(const struct suite_run *run, const struct suite_device *d
 	uint32_t n = 0, shown = 0;
 
 	for (uint32_t i = first; i < run->suite.ncases; i++)
-		n += is_skipped_so(d, i, why);
+		n += has_skip_reason(d, i, why);
 	fprintf(out, "skipped on %s, %s: %u (", d->caps.backend, d->caps.name, n);
-	for (uint32_t i = first; i < run->suite.ncases && shown < NAMED; i++)
-		if (is_skipped_so(d, i, why))
+	for (uint32_t i = first; i < run->suite.ncases && shown < MAX_NAMED; i++)
+		if (has_skip_reason(d, i, why))
 			fprintf(out, "%s%s/%s", shown++ ? ", " : "", run->suite.cases[i].group, run->suite.cases[i].name);
 	fprintf(out, "%s): %s\n", n > shown ? ", ..." : "", why);
 }
@@ -74,7 +74,7 @@ void suite_put_skipped(const struct suite_run *run, const struct suite_device *d
 		bool told = d->results[i].state != SUITE_SKIPPED;
 
 		for (uint32_t j = 0; j < i && !told; j++)
-			told = is_skipped_so(d, j, d->results[i].got);
+			told = has_skip_reason(d, j, d->results[i].got);
 		if (!told) {
 			fputs(before, out);
 			put_reason(run, d, i, out);
