@@ -18,16 +18,16 @@
 #define TOOLKIT "/usr/local/cuda/bin"
 
 /* Relative folders of PATH are ignored: a program in the current folder is not trusted. */
-static bool find(char file[PATH_MAX])
+static bool find_ptxas(char file[PATH_MAX])
 {
-	const char *asked = cli_env_assembler();
+	const char *requested = cli_env_assembler();
 
-	if (!asked)
+	if (!requested)
 		return (gpubpf_reach_find(NAME, cli_env_path(), file) && file[0] == '/') || gpubpf_reach_find(NAME, TOOLKIT, file);
-	if (asked[0] && (asked[0] != '/' || access(asked, X_OK) < 0))
-		cli_note("GPUBPF_PTXAS %s: is no program with its whole path; the driver compiles twins", asked);
-	else if (asked[0])
-		return snprintf(file, PATH_MAX, "%s", asked) < PATH_MAX;
+	if (requested[0] && (requested[0] != '/' || access(requested, X_OK) < 0))
+		cli_note("GPUBPF_PTXAS %s: is no program with its whole path; the driver compiles twins", requested);
+	else if (requested[0])
+		return snprintf(file, PATH_MAX, "%s", requested) < PATH_MAX;
 	return false;
 }
 
@@ -35,7 +35,7 @@ char *cli_assembler(void)
 {
 	char file[PATH_MAX], which[PATH_MAX + 64], *both;
 
-	if (!find(file) || access(file, X_OK) < 0 || strchr(file, '\n'))
+	if (!find_ptxas(file) || access(file, X_OK) < 0 || strchr(file, '\n'))
 		return NULL;
 	gpubpf_worker_identity(file, which, sizeof(which));
 	return asprintf(&both, "%s\n%s", file, which) < 0 ? NULL : both;

@@ -12,8 +12,8 @@
 
 struct cleaned {
 	int fd;
-	char part[4];          /* the first bytes of a character whose other bytes have not arrived */
-	size_t nparts;
+	char pending[4];          /* the first bytes of a character whose other bytes have not arrived */
+	size_t npending;
 };
 
 static bool missing[STDERR_FILENO + 1]; /* was closed when gpubpf started */
@@ -40,7 +40,7 @@ static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 }
 
 /* Number of leading bytes that need no change. */
-static size_t plain(const char *in, size_t size)
+static size_t count_printable(const char *in, size_t size)
 {
 	size_t n = 0;
 
@@ -52,16 +52,16 @@ static size_t plain(const char *in, size_t size)
 static ssize_t clean_write(void *cookie, const char *text, size_t size)
 {
 	struct cleaned *c = cookie;
-	size_t all = c->nparts + size, at = 0, to = 0;
+	size_t all = c->npending + size, at = 0, to = 0;
 	char *in = malloc(all), *out = malloc(6 * all + 16);
 	bool written = in && out;
 
 	for (size_t made, n; written && at < all; at += n, to += made) {
 		if (!at) {
-			memcpy(in, c->part, c->nparts);
-			memcpy(in + c->nparts, text, size);
+			memcpy(in, c->pending, c->npending);
+			memcpy(in + c->npending, text, size);
 		}
-		made = n = plain(in + at, all - at);
+		made = n = count_printable(in + at, all - at);
 		memcpy(out + to, in + at, n);
 		if (!n)
 			n = clean_one(in + at, all - at, out + to, &made);
@@ -69,8 +69,8 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 			break;
 	}
 	if (written) {
-		c->nparts = all - at;
-		memcpy(c->part, in + at, c->nparts);
+		c->npending = all - at;
+		memcpy(c->pending, in + at, c->npending);
 		written = !gpubpf_write_all(c->fd, out, to);
 	}
 	free(in);

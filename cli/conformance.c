@@ -80,21 +80,21 @@ static int find_devices(struct suite_run *run, const char *only)
 	return err;
 }
 
-struct shown {
+struct progress {
 	const struct suite_run *run;
 	const struct suite_device *device;
 	size_t done;
 };
 
 /* On a terminal, update one line in place. */
-static void show(void *arg, size_t done)
+static void show_progress(void *arg, size_t done)
 {
-	struct shown *shown = arg;
+	struct progress *progress = arg;
 
-	shown->done = done;
+	progress->done = done;
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%s, %s: %zu of %u cases", shown->device->caps.backend, shown->device->caps.name, done,
-			shown->run->suite.ncases);
+		fprintf(stderr, "\r%s, %s: %zu of %u cases", progress->device->caps.backend, progress->device->caps.name, done,
+			progress->run->suite.ncases);
 }
 
 /* Cases in applications are one session each. The workers continue from one session to the next. */
@@ -103,9 +103,9 @@ static void run_devices(struct suite_run *run)
 	gpubpf_workers_keep(true);
 	for (uint32_t i = 0; i < run->ndevices; i++) {
 		struct suite_device *d = &run->devices[i];
-		struct shown shown = { run, d, 0 };
+		struct progress progress = { run, d, 0 };
 
-		suite_run_device(run, d, show, &shown);
+		suite_run_device(run, d, show_progress, &progress);
 		fprintf(stderr, "%s%s, %s: %u of %u cases passed, %u failed, %u skipped\n", isatty(STDERR_FILENO) ? "\r" : "",
 			d->caps.backend, d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases,
 			suite_count(run, d, NULL, SUITE_FAILED), suite_count(run, d, NULL, SUITE_SKIPPED));
@@ -130,7 +130,7 @@ static int write_file(const struct cli_args *args, enum cli_option option, const
 	return CLI_FAILED;
 }
 
-static int tell(const struct cli_args *args, const struct suite_run *run)
+static int write_results(const struct cli_args *args, const struct suite_run *run)
 {
 	int status = write_file(args, OPT_JUNIT, run, suite_write_junit);
 
@@ -237,7 +237,7 @@ static int run_suite(const struct cli_args *args, struct suite_run *run)
 		return CLI_FAILED;
 	}
 	run_devices(run);
-	return tell(args, run);
+	return write_results(args, run);
 }
 
 int gpubpf_cmd_conformance(const struct cli_args *args)

@@ -26,7 +26,7 @@ static const char *clock_name(uint32_t clock)
 }
 
 /* the targets that the device can use */
-static const char *way(const struct gpubpf_device_caps *c, char *text, size_t size)
+static const char *list_targets(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
 	const struct gpubpf_target_info *t;
 	size_t n = 0;
@@ -62,7 +62,7 @@ static const char *places(const struct gpubpf_device_caps *c, char *text, size_t
 	return text;
 }
 
-static void put_text(struct gpubpf_table *t, const char *backend, const struct cli_devices *f)
+static void put_rows(struct gpubpf_table *t, const char *backend, const struct cli_devices *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gpubpf_device_caps *c = &f->caps[i];
@@ -71,7 +71,7 @@ static void put_text(struct gpubpf_table *t, const char *backend, const struct c
 		gpubpf_table_cell(t, "%s", backend);
 		gpubpf_table_cell(t, "%u", i);
 		gpubpf_table_cell(t, "%.96s", c->name);
-		gpubpf_table_cell(t, "%s", way(c, text, sizeof(text)));
+		gpubpf_table_cell(t, "%s", list_targets(c, text, sizeof(text)));
 		gpubpf_table_cell(t, "%u", c->compute_units);
 		gpubpf_table_cell(t, "%u", c->warp_size);
 		gpubpf_table_cell(t, "%s", clock_name(c->clock));
@@ -91,7 +91,7 @@ static struct json_object *list_json(const struct cli_devices *f)
 
 		json_object_object_add(o, "name", json_object_new_string(c->name));
 		json_object_object_add(o, "driver", json_object_new_string(c->driver));
-		json_object_object_add(o, "targets", json_object_new_string(way(c, text, sizeof(text))));
+		json_object_object_add(o, "targets", json_object_new_string(list_targets(c, text, sizeof(text))));
 		json_object_object_add(o, "compute_units", json_object_new_uint64(c->compute_units));
 		json_object_object_add(o, "warp_size", json_object_new_uint64(c->warp_size));
 		json_object_object_add(o, "clock", json_object_new_string(clock_name(c->clock)));
@@ -114,7 +114,7 @@ static int list_text(const char *only)
 		if (only && strcmp(only, name))
 			continue;
 		cli_devices_ask(name, NULL, &f);
-		put_text(&t, name, &f);
+		put_rows(&t, name, &f);
 		if (f.missing[0])
 			fprintf(stderr, "gpubpf: %s: %s\n", name, f.missing);
 	}

@@ -51,7 +51,7 @@ static void receive_devices(int from, struct cli_devices *f)
  * A runtime that fails usually explains the failure on standard error. One cause is known for which some runtimes print
  * nothing: Linux's description of processors and memory, /sys, is missing.
  */
-static const char *why_none(int status, const char *named)
+static const char *no_device_reason(int status, const char *named)
 {
 	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
 
@@ -85,5 +85,5 @@ void cli_devices_ask(const char *backend, const char *named, struct cli_devices 
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	if (!f->n)
-		f->missing = why_none(status, named);
+		f->missing = no_device_reason(status, named);
 }

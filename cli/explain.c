@@ -11,10 +11,10 @@
 #include "core/session/report.h"
 #include "core/wire/match.h"
 
-#define LISTED 8
-#define MOST_SEEN 1024
+#define MAX_LISTED 8
+#define MAX_SEEN 1024
 
-/* distinct names, at most MOST_SEEN; text: the first LISTED of them */
+/* distinct names, at most MAX_SEEN; text: the first LISTED of them */
 struct seen {
 	char (*names)[256];
 	uint32_t n;
@@ -27,24 +27,24 @@ static void add_seen(struct seen *seen, const char *name)
 	for (uint32_t i = 0; i < seen->n; i++)
 		if (!strcmp(seen->names[i], name))
 			return;
-	if (seen->n == MOST_SEEN)
+	if (seen->n == MAX_SEEN)
 		return;
 	snprintf(seen->names[seen->n], sizeof(*seen->names), "%s", name);
-	if (seen->n++ < LISTED)
+	if (seen->n++ < MAX_LISTED)
 		snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s%s",
 			 seen->n > 1 ? ", " : "", name);
 }
 
 static void end_seen(struct seen *seen)
 {
-	if (seen->n > LISTED)
+	if (seen->n > MAX_LISTED)
 		snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), " and %u more",
-			 seen->n - LISTED);
+			 seen->n - MAX_LISTED);
 }
 
 static const char *nearest(const struct seen *seen, const char *pattern)
 {
-	const char *names[MOST_SEEN];
+	const char *names[MAX_SEEN];
 
 	for (uint32_t i = 0; i < seen->n; i++)
 		names[i] = seen->names[i];
@@ -117,7 +117,7 @@ static void explain_none(struct gpubpf_session *s, const struct subject *who)
 static void explain_program(struct gpubpf_session *s, const struct subject *who)
 {
 	const struct gpubpf_prog *prog = who->prog;
-	struct seen seen = { .names = calloc(MOST_SEEN, sizeof(*seen.names)) };
+	struct seen seen = { .names = calloc(MAX_SEEN, sizeof(*seen.names)) };
 	bool call = gpubpf_calls_wants(prog);
 	char name[256];
 
@@ -254,11 +254,11 @@ void cli_explain_loaders(struct gpubpf_session *s)
 
 		if (!s->links[i].was_attached || !prog->pattern[0] || has_run(s, prog))
 			continue;
-		if (told++ < LISTED)
+		if (told++ < MAX_LISTED)
 			explain_never_run(s, &who);
 	}
-	if (told > LISTED)
-		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", told - LISTED);
+	if (told > MAX_LISTED)
+		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", told - MAX_LISTED);
 }
 
 bool cli_probed_nothing(struct gpubpf_session *s)

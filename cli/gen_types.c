@@ -11,7 +11,7 @@
 
 #include <bpf/btf.h>
 
-#define DEPTH 16 /* maximum nesting of structs and arrays */
+#define MAX_DEPTH 16 /* maximum nesting of structs and arrays */
 
 /* size and alignment of a type in C */
 struct shape {
@@ -35,7 +35,7 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 }
 
 /* The type without typedefs, const and volatile. */
-static const struct btf_type *plain(const struct btf *btf, uint32_t type)
+static const struct btf_type *strip_modifiers(const struct btf *btf, uint32_t type)
 {
 	const struct btf_type *t = btf__type_by_id(btf, type);
 
@@ -48,7 +48,7 @@ static const struct btf_type *plain(const struct btf *btf, uint32_t type)
  * The C name of a basic type; NULL: C has no portable type for it. Pointers are device addresses, so they become
  * integers.
  */
-static const char *number_of(const struct btf_type *t)
+static const char *number_type_name(const struct btf_type *t)
 {
 	static const struct {
 		uint32_t size;
@@ -95,11 +95,11 @@ static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32
 /* False: C's layout differs from BTF's. */
 static bool shape_of(const struct btf *btf, uint32_t type, uint32_t depth, struct shape *shape)
 {
-	const struct btf_type *t = plain(btf, type);
+	const struct btf_type *t = strip_modifiers(btf, type);
 
-	if (!t || depth == DEPTH)
+	if (!t || depth == MAX_DEPTH)
 		return false;
-	if (number_of(t)) {
+	if (number_type_name(t)) {
 		shape->size = shape->align = btf_is_ptr(t) ? 8 : t->size;
 		return true;
 	}
@@ -130,17 +130,17 @@ static void put_struct(const struct btf *btf, const struct btf_type *t, uint32_t
 /* Print a declaration of that name. The type must have a shape. */
 static void put_type(const struct btf *btf, uint32_t type, const char *name, uint32_t depth)
 {
-	const struct btf_type *t = plain(btf, type), *of = t;
+	const struct btf_type *t = strip_modifiers(btf, type), *of = t;
 
 	while (btf_is_array(of))
-		of = plain(btf, btf_array(of)->type);
+		of = strip_modifiers(btf, btf_array(of)->type);
 	indent(depth);
 	if (btf_is_composite(of))
 		put_struct(btf, of, depth);
 	else
-		printf("%s", number_of(of));
+		printf("%s", number_type_name(of));
 	printf("%s%s", name[0] ? " " : "", name);
-	for (; btf_is_array(t); t = plain(btf, btf_array(t)->type))
+	for (; btf_is_array(t); t = strip_modifiers(btf, btf_array(t)->type))
 		printf("[%u]", btf_array(t)->nelems);
 	printf(";\n");
 }

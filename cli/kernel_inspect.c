@@ -28,7 +28,7 @@ struct reasons {
 };
 
 /* Removes the address, so that "its instruction at 0x70 is not known" is one reason for all addresses. */
-static void without_place(char *text)
+static void remove_address(char *text)
 {
 	char *at = strstr(text, " at 0x"), *end = at ? at + strcspn(at + 4, " ") + 4 : NULL;
 
@@ -46,7 +46,7 @@ static void add_reason(struct reasons *r, const char *reason)
 		return;
 	r->refused++;
 	snprintf(text, sizeof(text), "%s", reason);
-	without_place(text);
+	remove_address(text);
 	while (i < r->n && strcmp(r->reason[i].text, text))
 		i++;
 	if (i == MAX_REASONS)
@@ -158,7 +158,7 @@ static int open_file(const char *path, struct gpubpf_image *image)
  * Keep the infos of the requested architecture: a worker reads a single cubin whatever its architecture. An
  * architecture's name has no letter after the number.
  */
-static uint32_t keep_of(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
+static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
 {
 	size_t number = strcspn(cpu, "af");
 	uint32_t kept = 0;
@@ -203,7 +203,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 		return err;
 	}
 	if (caps.arch[0])
-		n = keep_of(infos, n, caps.arch);
+		n = filter_arch(infos, n, caps.arch);
 	closed = gpubpf_target_is_closed(target, slash ? slash + 1 : path);
 	if (files)
 		write_json(path, infos, n, closed, files);

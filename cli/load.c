@@ -35,7 +35,7 @@ static int fill_attach(const struct cli_args *args, struct gpubpf_attach *attach
 	return CLI_OK;
 }
 
-static void tell_others(const struct gpubpf_loaded *loaded)
+static void note_host_programs(const struct gpubpf_loaded *loaded)
 {
 	for (uint32_t i = 0; i < loaded->nobjects; i++)
 		for (uint32_t p = 0; p < loaded->objects[i].nhost; p++)
@@ -70,7 +70,7 @@ int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 			cli_diag(&diag);
 		status = err < 0 ? CLI_FAILED : CLI_OK;
 		if (!err)
-			tell_others(*loaded);
+			note_host_programs(*loaded);
 	}
 	free(attach);
 	free(names);

@@ -23,12 +23,12 @@ static bool is_object(const char *name)
 }
 
 /* bpftool accepts show and list as synonyms. */
-static const char *same_verb(const char *verb)
+static const char *synonym_verb(const char *verb)
 {
 	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
 }
 
-static const struct cli_command *find(const char *object, const char *verb)
+static const struct cli_command *find_command(const char *object, const char *verb)
 {
 	for (size_t i = 0; i < cli_ncommands; i++) {
 		const struct cli_command *c = &cli_commands[i];
@@ -88,7 +88,7 @@ static bool is_help(const char *word)
 }
 
 /* Searches all words, since parsing may have failed before it reached the option. */
-static bool asks_for_json(const struct cli_command *command, int argc, char **argv)
+static bool has_json_option(const struct cli_command *command, int argc, char **argv)
 {
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json"))
@@ -110,7 +110,7 @@ __attribute__((noinline)) static void write_usage(const struct cli_args *args, c
 
 static int run_command(const struct cli_command *command, int argc, char **argv)
 {
-	bool json = asks_for_json(command, argc, argv);
+	bool json = has_json_option(command, argc, argv);
 	struct cli_args args = {0};
 	struct cli_failure failure = {0};
 	int status;
@@ -146,7 +146,7 @@ static bool is_program(int argc, char **argv)
 
 static int run_program(int argc, char **argv)
 {
-	return run_command(find("run", NULL), argc - 1, argv + 1);
+	return run_command(find_command("run", NULL), argc - 1, argv + 1);
 }
 
 /* gpubpf -l. bpftrace lists probes by pattern, but kernels are known only when a program launches them. */
@@ -161,7 +161,7 @@ static int list_kernels(int argc, char **argv)
 		cli_error("-l: no program is given; put it behind --, as in gpubpf -l -- ./app");
 		return CLI_USAGE;
 	}
-	return run_command(find("kernel", "list"), argc, argv);
+	return run_command(find_command("kernel", "list"), argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -187,9 +187,9 @@ int main(int argc, char **argv)
 		return run_program(argc, argv);
 	if (!is_object(object))
 		return unknown_object(object);
-	command = find(object, verb);
-	if (!command && verb && same_verb(verb))
-		command = find(object, same_verb(verb));
+	command = find_command(object, verb);
+	if (!command && verb && synonym_verb(verb))
+		command = find_command(object, synonym_verb(verb));
 	if (!command && verb && (is_help(verb) || !strcmp(verb, "help"))) {
 		cli_help_object(object, stdout);
 		return CLI_OK;

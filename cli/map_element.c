@@ -7,7 +7,7 @@
 
 #include "core/session/session.h"
 
-static int ask(const struct cli_args *args, uint32_t what, int least)
+static int query_element(const struct cli_args *args, uint32_t what, int least)
 {
 	struct gpubpf_writer w = {0};
 
@@ -24,35 +24,35 @@ static int ask(const struct cli_args *args, uint32_t what, int least)
 
 int gpubpf_cmd_map_lookup(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_LOOKUP, 3);
+	return query_element(args, GPUBPF_QUERY_LOOKUP, 3);
 }
 
 int gpubpf_cmd_map_update(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_UPDATE, 5);
+	return query_element(args, GPUBPF_QUERY_UPDATE, 5);
 }
 
 int gpubpf_cmd_map_delete(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_DELETE, 3);
+	return query_element(args, GPUBPF_QUERY_DELETE, 3);
 }
 
 int gpubpf_cmd_map_getnext(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_NEXT, 1);
+	return query_element(args, GPUBPF_QUERY_NEXT, 1);
 }
 
 int gpubpf_cmd_map_push(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_PUSH, 3);
+	return query_element(args, GPUBPF_QUERY_PUSH, 3);
 }
 
 int gpubpf_cmd_map_pop(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_POP, 1);
+	return query_element(args, GPUBPF_QUERY_POP, 1);
 }
 
 int gpubpf_cmd_map_peek(const struct cli_args *args)
 {
-	return ask(args, GPUBPF_QUERY_PEEK, 1);
+	return query_element(args, GPUBPF_QUERY_PEEK, 1);
 }

@@ -14,7 +14,7 @@
  * Make the path absolute, because the session has another working directory. A name without a slash is relative to the
  * session's pins.
  */
-static int whole_path(const char *session, const char *file, char *whole, size_t size)
+static int absolute_path(const char *session, const char *file, char *whole, size_t size)
 {
 	const char *slash = strrchr(file, '/');
 	char above[PATH_MAX], folder[PATH_MAX];
@@ -35,14 +35,14 @@ static int whole_path(const char *session, const char *file, char *whole, size_t
 	return CLI_FAILED;
 }
 
-static int ask(const struct cli_args *args, uint32_t what, const char *map, const char *file)
+static int query_pin(const struct cli_args *args, uint32_t what, const char *map, const char *file)
 {
 	char session[512], whole[PATH_MAX];
 	struct gpubpf_writer w = {0};
 	int status = cli_session_find(args, session, sizeof(session));
 
 	if (status == CLI_OK)
-		status = whole_path(session, file, whole, sizeof(whole));
+		status = absolute_path(session, file, whole, sizeof(whole));
 	if (status != CLI_OK)
 		return status;
 	gpubpf_put_str(&w, map);
@@ -54,7 +54,7 @@ static int ask(const struct cli_args *args, uint32_t what, const char *map, cons
 int gpubpf_cmd_map_pin(const struct cli_args *args)
 {
 	if (args->nrest == 2)
-		return ask(args, GPUBPF_QUERY_PIN, args->rest[0], args->rest[1]);
+		return query_pin(args, GPUBPF_QUERY_PIN, args->rest[0], args->rest[1]);
 	cli_error("map pin: gpubpf map pin %s", args->command->arguments);
 	return CLI_USAGE;
 }
@@ -62,7 +62,7 @@ int gpubpf_cmd_map_pin(const struct cli_args *args)
 int gpubpf_cmd_map_unpin(const struct cli_args *args)
 {
 	if (args->nrest == 1)
-		return ask(args, GPUBPF_QUERY_UNPIN, "", args->rest[0]);
+		return query_pin(args, GPUBPF_QUERY_UNPIN, "", args->rest[0]);
 	cli_error("map unpin: gpubpf map unpin %s", args->command->arguments);
 	return CLI_USAGE;
 }

@@ -36,14 +36,14 @@ struct watch {
 	bool json;
 };
 
-static void forget(struct picture *p)
+static void free_picture(struct picture *p)
 {
 	json_object_put(p->document);
 	free(p->rows);
 	*p = (struct picture){0};
 }
 
-static struct json_object *member(struct json_object *o, const char *name)
+static struct json_object *get_member(struct json_object *o, const char *name)
 {
 	struct json_object *v = NULL;
 
@@ -51,46 +51,46 @@ static struct json_object *member(struct json_object *o, const char *name)
 	return v;
 }
 
-static const char *plain(struct json_object *o)
+static const char *json_text(struct json_object *o)
 {
 	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
-static void put_plain(struct json_object *o, FILE *out);
+static void print_value(struct json_object *o, FILE *out);
 
-static void put_members(struct json_object *o, FILE *out)
+static void print_members(struct json_object *o, FILE *out)
 {
 	const char *between = "";
 
 	for (struct json_object_iterator i = json_object_iter_begin(o), end = json_object_iter_end(o);
 	     !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
 		fprintf(out, "%s.%s = ", between, json_object_iter_peek_name(&i));
-		put_plain(json_object_iter_peek_value(&i), out);
+		print_value(json_object_iter_peek_value(&i), out);
 		between = ", ";
 	}
 }
 
 /* Print like `map dump`: { .x = 1, .slots = { 1, 2 } }. */
-static void put_plain(struct json_object *o, FILE *out)
+static void print_value(struct json_object *o, FILE *out)
 {
 	bool members = json_object_is_type(o, json_type_object);
 
 	if (!members && !json_object_is_type(o, json_type_array)) {
-		fputs(json_object_is_type(o, json_type_string) ? json_object_get_string(o) : plain(o), out);
+		fputs(json_object_is_type(o, json_type_string) ? json_object_get_string(o) : json_text(o), out);
 		return;
 	}
 	fputs("{ ", out);
 	if (members)
-		put_members(o, out);
+		print_members(o, out);
 	for (size_t i = 0, n = members ? 0 : json_object_array_length(o); i < n; i++) {
 		fputs(i ? ", " : "", out);
-		put_plain(json_object_array_get_idx(o, i), out);
+		print_value(json_object_array_get_idx(o, i), out);
 	}
 	fputs(" }", out);
 }
 
 /* Format JSON for people; other text stays unchanged. The caller frees the result; NULL: out of memory. */
-static char *readable(const char *json)
+static char *format_value(const char *json)
 {
 	struct json_object *o = json_tokener_parse(json);
 	char *text = NULL;
@@ -98,7 +98,7 @@ static char *readable(const char *json)
 	FILE *out = o ? open_memstream(&text, &size) : NULL;
 
 	if (out)
-		put_plain(o, out);
+		print_value(o, out);
 	if (out && fclose(out) == EOF) {
 		free(text);
 		text = NULL;
@@ -107,7 +107,7 @@ static char *readable(const char *json)
 	return text ? text : strdup(json);
 }
 
-static bool number_of(struct json_object *o, double *number)
+static bool get_number(struct json_object *o, double *number)
 {
 	if (!json_object_is_type(o, json_type_int) && !json_object_is_type(o, json_type_double))
 		return false;
@@ -116,15 +116,15 @@ static bool number_of(struct json_object *o, double *number)
 }
 
 /* The number in a value. For a struct: its first numeric member. */
-static double number_in(struct json_object *o)
+static double find_number(struct json_object *o)
 {
 	double number = 0;
 
-	if (number_of(o, &number) || !json_object_is_type(o, json_type_object))
+	if (get_number(o, &number) || !json_object_is_type(o, json_type_object))
 		return number;
 	for (struct json_object_iterator i = json_object_iter_begin(o), end = json_object_iter_end(o);
 	     !json_object_iter_equal(&i, &end); json_object_iter_next(&i))
-		if (number_of(json_object_iter_peek_value(&i), &number))
+		if (get_number(json_object_iter_peek_value(&i), &number))
 			break;
 	return number;
 }
@@ -135,24 +135,24 @@ static const char *identity(struct json_object *entry)
 	static const char *const names[] = { "key", "process", "device", "backend" };
 	struct json_object *id;
 
-	if (!member(entry, "device"))
-		return plain(member(entry, "key"));
+	if (!get_member(entry, "device"))
+		return json_text(get_member(entry, "key"));
 	id = json_object_new_object();
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		json_object_object_add(id, names[i], json_object_get(member(entry, names[i])));
+		json_object_object_add(id, names[i], json_object_get(get_member(entry, names[i])));
 	json_object_object_add(entry, "identity", id);
-	return plain(id);
+	return json_text(id);
 }
 
 static void read_row(struct json_object *entry, struct row *row)
 {
-	struct json_object *sum = member(entry, "sum"), *value = sum ? sum : member(entry, "value");
+	struct json_object *sum = get_member(entry, "sum"), *value = sum ? sum : get_member(entry, "value");
 
 	if (!value)
-		value = member(entry, "values");
+		value = get_member(entry, "values");
 	row->key = identity(entry);
-	row->value = plain(value);
-	row->number = number_in(value);
+	row->value = json_text(value);
+	row->number = find_number(value);
 }
 
 /* Entries of a queue have no key. */
@@ -176,13 +176,13 @@ static int by_number(const void *a, const void *b)
 /* The only map in the document; NULL: there is no map. */
 static struct json_object *map_in(const struct picture *p)
 {
-	struct json_object *maps = member(p->document, "maps");
+	struct json_object *maps = get_member(p->document, "maps");
 
 	return maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
 }
 
 /* Why a type of maps has no entries, and what to use instead; NULL: it has entries. */
-static const char *why_none(const char *name)
+static const char *no_entries_reason(const char *name)
 {
 	const struct gpubpf_map_type *type;
 
@@ -197,7 +197,7 @@ static const char *why_none(const char *name)
 /* Read the rows of the only map in the document. */
 static bool read_rows(struct picture *p)
 {
-	struct json_object *map = map_in(p), *entries = map ? member(map, "entries") : NULL;
+	struct json_object *map = map_in(p), *entries = map ? get_member(map, "entries") : NULL;
 
 	if (!entries || !json_object_is_type(entries, json_type_array))
 		return false;
@@ -210,16 +210,16 @@ static bool read_rows(struct picture *p)
 
 static int check_type(const struct watch *w, struct picture *p)
 {
-	const char *type = json_object_get_string(member(map_in(p), "type")), *why = type ? why_none(type) : NULL;
+	const char *type = json_object_get_string(get_member(map_in(p), "type")), *why = type ? no_entries_reason(type) : NULL;
 
 	if (!why)
 		return CLI_OK;
 	cli_error("map %s, of type %s, has no entries: %s", w->args->rest[0], type, why);
-	forget(p);
+	free_picture(p);
 	return CLI_FAILED;
 }
 
-static int take(const struct watch *w, struct picture *p)
+static int read_picture(const struct watch *w, struct picture *p)
 {
 	struct gpubpf_writer more = {0};
 	char *text = NULL;
@@ -238,7 +238,7 @@ static int take(const struct watch *w, struct picture *p)
 	free(text);
 	if (status == CLI_OK && !read_rows(p)) {
 		cli_error("map %s: what the session answered cannot be read", w->args->rest[0]);
-		forget(p);
+		free_picture(p);
 		status = CLI_FAILED;
 	}
 	return status == CLI_OK ? check_type(w, p) : status;
@@ -246,7 +246,7 @@ static int take(const struct watch *w, struct picture *p)
 
 /* -- watch -- */
 
-static void tell(const struct watch *w, const char *key, const char *value)
+static void print_change(const struct watch *w, const char *key, const char *value)
 {
 	char *k, *v;
 
@@ -254,8 +254,8 @@ static void tell(const struct watch *w, const char *key, const char *value)
 		printf("{\"key\":%s,\"value\":%s}\n", key, value ? value : "null");
 		return;
 	}
-	k = readable(key);
-	v = value ? readable(value) : NULL;
+	k = format_value(key);
+	v = value ? format_value(value) : NULL;
 	if (!has_key(key))
 		printf("value: %s\n", v ? v : "is gone");
 	else if (v)
@@ -267,7 +267,7 @@ static void tell(const struct watch *w, const char *key, const char *value)
 }
 
 /* Print new, changed and deleted entries of two pictures that are sorted by key. */
-static void tell_changes(const struct watch *w, const struct picture *was, const struct picture *is)
+static void print_changes(const struct watch *w, const struct picture *was, const struct picture *is)
 {
 	size_t a = 0, b = 0;
 
@@ -275,9 +275,9 @@ static void tell_changes(const struct watch *w, const struct picture *was, const
 		int order = a == was->n ? 1 : b == is->n ? -1 : strcmp(was->rows[a].key, is->rows[b].key);
 
 		if (order < 0)
-			tell(w, was->rows[a].key, NULL);
+			print_change(w, was->rows[a].key, NULL);
 		else if (order > 0 || strcmp(was->rows[a].value, is->rows[b].value))
-			tell(w, is->rows[b].key, is->rows[b].value);
+			print_change(w, is->rows[b].key, is->rows[b].value);
 		a += order <= 0;
 		b += order >= 0;
 	}
@@ -286,7 +286,7 @@ static void tell_changes(const struct watch *w, const struct picture *was, const
 static void show_changes(const struct watch *w, struct picture *was, struct picture *is)
 {
 	qsort(is->rows, is->n, sizeof(*is->rows), by_key);
-	tell_changes(w, was, is);
+	print_changes(w, was, is);
 }
 
 /* -- top -- */
@@ -301,7 +301,7 @@ static void show_json(const struct picture *p)
 
 static void put_line(const char *value, const char *key)
 {
-	char *v = readable(value), *k = key ? readable(key) : NULL;
+	char *v = format_value(value), *k = key ? format_value(key) : NULL;
 
 	if (k)
 		printf("%-24s %s\n", v, k);
@@ -345,7 +345,7 @@ static int read_options(struct watch *w, const struct cli_args *args)
 	return cli_session_find(args, w->path, sizeof(w->path));
 }
 
-static int look(const struct cli_args *args, void (*show)(const struct watch *w, struct picture *was, struct picture *is))
+static int run_loop(const struct cli_args *args, void (*show)(const struct watch *w, struct picture *was, struct picture *is))
 {
 	struct picture was = {0}, is;
 	struct watch w;
@@ -356,24 +356,24 @@ static int look(const struct cli_args *args, void (*show)(const struct watch *w,
 			nanosleep(&(struct timespec){ w.interval_ms / 1000, w.interval_ms % 1000 * 1000000 }, NULL);
 		if (round && access(w.path, F_OK) < 0)
 			break; /* the session has ended */
-		status = take(&w, &is);
+		status = read_picture(&w, &is);
 		if (status != CLI_OK)
 			break;
 		show(&w, &was, &is);
 		fflush(stdout);
-		forget(&was);
+		free_picture(&was);
 		was = is;
 	}
-	forget(&was);
+	free_picture(&was);
 	return status;
 }
 
 int gpubpf_cmd_map_watch(const struct cli_args *args)
 {
-	return look(args, show_changes);
+	return run_loop(args, show_changes);
 }
 
 int gpubpf_cmd_map_top(const struct cli_args *args)
 {
-	return look(args, show_top);
+	return run_loop(args, show_top);
 }

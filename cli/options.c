@@ -17,7 +17,7 @@ static void name_of(const struct cli_command *c, char *buf, size_t size)
 	snprintf(buf, size, "%s%s%s", c->object, c->verb ? " " : "", c->verb ? c->verb : "");
 }
 
-static bool takes(const struct cli_command *c, int option)
+static bool accepts_option(const struct cli_command *c, int option)
 {
 	return c->options >> option & 1;
 }
@@ -25,7 +25,7 @@ static bool takes(const struct cli_command *c, int option)
 static int find_long(const struct cli_command *c, const char *name, size_t n)
 {
 	for (int i = 0; i < OPT_COUNT; i++)
-		if (takes(c, i) && strlen(cli_options[i].long_name) == n && !strncmp(cli_options[i].long_name, name, n))
+		if (accepts_option(c, i) && strlen(cli_options[i].long_name) == n && !strncmp(cli_options[i].long_name, name, n))
 			return i;
 	return -1;
 }
@@ -33,22 +33,22 @@ static int find_long(const struct cli_command *c, const char *name, size_t n)
 static int find_short(const struct cli_command *c, char name)
 {
 	for (int i = 0; i < OPT_COUNT; i++)
-		if (takes(c, i) && cli_options[i].short_name == name)
+		if (accepts_option(c, i) && cli_options[i].short_name == name)
 			return i;
 	return -1;
 }
 
-static int unknown(const struct cli_command *c, const char *word)
+static int report_unknown(const struct cli_command *c, const char *word)
 {
 	const char *names[OPT_COUNT], *near;
 	char command[64], plain[64];
 	size_t n = 0;
 
 	for (int i = 0; i < OPT_COUNT; i++)
-		if (takes(c, i))
+		if (accepts_option(c, i))
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
-	if (!strcmp(word, "-c") && takes(c, OPT_EXPR)) { /* bpftrace's option */
+	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* bpftrace's option */
 		cli_error("%s: %s has no such option; put the program to run behind --", word, command);
 		return CLI_USAGE;
 	}
@@ -82,7 +82,7 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 	int option = is_long ? find_long(args->command, word + 2, n) : find_short(args->command, word[1]);
 
 	if (option < 0)
-		return unknown(args->command, word);
+		return report_unknown(args->command, word);
 	if (is_long ? word[2 + n] == '=' : word[2] != 0)
 		value = word + 2 + (is_long ? n + 1 : 0);
 	if (!cli_options[option].argument && value && is_long) {
@@ -149,7 +149,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 			status = parse_option(args, argc, argv, &i);
 		} else {
 			/* a script before the program counts as --object */
-			if (!stop && !args->nrest && takes(command, OPT_EXPR) && cli_is_script(argv[i])) {
+			if (!stop && !args->nrest && accepts_option(command, OPT_EXPR) && cli_is_script(argv[i])) {
 				status = add_value(args, OPT_OBJECT, argv[i]);
 				continue;
 			}

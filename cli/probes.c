@@ -17,13 +17,13 @@
 #include "core/session/table.h"
 #include "core/worker/installed.h"
 
-#define MOST 64
+#define MAX_PROBES 64
 #define SUFFIX ".bpf.o"
 #define ABOUT "gpubpf:about="
 
 static struct {
 	char folder[PATH_MAX];
-	char name[MOST][64];
+	char name[MAX_PROBES][64];
 	size_t n;
 	bool read;
 } ready;
@@ -37,7 +37,7 @@ static void add_name(const char *file)
 {
 	size_t n = strlen(file), suffix = strlen(SUFFIX);
 
-	if (n <= suffix || strcmp(file + n - suffix, SUFFIX) || n - suffix >= sizeof(ready.name[0]) || ready.n == MOST)
+	if (n <= suffix || strcmp(file + n - suffix, SUFFIX) || n - suffix >= sizeof(ready.name[0]) || ready.n == MAX_PROBES)
 		return;
 	memcpy(ready.name[ready.n], file, n - suffix);
 	ready.name[ready.n++][n - suffix] = 0;
@@ -132,7 +132,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 /* -- the list -- */
 
 /* The text of GPUBPF_ABOUT() in one of the object's programs; "": none. */
-static const char *about(const struct btf *btf)
+static const char *read_about(const struct btf *btf)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;
 
@@ -179,7 +179,7 @@ static int list(struct gpubpf_table *t, struct json_object *names)
 			status = CLI_FAILED;
 			continue;
 		}
-		list_one(name, path, about(loaded->objects[0].btf), t, names);
+		list_one(name, path, read_about(loaded->objects[0].btf), t, names);
 		gpubpf_loaded_destroy(loaded);
 	}
 	return status;

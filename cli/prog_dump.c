@@ -12,7 +12,7 @@
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
-static bool wanted(const struct cli_args *args, const struct gpubpf_prog *p)
+static bool is_selected(const struct cli_args *args, const struct gpubpf_prog *p)
 {
 	const char *name = cli_str(args, OPT_PROGRAM, NULL);
 
@@ -102,7 +102,7 @@ static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (!wanted(args, &unit->progs[i]))
+		if (!is_selected(args, &unit->progs[i]))
 			continue;
 		index[n] = i;
 		sites[n] = (struct gpubpf_site_desc){
@@ -168,10 +168,10 @@ static int dump_target(const struct cli_args *args, struct gpubpf_unit *unit, co
 	return err < 0 ? CLI_FAILED : CLI_OK;
 }
 
-static bool any_wanted(const struct cli_args *args, const struct gpubpf_unit *unit)
+static bool is_any_selected(const struct cli_args *args, const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (wanted(args, &unit->progs[i]))
+		if (is_selected(args, &unit->progs[i]))
 			return true;
 	cli_error("--program %s: the object has no such program; gpubpf prog show lists them",
 		  cli_str(args, OPT_PROGRAM, "?"));
@@ -189,12 +189,12 @@ int gpubpf_cmd_prog_dump(const struct cli_args *args)
 	status = cli_load(args, &loaded);
 	if (status != CLI_OK)
 		return status;
-	if (!any_wanted(args, &loaded->unit))
+	if (!is_any_selected(args, &loaded->unit))
 		status = CLI_FAILED;
 	else if (strcmp(target, "ebpf"))
 		status = dump_target(args, &loaded->unit, target);
 	for (uint32_t i = 0; i < loaded->unit.nprogs && !strcmp(target, "ebpf"); i++)
-		if (wanted(args, &loaded->unit.progs[i]))
+		if (is_selected(args, &loaded->unit.progs[i]))
 			cli_dump_ebpf(&loaded->unit.progs[i]);
 	gpubpf_loaded_destroy(loaded);
 	return status;

@@ -11,7 +11,7 @@
 #include "core/load/load.h"
 #include "core/session/report.h"
 
-#define WARP 32 /* lanes of the warp for which costs are printed */
+#define WARP_LANES 32 /* lanes of the warp for which costs are printed */
 
 static void print_spaces(uint8_t spaces)
 {
@@ -61,7 +61,7 @@ static void print_facts(const struct gpubpf_unit *unit, const struct gpubpf_insn
 }
 
 /* Print every instruction with its source line and the facts that were proven for it. */
-static void print_facts_of(const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
+static void print_insns(const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
 {
 	const struct gpubpf_line *line = NULL;
 
@@ -79,17 +79,17 @@ static void print_cost(const struct gpubpf_prog *p)
 	const struct gpubpf_cost *c = &p->facts->cost;
 	struct gpubpf_cost warp;
 
-	gpubpf_cost_warp(p, WARP, &warp);
+	gpubpf_cost_warp(p, WARP_LANES, &warp);
 	printf("  at most, a thread and a warp of %d: %llu and %llu instructions, %llu and %llu loads and stores, %llu "
 	       "and %llu "
 	       "atomics, %llu and %llu bytes of events\n",
-	       WARP, (unsigned long long)c->insns, (unsigned long long)warp.insns,
+	       WARP_LANES, (unsigned long long)c->insns, (unsigned long long)warp.insns,
 	       (unsigned long long)(c->loads + c->stores), (unsigned long long)(warp.loads + warp.stores),
 	       (unsigned long long)c->atomics, (unsigned long long)warp.atomics, (unsigned long long)c->event_bytes,
 	       (unsigned long long)warp.event_bytes);
 }
 
-static void tell(const struct cli_args *args, const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
+static void print_verdict(const struct cli_args *args, const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
 {
 	const struct gpubpf_facts *f = p->facts;
 
@@ -100,7 +100,7 @@ static void tell(const struct cli_args *args, const struct gpubpf_unit *unit, co
 	for (uint32_t i = 0; i < f->nwarnings; i++)
 		printf("  warning at %u: %s\n", f->warnings[i].pc, f->warnings[i].text);
 	if (cli_has(args, OPT_VERBOSE))
-		print_facts_of(unit, p);
+		print_insns(unit, p);
 }
 
 static void add_str(struct json_object *o, const char *name, const char *v)
@@ -149,10 +149,10 @@ static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 	const struct gpubpf_line *line = gpubpf_prog_line(p, p->facts->cost.hot_pc);
 	struct gpubpf_cost warp;
 
-	gpubpf_cost_warp(p, WARP, &warp);
+	gpubpf_cost_warp(p, WARP_LANES, &warp);
 	json_object_object_add(o, "cost", cost_json(&p->facts->cost));
 	json_object_object_add(o, "warp_cost", cost_json(&warp));
-	add_u64(o, "warp_lanes", WARP);
+	add_u64(o, "warp_lanes", WARP_LANES);
 	add_u64(hot, "pc", p->facts->cost.hot_pc);
 	if (line) {
 		add_str(hot, "file", line->file);
@@ -206,13 +206,13 @@ static void print_state(void *arg, const char *line)
 	printf("  %s\n", line);
 }
 
-static void keep_state(void *arg, const char *line)
+static void collect_state(void *arg, const char *line)
 {
 	json_object_array_add(*(struct json_object **)arg, json_object_new_string(line));
 }
 
 /* Trace the verifier's states for -v: print them, or collect them for JSON. */
-static void follow(const struct cli_args *args, struct gpubpf_verify_opts *opts, struct json_object **states)
+static void set_trace(const struct cli_args *args, struct gpubpf_verify_opts *opts, struct json_object **states)
 {
 	*states = NULL;
 	if (!cli_has(args, OPT_VERBOSE))
@@ -221,7 +221,7 @@ static void follow(const struct cli_args *args, struct gpubpf_verify_opts *opts,
 	if (!cli_has(args, OPT_JSON))
 		return;
 	*states = json_object_new_array();
-	opts->trace = keep_state;
+	opts->trace = collect_state;
 	opts->trace_arg = states;
 }
 
@@ -255,7 +255,7 @@ static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, str
 		int err;
 
 		gpubpf_diag_init(&diag);
-		follow(args, &opts, &states);
+		set_trace(args, &opts, &states);
 		if (cli_has(args, OPT_VERBOSE) && !verdicts)
 			printf("%s (%s): the walk\n", p->name, p->section);
 		err = gpubpf_verify(unit, p, &opts, &diag);
@@ -269,7 +269,7 @@ static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, str
 		else if (err < 0)
 			cli_diag(&diag);
 		else
-			tell(args, unit, p);
+			print_verdict(args, unit, p);
 	}
 	return status;
 }

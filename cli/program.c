@@ -24,7 +24,7 @@ struct cli_program {
 	char *file;                    /* the file's text, if it comes from a file */
 	char *output;                  /* its output, if that belongs into a document */
 	size_t output_size;
-	FILE *kept;
+	FILE *output_file;
 };
 
 bool cli_is_script(const char *path)
@@ -68,7 +68,7 @@ static int read_file(const char *path, char **text, size_t *size)
 	return CLI_RUN_FAILED;
 }
 
-static void refuse(const struct lang *l)
+static void report_refusal(const struct lang *l)
 {
 	const struct lang_refusal *r = lang_refusal(l);
 	struct gpubpf_diag diag;
@@ -85,7 +85,7 @@ static int compile(struct cli_program *p, const struct lang_opts *opts)
 	int err = lang_compile(opts, &p->l);
 
 	if (err == -EINVAL)
-		refuse(p->l);
+		report_refusal(p->l);
 	else if (err < 0)
 		cli_error("%s: %s", opts->name, strerror(-err));
 	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
@@ -154,8 +154,8 @@ void cli_program_close(struct cli_program *p)
 	if (!p)
 		return;
 	lang_host_finish(&p->host);
-	if (p->kept)
-		fclose(p->kept);
+	if (p->output_file)
+		fclose(p->output_file);
 	free(p->output);
 	lang_destroy(p->l);
 	free(p->file);
@@ -192,7 +192,7 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 	if (!p)
 		return CLI_OK;
 	if (cli_has(p->args, OPT_JSON))
-		out = p->kept = open_memstream(&p->output, &p->output_size);
+		out = p->output_file = open_memstream(&p->output, &p->output_size);
 	if (!out) {
 		cli_error("out of memory");
 		return CLI_RUN_FAILED;
@@ -207,19 +207,19 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 }
 
 /* If twins are only prepared, no part of the program runs on the host. */
-static bool runs(const struct cli_program *p)
+static bool runs_on_host(const struct cli_program *p)
 {
 	return p && p->host.l;
 }
 
 bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event)
 {
-	return runs(p) && lang_host_record(&p->host, event);
+	return runs_on_host(p) && lang_host_record(&p->host, event);
 }
 
 bool cli_program_run(struct cli_program *p)
 {
-	if (!runs(p))
+	if (!runs_on_host(p))
 		return false;
 	lang_host_run(&p->host);
 	return p->host.exit;
@@ -227,7 +227,7 @@ bool cli_program_run(struct cli_program *p)
 
 uint64_t cli_program_due(const struct cli_program *p)
 {
-	return runs(p) ? lang_host_due(&p->host) : 0;
+	return runs_on_host(p) ? lang_host_due(&p->host) : 0;
 }
 
 static uint64_t lost_durations(struct gpubpf_session *s)
@@ -279,33 +279,33 @@ static void note_losses(const struct cli_program *p)
 }
 
 /* Kernels that were not probed for the same reason. */
-struct lack {
+struct unprobed_group {
 	const char *kernel, *why; /* name of the first kernel */
 	uint32_t kernels;
 	uint64_t launches, unprobed;
 };
 
-static void add_lack(struct lack *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, uint64_t lost)
+static void add_to_group(struct unprobed_group *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, uint64_t lost)
 {
 	uint32_t i = 0;
 
 	while (i < *n && strcmp(all[i].why, why))
 		i++;
 	if (i == *n)
-		all[(*n)++] = (struct lack){ .kernel = k->name, .why = why };
+		all[(*n)++] = (struct unprobed_group){ .kernel = k->name, .why = why };
 	all[i].kernels++;
 	all[i].launches += k->launches;
 	all[i].unprobed += lost;
 }
 
-static void note_lack(const struct cli_program *p, const struct lack *lack)
+static void note_group(const struct cli_program *p, const struct unprobed_group *group)
 {
 	char more[32] = "";
 
-	if (lack->kernels > 1)
-		snprintf(more, sizeof(more), " and %u more kernel%s", lack->kernels - 1, lack->kernels > 2 ? "s" : "");
-	note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", lack->kernel, more,
-		  (unsigned long long)lack->unprobed, (unsigned long long)lack->launches, lack->why);
+	if (group->kernels > 1)
+		snprintf(more, sizeof(more), " and %u more kernel%s", group->kernels - 1, group->kernels > 2 ? "s" : "");
+	note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", group->kernel, more,
+		  (unsigned long long)group->unprobed, (unsigned long long)group->launches, group->why);
 }
 
 /*
@@ -315,7 +315,7 @@ static void note_lack(const struct cli_program *p, const struct lack *lack)
 static void note_unprobed(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
-	struct lack *all;
+	struct unprobed_group *all;
 	uint32_t n = 0;
 
 	if (gpubpf_kernel_table_collect(s) < 0)
@@ -326,16 +326,16 @@ static void note_unprobed(const struct cli_program *p)
 		uint64_t lost = gpubpf_missed_lost(s, &s->stats[i]);
 
 		if (lost && why[0])
-			add_lack(all, &n, &s->stats[i], why, lost);
+			add_to_group(all, &n, &s->stats[i], why, lost);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		note_lack(p, &all[i]);
+		note_group(p, &all[i]);
 	free(all);
 }
 
 void cli_program_end(struct cli_program *p)
 {
-	if (!runs(p))
+	if (!runs_on_host(p))
 		return;
 	lang_host_end(&p->host);
 	note_losses(p);
@@ -357,9 +357,9 @@ void cli_program_maps(struct cli_program *p, FILE *out)
 
 void cli_program_json(struct cli_program *p, struct json_object *document)
 {
-	if (!p || !p->kept)
+	if (!p || !p->output_file)
 		return;
-	fflush(p->kept);
+	fflush(p->output_file);
 	json_object_object_add(document, "output", json_object_new_string_len(p->output, (int)p->output_size));
 }
 

@@ -12,8 +12,8 @@
 #include "core/session/makers.h"
 #include "core/session/session.h"
 
-#define PATIENCE_NS 500000000ull       /* shorter waits are not reported */
-#define PATIENCE_LINE_NS 10000000000ull /* without a terminal, where only one line is printed */
+#define MIN_WAIT_NS 500000000ull       /* shorter waits are not reported */
+#define MIN_NOTE_WAIT_NS 10000000000ull /* without a terminal, where only one line is printed */
 #define REDRAW_NS 100000000ull
 
 void cli_progress_open(struct cli_progress *p, bool quiet)
@@ -47,7 +47,7 @@ static void draw(const struct cli_progress *p, const char *text, char end)
 		return; /* the terminal is gone or stopped */
 }
 
-static uint64_t made(const struct gpubpf_session *s)
+static uint64_t count_built(const struct gpubpf_session *s)
 {
 	return (uint64_t)s->cost.twins + s->cost.cached + s->cost.refused;
 }
@@ -60,23 +60,23 @@ static void draw_now(const struct cli_progress *p, struct gpubpf_session *s, uin
 	if (!gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
 		return;
 	snprintf(text, sizeof(text), "gpubpf: making twins, %llu of %llu, %.1f s: %.60s%s%s",
-		 (unsigned long long)(made(s) - p->before + 1), (unsigned long long)(made(s) - p->before + s->pending),
+		 (unsigned long long)(count_built(s) - p->before + 1), (unsigned long long)(count_built(s) - p->before + s->pending),
 		 (now - p->since_ns) / 1e9, kernel, stage ? ", " : "", stage ? stage : "");
 	draw(p, text, '\r');
 }
 
-static void end(struct cli_progress *p, const struct gpubpf_session *s, uint64_t now)
+static void draw_summary(struct cli_progress *p, const struct gpubpf_session *s, uint64_t now)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "gpubpf: %llu twin%s in %.1f s", (unsigned long long)(made(s) - p->before),
-		 made(s) - p->before == 1 ? "" : "s", (now - p->since_ns) / 1e9);
+	snprintf(text, sizeof(text), "gpubpf: %llu twin%s in %.1f s", (unsigned long long)(count_built(s) - p->before),
+		 count_built(s) - p->before == 1 ? "" : "s", (now - p->since_ns) / 1e9);
 	if (p->drawn_ns)
 		draw(p, text, '\n');
 	p->since_ns = p->drawn_ns = 0;
 }
 
-static bool tell_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t now)
+static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t now)
 {
 	char kernel[128];
 	const char *stage;
@@ -86,7 +86,7 @@ static bool tell_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 		return false;
 	}
 	p->since_ns = p->since_ns ? p->since_ns : now;
-	if (now - p->since_ns < PATIENCE_LINE_NS || !gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
+	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
 		return true;
 	cli_note("twins of kernels are being made, and the program waits for them: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
 	p->told = true;
@@ -98,15 +98,15 @@ bool cli_progress(struct cli_progress *p, struct gpubpf_session *s)
 	uint64_t now = gpubpf_now_ns();
 
 	if (p->fd < 0)
-		return tell_once(p, s, now);
+		return note_once(p, s, now);
 	if (s->pending && !p->since_ns) {
 		p->since_ns = now;
-		p->before = made(s);
-	} else if (s->pending && now - p->since_ns > PATIENCE_NS && now - p->drawn_ns >= REDRAW_NS) {
+		p->before = count_built(s);
+	} else if (s->pending && now - p->since_ns > MIN_WAIT_NS && now - p->drawn_ns >= REDRAW_NS) {
 		draw_now(p, s, now);
 		p->drawn_ns = now;
 	} else if (!s->pending && p->since_ns) {
-		end(p, s, now);
+		draw_summary(p, s, now);
 	}
 	return s->pending;
 }

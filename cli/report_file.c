@@ -21,7 +21,7 @@ static bool same_file(const char *path, const struct stat *st)
 }
 
 /* Create the temporary file in the same folder, so that it can be renamed. */
-static int open_beside(struct cli_report *r, const struct stat *st)
+static int open_temporary(struct cli_report *r, const struct stat *st)
 {
 	mode_t mask = umask(0);
 	char real[PATH_MAX];
@@ -47,7 +47,7 @@ static int open_path(struct cli_report *r)
 	struct stat st;
 	bool there = !stat(r->path, &st);
 
-	return there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_beside(r, there ? &st : NULL);
+	return there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_temporary(r, there ? &st : NULL);
 }
 
 int cli_report_open(struct cli_report *r, const struct cli_args *args)
@@ -80,7 +80,7 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args)
 	return CLI_OK;
 }
 
-static bool put(struct cli_report *r, const char *text, size_t size)
+static bool write_and_rename(struct cli_report *r, const char *text, size_t size)
 {
 	bool written = fwrite(text, 1, size, r->out) == size && !fflush(r->out) && !ferror(r->out);
 
@@ -99,7 +99,7 @@ static bool put(struct cli_report *r, const char *text, size_t size)
 
 bool cli_report_write(struct cli_report *r, const char *text, size_t size)
 {
-	if (!r->out || put(r, text, size))
+	if (!r->out || write_and_rename(r, text, size))
 		return true;
 	cli_error("%s: the report could not be written: %s%s", r->path ? r->path : "standard output", strerror(errno),
 		  r->out == stderr ? "" : "; here it is");
@@ -128,7 +128,7 @@ int cli_file_replace(const char *path, const void *data, size_t size)
 	r.out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!r.out && fd >= 0)
 		close(fd);
-	err = r.out && put(&r, data, size) ? 0 : -errno;
+	err = r.out && write_and_rename(&r, data, size) ? 0 : -errno;
 	cli_report_close(&r);
 	return err;
 }

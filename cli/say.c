@@ -7,7 +7,7 @@
 #include "core/diag.h"
 #include "core/nearest.h"
 
-static void say(const char *fmt, va_list ap)
+static void print_line(const char *fmt, va_list ap)
 {
 	char text[4608];
 
@@ -15,24 +15,24 @@ static void say(const char *fmt, va_list ap)
 	fprintf(stderr, "gpubpf: %s\n", text); /* a single write, because the program may write to standard error too */
 }
 
-static struct cli_failure *kept;
+static struct cli_failure *stored_failure;
 
 void cli_keep_error(struct cli_failure *failure)
 {
-	kept = failure;
+	stored_failure = failure;
 }
 
 void cli_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (kept && !kept->text[0]) {
+	if (stored_failure && !stored_failure->text[0]) {
 		va_start(ap, fmt);
-		vsnprintf(kept->text, sizeof(kept->text), fmt, ap);
+		vsnprintf(stored_failure->text, sizeof(stored_failure->text), fmt, ap);
 		va_end(ap);
 	}
 	va_start(ap, fmt);
-	say(fmt, ap);
+	print_line(fmt, ap);
 	va_end(ap);
 }
 
@@ -41,7 +41,7 @@ void cli_note(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	print_line(fmt, ap);
 	va_end(ap);
 }
 
@@ -55,8 +55,8 @@ void cli_diag(const struct gpubpf_diag *diag)
 
 void cli_refuse(const struct gpubpf_diag *diag, const char *text)
 {
-	if (kept && !kept->text[0])
-		kept->diag = *diag;
+	if (stored_failure && !stored_failure->text[0])
+		stored_failure->diag = *diag;
 	cli_error("%s", text);
 }
 

@@ -62,7 +62,7 @@ int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_wr
 	return status;
 }
 
-static int ask(const struct cli_args *args, uint32_t what, const char *map)
+static int query_map(const struct cli_args *args, uint32_t what, const char *map)
 {
 	struct gpubpf_writer w = {0};
 
@@ -82,7 +82,7 @@ int gpubpf_cmd_map_show(const struct cli_args *args)
 {
 	int status = no_arguments(args);
 
-	return status == CLI_OK ? ask(args, GPUBPF_QUERY_MAPS, NULL) : status;
+	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_MAPS, NULL) : status;
 }
 
 int gpubpf_cmd_map_dump(const struct cli_args *args)
@@ -95,21 +95,21 @@ int gpubpf_cmd_map_dump(const struct cli_args *args)
 		cli_error("map dump: --csv or --json, not both");
 		return CLI_USAGE;
 	}
-	return ask(args, GPUBPF_QUERY_DUMP, args->nrest ? args->rest[0] : NULL);
+	return query_map(args, GPUBPF_QUERY_DUMP, args->nrest ? args->rest[0] : NULL);
 }
 
 int gpubpf_cmd_session_report(const struct cli_args *args)
 {
 	int status = no_arguments(args);
 
-	return status == CLI_OK ? ask(args, GPUBPF_QUERY_REPORT, NULL) : status;
+	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_REPORT, NULL) : status;
 }
 
 int gpubpf_cmd_session_list(const struct cli_args *args)
 {
 	int status = no_arguments(args);
 
-	return status == CLI_OK ? ask(args, GPUBPF_QUERY_LINKS, NULL) : status;
+	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_LINKS, NULL) : status;
 }
 
 /*

@@ -25,7 +25,7 @@
 #define LOADER_THREADS 1024
 #define GRACE_MS 2000          /* after Ctrl-C: time for the program to end */
 #define DRAW_MS 250
-#define EXAMINE_MS 10000       /* after the program's end: time to finish the inspection of kernels */
+#define INSPECT_MS 10000       /* after the program's end: time to finish the inspection of kernels */
 
 extern char **environ;
 
@@ -235,7 +235,7 @@ static int add_objects(struct child *c)
 	return status == CLI_OK ? add_probes(c) : status;
 }
 
-static void tell_programs(struct gpubpf_session *s)
+static void note_programs(struct gpubpf_session *s)
 {
 	const struct gpubpf_prog *prog = NULL;
 
@@ -273,13 +273,13 @@ static int open_session(struct child *c)
 	for (size_t i = 0; gpubpf_session__load_note(c->s, i); i++)
 		gpubpf_session_note(c->s, "%s", gpubpf_session__load_note(c->s, i));
 	if (cli_has(c->args, OPT_VERBOSE))
-		tell_programs(c->s);
+		note_programs(c->s);
 	return CLI_OK;
 }
 
 /* -- the child -- */
 
-static void become_program(struct child *c, char **argv, char **env, int tell)
+static void exec_program(struct child *c, char **argv, char **env, int tell)
 {
 	int err;
 
@@ -307,7 +307,7 @@ static int start_program(struct child *c)
 	}
 	c->pid = fork();
 	if (!c->pid)
-		become_program(c, argv, env, tell[1]);
+		exec_program(c, argv, env, tell[1]);
 	free(env);
 	close(tell[1]);
 	if (c->pid > 0 && read(tell[0], &err, sizeof(err)) == sizeof(err)) {
@@ -321,7 +321,7 @@ static int start_program(struct child *c)
 }
 
 /* If an inherited disposition ignored SIGCHLD, it would never arrive. */
-static void take_signals(struct child *c)
+static void block_signals(struct child *c)
 {
 	const struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t set;
@@ -382,7 +382,7 @@ static int time_left(const struct child *c)
 /*
  * Timeout for poll(2): until the end of probing, the next redraw of the progress line, or the program's next interval.
  */
-static int patience(struct child *c)
+static int poll_timeout_ms(struct child *c)
 {
 	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
 	int left = time_left(c);
@@ -395,9 +395,9 @@ static int patience(struct child *c)
 /* -- after -- */
 
 /* Read the program's last events. When kernels are only inspected or prepared, wait for the results. */
-static void serve_rest(struct child *c)
+static void serve_remaining(struct child *c)
 {
-	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + EXAMINE_MS * 1000000ull;
+	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + INSPECT_MS * 1000000ull;
 
 	for (int i = 0; i < 1000 && gpubpf_session__poll(c->s, 0) > 0; i++)
 		;
@@ -458,7 +458,7 @@ static void report(struct child *c)
 	if (c->reported)
 		return;
 	c->reported = true;
-	serve_rest(c);
+	serve_remaining(c);
 	if (c->ended)
 		cli_note_survivors(c->s);
 	gpubpf_session__stop(c->s);
@@ -487,7 +487,7 @@ static void serve(struct child *c)
 			{ .fd = c->reported ? -1 : gpubpf_session__fd(c->s), .events = POLLIN },
 		};
 
-		poll(p, 2, patience(c));
+		poll(p, 2, poll_timeout_ms(c));
 		read_signals(c);
 		if (!c->reported && p[1].revents)
 			gpubpf_session__poll(c->s, 0);
@@ -512,7 +512,7 @@ static void report_failure(struct child *c, int status)
 }
 
 /* Exit with the program's status, or die by the same signal. */
-static int end_as(int status)
+static int exit_like(int status)
 {
 	static const struct rlimit no_core;
 	sigset_t all;
@@ -546,7 +546,7 @@ int cli_trace_run(struct cli_trace *trace)
 	if (status == CLI_OK && !trace->prepare)
 		status = cli_program_begin(trace->program, c.s, c.file.out);
 	if (status == CLI_OK) {
-		take_signals(&c);
+		block_signals(&c);
 		status = start_program(&c);
 		if (status == CLI_OK)
 			serve(&c);
@@ -562,5 +562,5 @@ int cli_trace_run(struct cli_trace *trace)
 	status = c.ended ? c.status : c.asked;
 	if (c.unprobed && !WIFSIGNALED(status))
 		return CLI_UNPROBED;
-	return c.lost && !status ? CLI_RUN_FAILED : end_as(status);
+	return c.lost && !status ? CLI_RUN_FAILED : exit_like(status);
 }

@@ -9,7 +9,7 @@
 #include "core/facts.h"
 #include "core/target.h"
 
-#define MOST 16 /* maximum number of values of an option */
+#define MAX_VALUES 16 /* maximum number of values of an option */
 
 /* eBPF, and all targets that emit code. */
 static const char *targets(size_t i)
@@ -64,11 +64,11 @@ const char *cli_value_at(enum cli_option option, size_t i)
 
 bool cli_value_known(enum cli_option option, const char *value)
 {
-	const char *names[MOST], *name, *near;
+	const char *names[MAX_VALUES], *name, *near;
 	char list[200] = "";
 	size_t n = 0;
 
-	for (; n < MOST && (name = cli_value_at(option, n)); n++) {
+	for (; n < MAX_VALUES && (name = cli_value_at(option, n)); n++) {
 		if (!strcmp(name, value))
 			return true;
 		names[n] = name;

@@ -12,7 +12,7 @@
 #include "core/session/table.h"
 #include "maps/impl.h"
 
-#define MOST (16ull << 30)         /* limit of the largest device: core/session/arena.c */
+#define MAX_ARENA_BYTES (16ull << 30)         /* limit of the largest device: core/session/arena.c */
 
 static const uint32_t units[] = { 1, 16, 132 };
 
@@ -59,7 +59,7 @@ void cli_print_maps_memory(const struct gpubpf_unit *unit)
 	gather_use(unit, use);
 	gpubpf_diag_init(&diag);
 	for (; done < COLUMNS; done++) {
-		struct gpubpf_layout_opts opts = { .replicas = units[done], .map_use = use, .max_size = MOST };
+		struct gpubpf_layout_opts opts = { .replicas = units[done], .map_use = use, .max_size = MAX_ARENA_BYTES };
 
 		if (gpubpf_layout_compute(unit, &opts, &layouts[done], &diag) < 0)
 			break;
