@@ -40,7 +40,7 @@ static int fill(const struct gpubpf_map *map, unsigned int n)
 	return err;
 }
 
-static double of_child(const struct rusage *r)
+static double processor_ms(const struct rusage *r)
 {
 	return r->ru_utime.tv_sec * 1e3 + r->ru_utime.tv_usec / 1e3 + r->ru_stime.tv_sec * 1e3 + r->ru_stime.tv_usec / 1e3;
 }
@@ -59,7 +59,7 @@ static int dump(struct gpubpf_session *s, const char *gpubpf, const char *option
 	}
 	while (wait4(pid, &status, WNOHANG, &of) == 0)
 		gpubpf_session__poll(s, 1);
-	printf("%.0f ms, processor: %.0f the tool, %.0f the session\n", ms(CLOCK_MONOTONIC) - wall, of_child(&of),
+	printf("%.0f ms, processor: %.0f the tool, %.0f the session\n", ms(CLOCK_MONOTONIC) - wall, processor_ms(&of),
 	       ms(CLOCK_PROCESS_CPUTIME_ID) - own);
 	return status != 0;
 }

@@ -19,7 +19,7 @@
 #include <gpubpf/gpubpf.h>
 
 #define WORDS 2000
-#define PATIENCE 60e9 /* timeout in ns for the first answer, and between two answers */
+#define TIMEOUT_NS 60e9 /* timeout in ns for the first answer, and between two answers */
 
 extern char **environ;
 
@@ -80,7 +80,7 @@ static void print(const char *what, double *ns, unsigned int n)
 }
 
 /* Send one word and wait for its answer; 0: it has arrived. Before the first answer, the session must be served. */
-static int say(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer, bool first, double ns[3])
+static int send_word(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer, bool first, double ns[3])
 {
 	uint64_t before = read_word(answer, 0), begun = now(), seen, end;
 	uint32_t zero = 0;
@@ -90,7 +90,7 @@ static int say(struct gpubpf_session *s, const struct gpubpf_map *said, const st
 	while ((seen = read_word(answer, 0)) == before) {
 		if (first)
 			gpubpf_session__poll(s, 1);
-		if (now() - begun > PATIENCE)
+		if (now() - begun > TIMEOUT_NS)
 			return -ETIMEDOUT;
 	}
 	end = now();
@@ -100,14 +100,14 @@ static int say(struct gpubpf_session *s, const struct gpubpf_map *said, const st
 	return 0;
 }
 
-static void tell(void *ctx, const char *text)
+static void print_note(void *ctx, const char *text)
 {
 	(void)ctx;
 	fprintf(stderr, "live: %s\n", text);
 }
 
 /* Print the reason of the first kernel that has one, since programs also have kernels that are not probed. */
-static int no_answer(struct gpubpf_session *s, int err)
+static int report_no_answer(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
 
@@ -121,7 +121,7 @@ static int no_answer(struct gpubpf_session *s, int err)
 int main(int argc, char **argv)
 {
 	static double there[WORDS], back[WORDS], both[WORDS];
-	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .note = tell };
+	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .note = print_note };
 	struct gpubpf_session *s = gpubpf_session__new(&opts);
 	const struct gpubpf_map *said, *answer;
 	int input, err, status;
@@ -134,9 +134,9 @@ int main(int argc, char **argv)
 		return die(s, "session");
 	said = gpubpf_session__find_map_by_name(s, "said");
 	answer = gpubpf_session__find_map_by_name(s, "answer");
-	err = say(s, said, answer, true, ns);
+	err = send_word(s, said, answer, true, ns);
 	for (unsigned int i = 0; i < WORDS && !err; i++) {
-		err = say(s, said, answer, false, ns);
+		err = send_word(s, said, answer, false, ns);
 		there[i] = ns[0];
 		back[i] = ns[1];
 		both[i] = ns[2];
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	while (waitpid(pid, &status, WNOHANG) == 0)
 		gpubpf_session__poll(s, 10);
 	if (err)
-		return no_answer(s, err);
+		return report_no_answer(s, err);
 	print("there", there, WORDS);
 	print("back", back, WORDS);
 	print("both", both, WORDS);

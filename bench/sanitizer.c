@@ -49,7 +49,7 @@ static void patch(const Sanitizer_ResourceModuleData *data)
 	check(sanitizerPatchModule(data->module), "a module");
 }
 
-static void give_counts(const Sanitizer_LaunchData *data)
+static void pass_counts(const Sanitizer_LaunchData *data)
 {
 	if (!callback())
 		return;
@@ -72,12 +72,12 @@ static void on_event(void *userdata, Sanitizer_CallbackDomain domain, Sanitizer_
 	if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED)
 		patch(data);
 	else if (domain == SANITIZER_CB_DOMAIN_LAUNCH && id == SANITIZER_CBID_LAUNCH_BEGIN)
-		give_counts(data);
+		pass_counts(data);
 	else if (domain == SANITIZER_CB_DOMAIN_SYNCHRONIZE && id == SANITIZER_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED)
 		copy_counts(data);
 }
 
-static __attribute__((destructor)) void tell(void)
+static __attribute__((destructor)) void print_count(void)
 {
 	unsigned long long all = 0;
 

@@ -112,13 +112,13 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 	return 0;
 }
 
-struct took {
+struct build_time {
 	double made, assembled; /* ms; assembled is 0 if no assembler ran */
 };
 
 /* Assemble the job's programs to machine code. */
 static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assembler, const struct gpubpf_target_info *target,
-		    const struct gpubpf_lower_job *job, struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct took *took)
+		    const struct gpubpf_lower_job *job, struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct build_time *build_time)
 {
 	struct gpubpf_twin_image text = { .piece[0].kind = target->output, .npieces = 1 };
 	struct gpubpf_lower_job reduced;
@@ -128,11 +128,11 @@ static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assemble
 	if (gpubpf_job_reduce(job, &reduced) < 0 ||
 	    gpubpf_worker_emit(reader, target->name, &reduced, opts, &text.piece[0].blob, &diag) < 0)
 		return fail("emit");
-	took->made = now_ms() - from;
+	build_time->made = now_ms() - from;
 	from = now_ms();
 	if (gpubpf_worker_build(assembler, job->caps, &text, code, log, sizeof(log), &diag) < 0)
 		return fail(log[0] ? log : "assemble");
-	took->assembled = now_ms() - from;
+	build_time->assembled = now_ms() - from;
 	opts->probes = code->piece[0].blob.data;
 	opts->probes_size = code->piece[0].blob.size;
 	free(text.piece[0].blob.data);
@@ -141,20 +141,20 @@ static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assemble
 }
 
 static int make(const struct target *t, const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
-		struct gpubpf_worker *reader, struct gpubpf_worker *assembler, struct took *took)
+		struct gpubpf_worker *reader, struct gpubpf_worker *assembler, struct build_time *build_time)
 {
 	const struct gpubpf_target_info *target = gpubpf_target_find(t->name);
 	struct gpubpf_target_opts opts = { .opt_level = 2 };
 	struct gpubpf_twin_image twin, code = { 0 };
 	double from;
 
-	*took = (struct took){ 0 };
-	if (target->assembled && assemble(reader, assembler, target, job, &opts, &code, took))
+	*build_time = (struct build_time){ 0 };
+	if (target->assembled && assemble(reader, assembler, target, job, &opts, &code, build_time))
 		return 1;
 	from = now_ms();
 	if (gpubpf_worker_inject(reader, t->name, image, job, &opts, &twin, &diag) < 0)
 		return fail("inject");
-	took->made += now_ms() - from;
+	build_time->made += now_ms() - from;
 	gpubpf_twin_image_finish(&code);
 	if (!twin.ntwins) {
 		fprintf(stderr, "refused: %s\n", twin.nrefused ? twin.refused[0].reason : "");
@@ -170,7 +170,7 @@ static int measure(const struct target *t, const struct gpubpf_image *image, str
 	struct gpubpf_worker *worker, *assembler = NULL;
 	struct gpubpf_site_desc sites[GPUBPF_NSITES];
 	struct gpubpf_kernel_info *kernels;
-	struct took first, least, took;
+	struct build_time first, least, build_time;
 	uint32_t n, k = 0;
 
 	if (gpubpf_worker_create(&how, &worker) < 0 || gpubpf_worker_create(&with, &assembler) < 0 ||
@@ -183,12 +183,12 @@ static int measure(const struct target *t, const struct gpubpf_image *image, str
 	gpubpf_worker_destroy(worker);
 	if (gpubpf_worker_create(&how, &worker) < 0 || make(t, image, job, worker, assembler, &first))
 		return 1;
-	least = (struct took){ 1e9, 1e9 };
+	least = (struct build_time){ 1e9, 1e9 };
 	for (int i = 0; i < runs; i++) {
-		if (make(t, image, job, worker, assembler, &took))
+		if (make(t, image, job, worker, assembler, &build_time))
 			return 1;
-		least.made = took.made < least.made ? took.made : least.made;
-		least.assembled = took.assembled < least.assembled ? took.assembled : least.assembled;
+		least.made = build_time.made < least.made ? build_time.made : least.made;
+		least.assembled = build_time.assembled < least.assembled ? build_time.assembled : least.assembled;
 	}
 	printf("%u %.2f %.2f%s", job->ninsertions, first.made, least.made, GPUBPF_VALIDATE ? " validated" : "");
 	if (first.assembled)
