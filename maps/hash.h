@@ -77,7 +77,7 @@
  * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_HASTE more turns, the
  * operation ends
  */
-#define GPUBPF_HASH_BARREN(max_entries) \
+#define GPUBPF_HASH_FRUITLESS_TURNS(max_entries) \
 	(GPUBPF_PATIENCE / (GPUBPF_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /*
@@ -220,7 +220,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 }
 
 /* after this many turns, may the lane wait for the lock once more? */
-GPUBPF_FN u32 gpubpf_hash_waits(u64 bucket, u32 turns)
+GPUBPF_FN u32 gpubpf_hash_may_wait(u64 bucket, u32 turns)
 {
 	u32 lock;
 
@@ -237,7 +237,7 @@ GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)
 	return gpubpf_load_u32(bucket) == 0 && gpubpf_cas_u32(bucket, 0, GPUBPF_HASH_HELD) == 0;
 }
 
-GPUBPF_FN void gpubpf_hash_give_up(u64 map, u64 bucket)
+GPUBPF_FN void gpubpf_hash_time_out(u64 map, u64 bucket)
 {
 	gpubpf_cas_u32(bucket, GPUBPF_HASH_HELD, GPUBPF_HASH_STUCK);
 	gpubpf_count(map + 8);
@@ -277,7 +277,7 @@ GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is
 }
 
 /* Is an element free? A hint that is exact while no lane inserts or deletes. */
-GPUBPF_FN u32 gpubpf_hash_room(u64 map, u32 max_entries)
+GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
 {
 	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
 	       gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries;
@@ -287,7 +287,7 @@ GPUBPF_FN u32 gpubpf_hash_room(u64 map, u32 max_entries)
  * Take a free element: index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem: a list head
  * that was removed and added again differs from the one that was read.
  */
-GPUBPF_FN u32 gpubpf_hash_take(GPUBPF_ENV, GPUBPF_MAP_ARGS)
+GPUBPF_FN u32 gpubpf_hash_alloc_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 {
 	u64 map = env->arena + ctl, head = gpubpf_load_acquire_u64(map + GPUBPF_HASH_FREE_LIST), seen;
 	u32 at = 0, next;
@@ -306,16 +306,16 @@ GPUBPF_FN u32 gpubpf_hash_take(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 	return at;
 }
 
-GPUBPF_FN void gpubpf_hash_give(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+GPUBPF_FN void gpubpf_hash_free_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 {
 	u64 map = env->arena + ctl, head = gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST), seen;
-	u32 given = 0;
+	u32 freed = 0;
 
-	while (!given) {
+	while (!freed) {
 		gpubpf_store_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_FREE(key_size), (u32)head);
 		gpubpf_fence();
 		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | at);
-		given = seen == head;
+		freed = seen == head;
 		head = seen;
 	}
 }
@@ -326,7 +326,7 @@ GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 
 	if (gpubpf_rmw_add_u32(state, 0u - 1) == (GPUBPF_HASH_ZOMBIE | 1) &&
 	    gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
-		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
+		gpubpf_hash_free_elem(env, GPUBPF_MAP_PASS, at);
 }
 
 /* Set the value of an element that a walk without lock found. 0: the element was deleted meanwhile. */
@@ -365,7 +365,7 @@ GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at
  * The address of the link to an element in a bucket's chain, or 0 if the chain does not contain it. The caller holds
  * the bucket's lock.
  */
-GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
+GPUBPF_FN u64 gpubpf_hash_find_link(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
 {
 	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
 	u32 at = gpubpf_load_u32(link), steps;
@@ -381,7 +381,7 @@ GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 
  * Evict the key of an element, if its bucket's lock is available at once. The caller holds the lock of bucket `held`.
  * 1: the caller owns the element.
  */
-GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
+GPUBPF_FN u32 gpubpf_hash_evict_key(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 {
 	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), lock, before;
 	u32 bucket = gpubpf_load_u32(elem + GPUBPF_HASH_FREE(key_size)), mine = 0;
@@ -392,7 +392,7 @@ GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
 	if (bucket != held && !gpubpf_hash_trylock(lock))
 		return 0;
-	before = gpubpf_hash_leads_to(env, GPUBPF_MAP_PASS, bucket, at);
+	before = gpubpf_hash_find_link(env, GPUBPF_MAP_PASS, bucket, at);
 	if (before)
 		mine = gpubpf_hash_unlink(env, GPUBPF_MAP_PASS, before, at);
 	if (bucket != held)
@@ -415,7 +415,7 @@ GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 		if (gpubpf_load_u32(mark))
 			gpubpf_store_u32(mark, 0);
 		else
-			found = gpubpf_hash_forget(env, GPUBPF_MAP_PASS, at, held);
+			found = gpubpf_hash_evict_key(env, GPUBPF_MAP_PASS, at, held);
 	}
 	return found ? at : 0;
 }
@@ -461,7 +461,7 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 	}
 	if (flags == GPUBPF_EXIST)
 		return -GPUBPF_ENOENT;
-	at = gpubpf_hash_take(env, GPUBPF_MAP_PASS);
+	at = gpubpf_hash_alloc_elem(env, GPUBPF_MAP_PASS);
 	if (!at && (map_flags & GPUBPF_LAYOUT_LRU))
 		at = gpubpf_hash_evict(env, GPUBPF_MAP_PASS, bucket);
 	if (!at)
@@ -470,7 +470,7 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 	return 0;
 }
 
-#define GPUBPF_HASH_GLANCES 4u
+#define GPUBPF_HASH_MAX_CACHED_STEPS 4u
 
 /* A look-up in the multiprocessor's cache; 0: not found there. The lowering emits it before a normal look-up. */
 GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
@@ -484,7 +484,7 @@ GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	head = gpubpf_hash_bucket_at(env, ctl, gpubpf_hash_bucket(key, key_size, max_entries));
 	at = (u32)(gpubpf_load_cached_u64(head) >> 32);
 	GPUBPF_NOUNROLL
-	for (steps = 0; steps < GPUBPF_HASH_GLANCES && at - 1 < max_entries; steps++) {
+	for (steps = 0; steps < GPUBPF_HASH_MAX_CACHED_STEPS && at - 1 < max_entries; steps++) {
 		gpubpf_load_cached_pair(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), &links, &found);
 		if (found == wanted && links >> 32 && !(links >> 32 & 1))
 			return gpubpf_hash_own_value_at(env, GPUBPF_MAP_PASS, at);
@@ -520,7 +520,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 		return -GPUBPF_EINVAL;
 	bucket = gpubpf_hash_bucket(key, key_size, max_entries);
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
-	for (turns = 0; !done && gpubpf_hash_waits(lock, turns); turns++) {
+	for (turns = 0; !done && gpubpf_hash_may_wait(lock, turns); turns++) {
 		at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
 		if (at != 0 && at != GPUBPF_HASH_LOST) {
 			done = flags == GPUBPF_NOEXIST || gpubpf_hash_set_found(env, GPUBPF_MAP_PASS, at, key, value);
@@ -528,7 +528,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 		} else if (at == 0 && (flags == GPUBPF_EXIST || full)) {
 			done = 1;
 			ret = flags == GPUBPF_EXIST ? -GPUBPF_ENOENT : -GPUBPF_E2BIG;
-		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_room(map, max_entries) &&
+		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_has_room(map, max_entries) &&
 			   gpubpf_load_acquire_u32(lock) == 0) {
 			/* no lane inserts the key now: if the next walk does not find it, the table is full without
 			 * it */
@@ -537,7 +537,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 			ret = gpubpf_hash_set_locked(env, GPUBPF_MAP_PASS, bucket, key, value, flags);
 			if ((map_flags & GPUBPF_LAYOUT_LRU) && ret == -GPUBPF_E2BIG) {
 				ret = -GPUBPF_EBUSY;
-				turns += GPUBPF_HASH_BARREN(max_entries);
+				turns += GPUBPF_HASH_FRUITLESS_TURNS(max_entries);
 			}
 			done = gpubpf_hash_unlock(env, lock) && ret != -GPUBPF_EBUSY;
 		}
@@ -547,7 +547,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	if (ret == -GPUBPF_E2BIG)
 		gpubpf_count(map);
 	if (ret == -GPUBPF_EBUSY)
-		gpubpf_hash_give_up(map, lock);
+		gpubpf_hash_time_out(map, lock);
 	return ret;
 }
 
@@ -562,7 +562,7 @@ GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket,
 	if (at == 0)
 		return -GPUBPF_ENOENT;
 	if (gpubpf_hash_unlink(env, GPUBPF_MAP_PASS, before, at))
-		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
+		gpubpf_hash_free_elem(env, GPUBPF_MAP_PASS, at);
 	return 0;
 }
 
@@ -573,7 +573,7 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	s64 ret = -GPUBPF_ENOENT;
 
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
-	for (turns = 0; !done && gpubpf_hash_waits(lock, turns); turns++) {
+	for (turns = 0; !done && gpubpf_hash_may_wait(lock, turns); turns++) {
 		if (gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before) == 0) {
 			done = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
@@ -584,7 +584,7 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	if (!done)
 		ret = -GPUBPF_EBUSY;
 	if (ret == -GPUBPF_EBUSY)
-		gpubpf_hash_give_up(map, lock);
+		gpubpf_hash_time_out(map, lock);
 	return ret;
 }
 

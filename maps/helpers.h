@@ -129,11 +129,11 @@ GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)
 GPUBPF_FN s64 gpubpf_helper_strncmp(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *s1, u64 size, GPUBPF_PRIVATE const u8 *s2,
 				    u64 size2)
 {
-	u64 most = size < size2 ? size : size2, i = 0;
+	u64 limit = size < size2 ? size : size2, i = 0;
 
-	while (i < most && s1[i] == s2[i] && s1[i])
+	while (i < limit && s1[i] == s2[i] && s1[i])
 		i++;
-	return i == most || s1[i] == s2[i] ? 0 : s1[i] < s2[i] ? -1 : 1;
+	return i == limit || s1[i] == s2[i] ? 0 : s1[i] < s2[i] ? -1 : 1;
 }
 
 #define GPUBPF_HELPER3(name, source) \

@@ -211,7 +211,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
-	uint64_t at = layout->used, placed = layout->placed, most = layout->own ? layout->size : max, align, bytes, *next;
+	uint64_t at = layout->used, placed = layout->placed, limit = layout->own ? layout->size : max, align, bytes, *next;
 
 	if (opts->map_use)
 		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
@@ -235,7 +235,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 			small[nsmall++] = i;
 			continue;
 		}
-		if (l->ctl + l->size > (next == &placed ? most : max) || !l->data) {
+		if (l->ctl + l->size > (next == &placed ? limit : max) || !l->data) {
 			*culprit = i;
 			return max + 1;
 		}

@@ -46,12 +46,12 @@ struct gpubpf_mirror {
  * Number of threads that check records, which takes a processor longer than copying them. More bytes since the last
  * time need more threads. The limit is half of all processors, or the number that the user requested.
  */
-static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 asked)
+static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 requested)
 {
-	u64 most = processors / 2 < GPUBPF_MIRROR_THREADS ? processors / 2 : GPUBPF_MIRROR_THREADS, n = parts / 2;
+	u64 limit = processors / 2 < GPUBPF_MIRROR_THREADS ? processors / 2 : GPUBPF_MIRROR_THREADS, n = parts / 2;
 
-	most = asked ? asked : most;
-	n = n < most ? n : most;
+	limit = requested ? requested : limit;
+	n = n < limit ? n : limit;
 	return n ? n : 1;
 }
 

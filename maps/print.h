@@ -33,8 +33,8 @@ GPUBPF_FN s64 gpubpf_print(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 prog_kind, GPUBPF_PR
 			   u64 a1, u64 a2, u64 a3)
 {
 	u32 i;
-	u64 kept = size < GPUBPF_PRINT_TEXT ? size : GPUBPF_PRINT_TEXT;
-	u64 position, at = gpubpf_ring_record(env, GPUBPF_MAP_PASS, GPUBPF_PRINT_HEAD + kept, &position);
+	u64 copied = size < GPUBPF_PRINT_TEXT ? size : GPUBPF_PRINT_TEXT;
+	u64 position, at = gpubpf_ring_record(env, GPUBPF_MAP_PASS, GPUBPF_PRINT_HEAD + copied, &position);
 
 	if (!at)
 		return -GPUBPF_EAGAIN;
@@ -49,9 +49,9 @@ GPUBPF_FN s64 gpubpf_print(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 prog_kind, GPUBPF_PR
 	gpubpf_store_u64(at + 88, a1);
 	gpubpf_store_u64(at + 96, a2);
 	gpubpf_store_u64(at + 104, a3);
-	gpubpf_copy_in(at + 8 + GPUBPF_PRINT_HEAD, text, kept);
-	gpubpf_store_release_u64(at, gpubpf_ring_tag(position) | (GPUBPF_PRINT_HEAD + kept));
-	return (s64)kept;
+	gpubpf_copy_in(at + 8 + GPUBPF_PRINT_HEAD, text, copied);
+	gpubpf_store_release_u64(at, gpubpf_ring_tag(position) | (GPUBPF_PRINT_HEAD + copied));
+	return (s64)copied;
 }
 
 GPUBPF_FN s64 gpubpf_helper_trace_printk(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 prog, GPUBPF_PRIVATE const u8 *fmt,

@@ -53,7 +53,7 @@
  * middle of an operation
  */
 #define GPUBPF_QUEUE_LATE 32
-#define GPUBPF_QUEUE_QUIET 64
+#define GPUBPF_QUEUE_MAX_IDLE_TURNS 64
 
 /* a dequeue ticket, and how often its entry was read; no ticket if looks is 0 */
 struct gpubpf_queue_visit {
@@ -84,14 +84,14 @@ GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 }
 
 /* `holds`: the lane has a ticket or a cell. The reads of a ticket are bounded, and giving up would lose a cell. */
-GPUBPF_FN u32 gpubpf_queue_goes_on(u64 map, u32 turns, u32 holds)
+GPUBPF_FN u32 gpubpf_queue_may_continue(u64 map, u32 turns, u32 holds)
 {
 	gpubpf_rest(turns);
 	return turns < GPUBPF_HASTE || (holds && turns < 2 * GPUBPF_PATIENCE) ||
 	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
 }
 
-GPUBPF_FN s64 gpubpf_queue_give_up(u64 map)
+GPUBPF_FN s64 gpubpf_queue_time_out(u64 map)
 {
 	gpubpf_store_u32(map + GPUBPF_QUEUE_STUCK, 1);
 	gpubpf_count(map + 8);
@@ -163,11 +163,11 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
  * A claim failed: is the queue really empty or full, rather than in the middle of other operations? After some turns
  * the answer is yes.
  */
-GPUBPF_FN u32 gpubpf_queue_is_over(u64 map, u64 at, u64 base, u32 quiet)
+GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turns)
 {
 	u64 values = gpubpf_load_u64(map + GPUBPF_QUEUE_VALUES), free = gpubpf_load_u64(map + GPUBPF_QUEUE_FREE);
 
-	return (s64)(base + gpubpf_load_u64(at)) <= 0 && (values + free == 0 || quiet >= GPUBPF_QUEUE_QUIET);
+	return (s64)(base + gpubpf_load_u64(at)) <= 0 && (values + free == 0 || idle_turns >= GPUBPF_QUEUE_MAX_IDLE_TURNS);
 }
 
 /*
@@ -246,15 +246,15 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
 	u64 cells = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_FREE_RING), free = map + GPUBPF_QUEUE_FREE;
 	struct gpubpf_queue_visit visit = { 0, 0 };
-	u32 turns, quiet = 0, has = 0, oldest = 0, cell = 0, done = 0;
+	u32 turns, idle_turns = 0, has = 0, oldest = 0, cell = 0, done = 0;
 	s64 ret = 0;
 
 	if (flags != GPUBPF_ANY && flags != GPUBPF_EXIST)
 		return -GPUBPF_EINVAL;
-	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
 			has = gpubpf_queue_claim(free, max_entries, map_flags);
-			if (!has && gpubpf_queue_is_over(map, free, max_entries, quiet++)) {
+			if (!has && gpubpf_queue_is_exhausted(map, free, max_entries, idle_turns++)) {
 				done = flags != GPUBPF_EXIST;
 				ret = done ? -GPUBPF_E2BIG : 0;
 				has = oldest = !done && gpubpf_queue_claim(map + GPUBPF_QUEUE_VALUES, 0, map_flags);
@@ -277,7 +277,7 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	if (!done && has && !cell)
 		gpubpf_count(oldest ? map + GPUBPF_QUEUE_VALUES : free);
 	if (!done)
-		ret = gpubpf_queue_give_up(map);
+		ret = gpubpf_queue_time_out(map);
 	if (ret == -GPUBPF_E2BIG)
 		gpubpf_count(map);
 	return ret;
@@ -289,15 +289,15 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
 	u64 cells = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_FREE_RING), count = map + GPUBPF_QUEUE_VALUES;
 	struct gpubpf_queue_visit visit = { 0, 0 };
-	u32 turns, quiet = 0, has = 0, cell = 0, done = 0;
+	u32 turns, idle_turns = 0, has = 0, cell = 0, done = 0;
 	s64 ret = 0;
 
 	gpubpf_clear(value, value_size);
-	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
 			has = gpubpf_queue_claim(count, 0, map_flags);
 			if (!has) {
-				done = gpubpf_queue_is_over(map, count, 0, quiet++);
+				done = gpubpf_queue_is_exhausted(map, count, 0, idle_turns++);
 				ret = done ? -GPUBPF_ENOENT : 0;
 				continue;
 			}
@@ -315,7 +315,7 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	}
 	if (!done && has && !cell)
 		gpubpf_count(count);
-	return done || cell ? ret : gpubpf_queue_give_up(map);
+	return done || cell ? ret : gpubpf_queue_time_out(map);
 }
 
 /* The ticket + 1 of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found. */
@@ -340,8 +340,8 @@ GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *
 	u32 turns, done = 0;
 	s64 ret = 0;
 
-	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, 0); turns++) {
-		if (gpubpf_queue_is_over(map, map + GPUBPF_QUEUE_VALUES, 0, turns)) {
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, 0); turns++) {
+		if (gpubpf_queue_is_exhausted(map, map + GPUBPF_QUEUE_VALUES, 0, turns)) {
 			done = 1;
 			ret = -GPUBPF_ENOENT;
 			continue;
@@ -355,7 +355,7 @@ GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *
 		       (again & ~GPUBPF_QUEUE_UNSAFE) == (entry & ~GPUBPF_QUEUE_UNSAFE);
 	}
 	if (!done)
-		ret = gpubpf_queue_give_up(map);
+		ret = gpubpf_queue_time_out(map);
 	if (ret)
 		gpubpf_clear(value, value_size);
 	return ret;

@@ -45,14 +45,14 @@ GPUBPF_FN u64 gpubpf_stack_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 cell)
 	return env->arena + data + (cell < max_entries ? cell : cell - max_entries) * stride;
 }
 
-GPUBPF_FN u32 gpubpf_stack_waits(u64 map, u32 turns)
+GPUBPF_FN u32 gpubpf_stack_may_wait(u64 map, u32 turns)
 {
 	gpubpf_rest(turns);
 	return turns < GPUBPF_HASTE ||
 	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_STACK_STUCK));
 }
 
-GPUBPF_FN s64 gpubpf_stack_give_up(u64 map)
+GPUBPF_FN s64 gpubpf_stack_time_out(u64 map)
 {
 	gpubpf_store_u32(map + GPUBPF_STACK_STUCK, 1);
 	gpubpf_count(map + 8);
@@ -180,7 +180,7 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 
 	if (flags != GPUBPF_ANY && flags != GPUBPF_EXIST)
 		return -GPUBPF_EINVAL;
-	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
+	for (turns = 0; !done && gpubpf_stack_may_wait(map, turns); turns++) {
 		gpubpf_stack_look(map, map_flags, &l);
 		count = (u32)l.word;
 		if (!gpubpf_stack_is_still(l.word, l.oldest, max_entries))
@@ -200,7 +200,7 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 		done = gpubpf_stack_done(env, cell, state + 1);
 	}
 	if (!done)
-		ret = gpubpf_stack_give_up(map);
+		ret = gpubpf_stack_time_out(map);
 	if (ret == -GPUBPF_E2BIG)
 		gpubpf_count(map);
 	return ret;
@@ -241,7 +241,7 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	s64 ret = 0;
 
 	gpubpf_clear(value, value_size);
-	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
+	for (turns = 0; !done && gpubpf_stack_may_wait(map, turns); turns++) {
 		gpubpf_stack_look(map, map_flags, &l);
 		count = (u32)l.word;
 		if (!gpubpf_stack_is_still(l.word, l.oldest, max_entries))
@@ -259,7 +259,7 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 		gpubpf_copy_out(value, cell + GPUBPF_STACK_VALUE, value_size);
 		done = gpubpf_stack_done(env, cell, state + 1);
 	}
-	return done ? ret : gpubpf_stack_give_up(map);
+	return done ? ret : gpubpf_stack_time_out(map);
 }
 
 /* Like a pop, but the value stays. The result is the value as of the second read of the cell's state. */
@@ -269,7 +269,7 @@ GPUBPF_FN s64 gpubpf_stack_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *
 	u32 turns, oldest, state, done = 0;
 	s64 ret = 0;
 
-	for (turns = 0; !done && gpubpf_stack_waits(map, turns); turns++) {
+	for (turns = 0; !done && gpubpf_stack_may_wait(map, turns); turns++) {
 		cell = gpubpf_stack_next(env, GPUBPF_MAP_PASS, &word, &oldest, &state);
 		if (cell == 0) {
 			done = gpubpf_stack_is_empty(word);
@@ -282,7 +282,7 @@ GPUBPF_FN s64 gpubpf_stack_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *
 		}
 	}
 	if (!done)
-		ret = gpubpf_stack_give_up(map);
+		ret = gpubpf_stack_time_out(map);
 	if (ret)
 		gpubpf_clear(value, value_size);
 	return ret;
