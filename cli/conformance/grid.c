@@ -104,14 +104,14 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
  * Parse a number; MOST, the maximum of the device, limited to BLOCKS blocks so that a launch takes seconds; or WARP,
  * the device's lanes per warp. A word may be followed by +N or -N.
  */
-static uint32_t parse_size(const char **text, uint32_t most, uint32_t warp)
+static uint32_t parse_size(const char **text, uint32_t maximum, uint32_t warp)
 {
 	static const size_t length = sizeof("MOST") - 1;
 	uint32_t size = 0;
 	char *end;
 
 	if (!strncmp(*text, "MOST", length))
-		size = most;
+		size = maximum;
 	else if (!strncmp(*text, "WARP", length))
 		size = warp;
 	end = (char *)*text + (size ? length : 0);

@@ -244,9 +244,9 @@ static bool lacks_requirement(const struct suite_run *run, const struct suite_ca
 static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {
 	char line[8], text[sizeof(r->got)];
-	bool asks = app->kind == GPUBPF_IMAGE_OPENCL_C &&
+	bool has_sizes = app->kind == GPUBPF_IMAGE_OPENCL_C &&
 		    grid_line(&app->run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
-	uint32_t left = asks ? app->device->caps.sub_groups : 0;
+	uint32_t left = has_sizes ? app->device->caps.sub_groups : 0;
 
 	do {
 		app->sub_group = left & -left;

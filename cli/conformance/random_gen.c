@@ -5,7 +5,7 @@
 #include "gpubpf/ctx.h"
 #include "random_state.h"
 
-static void statements(struct gen *g, int most);
+static void statements(struct gen *g, int max_statements);
 
 static void branch(struct gen *g)
 {
@@ -74,7 +74,7 @@ static void loop_or_context(struct gen *g)
 typedef void statement_fn(struct gen *g);
 
 /* Statements without helper calls. Plain programs use only these, and sub-programs only the first ones. */
-static statement_fn *const plain[] = {
+static statement_fn *const plain_statements[] = {
 	random_alu, random_alu, random_alu, random_on_stack, random_on_stack, branch,
 	random_global_data, loop_or_context, call_local,
 };
@@ -83,14 +83,14 @@ static statement_fn *const plain[] = {
  * Statements with helper calls. Sub-programs use only the first ones; programs for the Linux kernel use these and some
  * more.
  */
-static statement_fn *const calls[] = {
+static statement_fn *const call_statements[] = {
 	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
 	random_queue, random_nested, random_go_on,
 	random_nested, random_output, random_record, random_helper, random_text, random_repeat, random_each, random_query, random_unknown,
 };
 enum {
-	PLAIN = sizeof(plain) / sizeof(plain[0]), PLAIN_IN_CALLEE = 6,
-	CALLS_MADE = sizeof(calls) / sizeof(calls[0]), CALLS_IN_CALLEE = 7, CALLS_OF_KERNEL = 10,
+	NPLAIN = sizeof(plain_statements) / sizeof(plain_statements[0]), PLAIN_IN_CALLEE = 6,
+	CALLS_MADE = sizeof(call_statements) / sizeof(call_statements[0]), CALLS_IN_CALLEE = 7, CALLS_OF_KERNEL = 10,
 };
 
 static uint32_t calls_of(const struct gen *g)
@@ -100,14 +100,14 @@ static uint32_t calls_of(const struct gen *g)
 
 static void statement(struct gen *g)
 {
-	uint32_t n = g->in_callee ? PLAIN_IN_CALLEE : PLAIN, which = random_pick(g, n + calls_of(g));
+	uint32_t n = g->in_callee ? PLAIN_IN_CALLEE : NPLAIN, which = random_pick(g, n + calls_of(g));
 
-	(which < n ? plain[which] : calls[which - n])(g);
+	(which < n ? plain_statements[which] : call_statements[which - n])(g);
 }
 
-static void statements(struct gen *g, int most)
+static void statements(struct gen *g, int max_statements)
 {
-	for (int i = 1 + (int)random_pick(g, most); i > 0 && g->budget > 0; i--) {
+	for (int i = 1 + (int)random_pick(g, max_statements); i > 0 && g->budget > 0; i--) {
 		g->budget--;
 		statement(g);
 	}
@@ -219,14 +219,14 @@ static void callee_arguments(struct gen *g)
  * Generate a function of about `budget` statements. Its initial code is generated last, when its uses are known, and
  * then moved to the front.
  */
-static void emit_function(struct gen *g, int budget, int most)
+static void emit_function(struct gen *g, int budget, int max_statements)
 {
 	uint32_t at = g->n, from;
 
 	g->used = 0;
 	g->has_keys = false;
 	for (g->budget = budget; g->budget > 0;)
-		statements(g, most);
+		statements(g, max_statements);
 	from = g->n;
 	if (g->in_each)
 		each_arguments(g);

@@ -184,7 +184,7 @@ static void parse_section(Elf *elf, size_t names, Elf_Scn *section, struct suite
 }
 
 /* Add the last object, GROUP.NAME.bpf.o, as one case. */
-static int add_whole(struct suite *s, const char *group, const Elf_Data *expect, const char *glob)
+static int add_object_case(struct suite *s, const char *group, const Elf_Data *expect, const char *glob)
 {
 	const char *at = s->objects[s->nobjects - 1].name + strlen(group) + 1;
 	struct suite_case *c;
@@ -215,7 +215,7 @@ static int read_cases(struct suite *s, const char *group, const char *glob)
 	while (!err && (section = elf_nextscn(elf, section)))
 		parse_section(elf, names, section, f);
 	if (!err && f->expect)
-		err = add_whole(s, group, f->expect, glob);
+		err = add_object_case(s, group, f->expect, glob);
 	for (uint32_t i = 0; !err && i < MAX_CASES && (f->all[i].program || f->all[i].expect); i++)
 		err = add_sections(s, group, &f->all[i], glob);
 	elf_end(elf);

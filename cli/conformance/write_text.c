@@ -71,11 +71,11 @@ static void put_reason(const struct suite_run *run, const struct suite_device *d
 void suite_put_skipped(const struct suite_run *run, const struct suite_device *d, const char *before, FILE *out)
 {
 	for (uint32_t i = 0; i < run->suite.ncases; i++) {
-		bool told = d->results[i].state != SUITE_SKIPPED;
+		bool printed = d->results[i].state != SUITE_SKIPPED;
 
-		for (uint32_t j = 0; j < i && !told; j++)
-			told = has_skip_reason(d, j, d->results[i].got);
-		if (!told) {
+		for (uint32_t j = 0; j < i && !printed; j++)
+			printed = has_skip_reason(d, j, d->results[i].got);
+		if (!printed) {
 			fputs(before, out);
 			put_reason(run, d, i, out);
 		}
