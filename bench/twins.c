@@ -170,7 +170,7 @@ static int measure(const struct target *t, const struct gpubpf_image *image, str
 	struct gpubpf_worker *worker, *assembler = NULL;
 	struct gpubpf_site_desc sites[GPUBPF_NSITES];
 	struct gpubpf_kernel_info *kernels;
-	struct build_time first, least, build_time;
+	struct build_time first, fastest, build_time;
 	uint32_t n, k = 0;
 
 	if (gpubpf_worker_create(&how, &worker) < 0 || gpubpf_worker_create(&with, &assembler) < 0 ||
@@ -183,16 +183,16 @@ static int measure(const struct target *t, const struct gpubpf_image *image, str
 	gpubpf_worker_destroy(worker);
 	if (gpubpf_worker_create(&how, &worker) < 0 || make(t, image, job, worker, assembler, &first))
 		return 1;
-	least = (struct build_time){ 1e9, 1e9 };
+	fastest = (struct build_time){ 1e9, 1e9 };
 	for (int i = 0; i < runs; i++) {
 		if (make(t, image, job, worker, assembler, &build_time))
 			return 1;
-		least.made = build_time.made < least.made ? build_time.made : least.made;
-		least.assembled = build_time.assembled < least.assembled ? build_time.assembled : least.assembled;
+		fastest.made = build_time.made < fastest.made ? build_time.made : fastest.made;
+		fastest.assembled = build_time.assembled < fastest.assembled ? build_time.assembled : fastest.assembled;
 	}
-	printf("%u %.2f %.2f%s", job->ninsertions, first.made, least.made, GPUBPF_VALIDATE ? " validated" : "");
+	printf("%u %.2f %.2f%s", job->ninsertions, first.made, fastest.made, GPUBPF_VALIDATE ? " validated" : "");
 	if (first.assembled)
-		printf(" assembled %.2f", least.assembled);
+		printf(" assembled %.2f", fastest.assembled);
 	putchar('\n');
 	gpubpf_worker_destroy(assembler);
 	gpubpf_worker_destroy(worker);

@@ -244,7 +244,7 @@ static void explain_never_run(struct gpubpf_session *s, const struct subject *wh
 
 void cli_explain_loaders(struct gpubpf_session *s)
 {
-	uint32_t told = 0, n = s->loaded ? s->loaded->unit.nprogs : 0;
+	uint32_t printed = 0, n = s->loaded ? s->loaded->unit.nprogs : 0;
 
 	if (!n || gpubpf_kernel_table_collect(s) < 0)
 		return;
@@ -254,11 +254,11 @@ void cli_explain_loaders(struct gpubpf_session *s)
 
 		if (!s->links[i].was_attached || !prog->pattern[0] || has_run(s, prog))
 			continue;
-		if (told++ < MAX_LISTED)
+		if (printed++ < MAX_LISTED)
 			explain_never_run(s, &who);
 	}
-	if (told > MAX_LISTED)
-		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", told - MAX_LISTED);
+	if (printed > MAX_LISTED)
+		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", printed - MAX_LISTED);
 }
 
 bool cli_probed_nothing(struct gpubpf_session *s)

@@ -190,12 +190,12 @@ static bool same_program(const struct gpubpf_unit *unit, uint32_t prog)
 }
 
 /* Is it the name of a member that each skeleton has? Members for global data must have other names. */
-static bool is_taken(const char *member)
+static bool is_reserved(const char *member)
 {
-	static const char *const taken[] = { "session", "own", "maps", "progs", "links" };
+	static const char *const reserved[] = { "session", "own", "maps", "progs", "links" };
 
-	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		if (!strcmp(member, taken[i]))
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (!strcmp(member, reserved[i]))
 			return true;
 	return false;
 }
@@ -209,7 +209,7 @@ static bool names_fit(const struct gpubpf_unit *unit)
 		const struct gpubpf_map *map = &unit->maps[i];
 		const char *member = member_of(map);
 
-		if (!map->prototype && (!gen_is_identifier(member) || same_member(unit, i) || (map->global_data && is_taken(member))))
+		if (!map->prototype && (!gen_is_identifier(member) || same_member(unit, i) || (map->global_data && is_reserved(member))))
 			bad = map->name;
 	}
 	for (uint32_t i = 0; i < unit->nprogs && !bad; i++)

@@ -161,12 +161,12 @@ static int open_file(const char *path, struct gpubpf_image *image)
 static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
 {
 	size_t number = strcspn(cpu, "af");
-	uint32_t kept = 0;
+	uint32_t matching = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (strlen(infos[i].arch) == number && !memcmp(infos[i].arch, cpu, number))
-			infos[kept++] = infos[i];
-	return kept;
+			infos[matching++] = infos[i];
+	return matching;
 }
 
 static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,

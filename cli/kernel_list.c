@@ -220,7 +220,7 @@ static struct json_object *places(struct gpubpf_session *s, const char *kernel)
 	return a;
 }
 
-static struct json_object *three(const uint64_t v[3])
+static struct json_object *triple_json(const uint64_t v[3])
 {
 	struct json_object *a = json_object_new_array();
 
@@ -244,9 +244,9 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_named(s, st.id)));
 		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
 		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
-		json_object_object_add(o, "grid", three(st.grid));
-		json_object_object_add(o, "threads", three(st.threads));
-		json_object_object_add(o, "block", three(st.block));
+		json_object_object_add(o, "grid", triple_json(st.grid));
+		json_object_object_add(o, "threads", triple_json(st.threads));
+		json_object_object_add(o, "block", triple_json(st.block));
 		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0] || entry_only));
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));

@@ -14,7 +14,7 @@
  * Make the path absolute, because the session has another working directory. A name without a slash is relative to the
  * session's pins.
  */
-static int absolute_path(const char *session, const char *file, char *whole, size_t size)
+static int absolute_path(const char *session, const char *file, char *absolute, size_t size)
 {
 	const char *slash = strrchr(file, '/');
 	char above[PATH_MAX], folder[PATH_MAX];
@@ -28,7 +28,7 @@ static int absolute_path(const char *session, const char *file, char *whole, siz
 		cli_error("%s: %s", above, slash || errno != ENOENT ? strerror(errno) : "the session takes no loaders (gpubpf bpf), and has no pins");
 		return CLI_FAILED;
 	}
-	n = snprintf(whole, size, "%s/%s", folder, slash ? slash + 1 : file);
+	n = snprintf(absolute, size, "%s/%s", folder, slash ? slash + 1 : file);
 	if (n > 0 && (size_t)n < size)
 		return CLI_OK;
 	cli_error("%s: the path is too long", file);
@@ -37,17 +37,17 @@ static int absolute_path(const char *session, const char *file, char *whole, siz
 
 static int query_pin(const struct cli_args *args, uint32_t what, const char *map, const char *file)
 {
-	char session[512], whole[PATH_MAX];
+	char session[512], absolute[PATH_MAX];
 	struct gpubpf_writer w = {0};
 	int status = cli_session_find(args, session, sizeof(session));
 
 	if (status == CLI_OK)
-		status = absolute_path(session, file, whole, sizeof(whole));
+		status = absolute_path(session, file, absolute, sizeof(absolute));
 	if (status != CLI_OK)
 		return status;
 	gpubpf_put_str(&w, map);
 	gpubpf_put_u32(&w, 1);
-	gpubpf_put_str(&w, whole);
+	gpubpf_put_str(&w, absolute);
 	return cli_session_query(args, session, what, false, &w, stdout);
 }
 

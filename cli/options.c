@@ -41,7 +41,7 @@ static int find_short(const struct cli_command *c, char name)
 static int report_unknown(const struct cli_command *c, const char *word)
 {
 	const char *names[OPT_COUNT], *near;
-	char command[64], plain[64];
+	char command[64], option_name[64];
 	size_t n = 0;
 
 	for (int i = 0; i < OPT_COUNT; i++)
@@ -52,8 +52,8 @@ static int report_unknown(const struct cli_command *c, const char *word)
 		cli_error("%s: %s has no such option; put the program to run behind --", word, command);
 		return CLI_USAGE;
 	}
-	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));
-	near = !strncmp(word, "--", 2) ? cli_nearest(plain, names, n) : NULL;
+	snprintf(option_name, sizeof(option_name), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));
+	near = !strncmp(word, "--", 2) ? cli_nearest(option_name, names, n) : NULL;
 	cli_error("%s: %s has no such option%s%s%s; gpubpf %s --help lists them", word, command,
 		  near ? ", did you mean --" : "", near ? near : "", near ? "?" : "", command);
 	return CLI_USAGE;

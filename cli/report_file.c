@@ -45,16 +45,16 @@ static int open_temporary(struct cli_report *r, const struct stat *st)
 static int open_path(struct cli_report *r)
 {
 	struct stat st;
-	bool there = !stat(r->path, &st);
+	bool exists = !stat(r->path, &st);
 
-	return there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_temporary(r, there ? &st : NULL);
+	return exists && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_temporary(r, exists ? &st : NULL);
 }
 
 int cli_report_open(struct cli_report *r, const struct cli_args *args)
 {
 	const struct cli_values *objects = &args->option[OPT_OBJECT];
 	struct stat st;
-	bool there;
+	bool exists;
 	int fd;
 
 	r->path = cli_str(args, OPT_REPORT, NULL);
@@ -63,8 +63,8 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args)
 		r->path = NULL;
 		return CLI_OK;
 	}
-	there = !stat(r->path, &st);
-	for (uint32_t i = 0; there && i < objects->n; i++) {
+	exists = !stat(r->path, &st);
+	for (uint32_t i = 0; exists && i < objects->n; i++) {
 		if (!same_file(objects->value[i], &st))
 			continue;
 		cli_error("--report %s: is the object that is to be loaded; name another file", r->path);

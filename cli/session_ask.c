@@ -14,20 +14,20 @@
 
 int cli_session_find(const struct cli_args *args, char *path, size_t size)
 {
-	const char *given = cli_str(args, OPT_SESSION, cli_env_session());
+	const char *named = cli_str(args, OPT_SESSION, cli_env_session());
 	char runtime[512];
 	int n;
 
-	if (given && strlen(given) < size) {
-		strcpy(path, given);
+	if (named && strlen(named) < size) {
+		strcpy(path, named);
 		return CLI_OK;
 	}
-	n = given ? 0 : gpubpf_newest_session(cli_env_runtime_dir(runtime, sizeof(runtime)), path, size);
+	n = named ? 0 : gpubpf_newest_session(cli_env_runtime_dir(runtime, sizeof(runtime)), path, size);
 	if (n > 1)
 		cli_note("%d sessions are running; this is the newest, %s; --session names another", n, path);
 	if (n > 0)
 		return CLI_OK;
-	cli_error("%s", given ? "--session: the path is too long" :
+	cli_error("%s", named ? "--session: the path is too long" :
 		  "no session of yours is running; start one with gpubpf run");
 	return CLI_FAILED;
 }

@@ -55,7 +55,7 @@ struct child {
 		struct sigaction child;
 	} before;
 	uint64_t deadline_ns;          /* end of probing; 0: none */
-	int asked;                     /* signal that requested the tool's end; 0: none */
+	int end_signal;                     /* signal that requested the tool's end; 0: none */
 	bool ended, leave;
 	int status;                    /* status of waitpid(2) */
 };
@@ -279,14 +279,14 @@ static int open_session(struct child *c)
 
 /* -- the child -- */
 
-static void exec_program(struct child *c, char **argv, char **env, int tell)
+static void exec_program(struct child *c, char **argv, char **env, int error_pipe)
 {
 	int err;
 
 	sigaction(SIGCHLD, &c->before.child, NULL);
 	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
 	err = cli_exec(argv, env);
-	if (write(tell, &err, sizeof(err)) < 0)
+	if (write(error_pipe, &err, sizeof(err)) < 0)
 		_exit(CLI_RUN_FAILED);
 	_exit(err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT);
 }
@@ -294,29 +294,29 @@ static void exec_program(struct child *c, char **argv, char **env, int tell)
 static int start_program(struct child *c)
 {
 	char **env, **argv = c->trace->loaders ? cli_supervised(c->args) : c->args->rest;
-	int tell[2], err = 0;
+	int error_pipe[2], err = 0;
 
 	if (gpubpf_session__environ(c->s, environ, &env) < 0) {
 		cli_error("%s", gpubpf_session__error(c->s));
 		return CLI_RUN_FAILED;
 	}
-	if (pipe2(tell, O_CLOEXEC) < 0) {
+	if (pipe2(error_pipe, O_CLOEXEC) < 0) {
 		cli_exec_failed(c->args->rest[0], errno);
 		free(env);
 		return CLI_RUN_FAILED;
 	}
 	c->pid = fork();
 	if (!c->pid)
-		exec_program(c, argv, env, tell[1]);
+		exec_program(c, argv, env, error_pipe[1]);
 	free(env);
-	close(tell[1]);
-	if (c->pid > 0 && read(tell[0], &err, sizeof(err)) == sizeof(err)) {
+	close(error_pipe[1]);
+	if (c->pid > 0 && read(error_pipe[0], &err, sizeof(err)) == sizeof(err)) {
 		waitpid(c->pid, NULL, 0);
 		c->pid = -1;
 	} else if (c->pid < 0) {
 		err = errno;
 	}
-	close(tell[0]);
+	close(error_pipe[0]);
 	return err ? cli_exec_failed(c->args->rest[0], err) : CLI_OK;
 }
 
@@ -348,11 +348,11 @@ static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 			c->ended = true;
 		return;
 	}
-	if (c->asked) {
+	if (c->end_signal) {
 		c->leave = true;
 		return;
 	}
-	c->asked = info->ssi_signo;
+	c->end_signal = info->ssi_signo;
 	if (info->ssi_code <= 0)
 		kill(c->pid, info->ssi_signo);
 	if (!c->reported)
@@ -559,7 +559,7 @@ int cli_trace_run(struct cli_trace *trace)
 	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;
-	status = c.ended ? c.status : c.asked;
+	status = c.ended ? c.status : c.end_signal;
 	if (c.unprobed && !WIFSIGNALED(status))
 		return CLI_UNPROBED;
 	return c.lost && !status ? CLI_RUN_FAILED : exit_like(status);

@@ -56,13 +56,13 @@ void check_fits(struct check *c, const struct lang_node *n)
 }
 
 /* Check a value of any type. kept: the value is stored, not only printed, so a string needs bytes in the object. */
-struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
+struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 {
 	struct lang_type type = check_expr(c, n);
 
 	if (check_is_text(type) && n->kind == LANG_N_SET)
 		check_fail(c, n, "set the variable in a statement of its own", "a string is set, and used at once");
-	if (!kept || type.base != LANG_TEXT)
+	if (!stored || type.base != LANG_TEXT)
 		return type;
 	check_fits(c, n);
 	return n->type = (struct lang_type){ LANG_NAME };

@@ -19,7 +19,7 @@ bool check_is_number(struct lang_type type);
 bool check_is_text(struct lang_type type);
 struct lang_type check_expr(struct check *c, struct lang_node *n);
 /* Check a value of any type. kept: the value is stored, not only printed, so a string needs bytes in the object. */
-struct lang_type check_value(struct check *c, struct lang_node *n, bool kept);
+struct lang_type check_value(struct check *c, struct lang_node *n, bool stored);
 /* Does a string of the object fit into a stored string? */
 void check_fits(struct check *c, const struct lang_node *n);
 void check_key(struct check *c, struct lang_node *n);

@@ -54,14 +54,14 @@ static char conversion_at(const char *format, uint32_t i)
 static void check_printf(struct check *c, struct lang_node *n)
 {
 	struct lang_node *format = n->list, *arg = format->next;
-	uint32_t args = 0, wanted;
+	uint32_t args = 0, expected;
 
 	if (format->kind != LANG_N_STRING) {
 		check_fail(c, format, "printf(\"%d\\n\", x)", "the format is a string");
 		return;
 	}
 	check_expr(c, format);
-	wanted = conversions(format->text, format, c);
+	expected = conversions(format->text, format, c);
 	for (; arg; arg = arg->next, args++) {
 		struct lang_type type = check_value(c, arg, false);
 		bool name = type.base == LANG_KERNEL || type.base == LANG_STACK || check_is_text(type);
@@ -73,9 +73,9 @@ static void check_printf(struct check *c, struct lang_node *n)
 			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s", conv,
 				  check_base_name(type));
 	}
-	if (args != wanted)
+	if (args != expected)
 		lang_fail(c->l, n->pos, "give each conversion its argument", "the format has %u conversions, and there are %u"
-			  " arguments", wanted, args);
+			  " arguments", expected, args);
 }
 
 static void check_print(struct check *c, struct lang_node *n)

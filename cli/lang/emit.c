@@ -10,18 +10,18 @@
 /* Grow an array by doubling. The arena frees the old arrays with the tree. */
 static bool grow(struct gen *g, void **array, uint32_t *room, uint32_t n, size_t size)
 {
-	uint32_t wanted = *room ? *room * 2 : 64;
+	uint32_t new_room = *room ? *room * 2 : 64;
 	char *grown;
 
 	if (n < *room)
 		return true;
-	grown = lang_alloc(g->l, wanted * size);
+	grown = lang_alloc(g->l, new_room * size);
 	if (!grown)
 		return false;
 	for (size_t i = 0; i < *room * size; i++)
 		grown[i] = ((char *)*array)[i];
 	*array = grown;
-	*room = wanted;
+	*room = new_room;
 	return true;
 }
 
@@ -177,10 +177,10 @@ void gen_pop(struct gen *g, uint32_t size)
 uint32_t gen_own(const struct gen *g, enum lang_own map)
 {
 	const struct lang *l = g->l;
-	const bool there[LANG_OWN_MAPS] = { l->records, l->zeros, l->durations, l->durations, l->stacks };
+	const bool is_used[LANG_OWN_MAPS] = { l->records, l->zeros, l->durations, l->durations, l->stacks };
 	uint32_t n = l->nmaps;
 
 	for (int i = 0; i < (int)map; i++)
-		n += there[i];
+		n += is_used[i];
 	return n;
 }

@@ -229,18 +229,18 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 /* ustack, ustack(n). One map has all stacks, so all must have the same depth. */
 static void frames(struct lang_parser *p, const struct lang_node *n)
 {
-	uint64_t wanted = LANG_FRAMES;
+	uint64_t requested = LANG_FRAMES;
 
 	if (lang_accept(p, LANG_T_OPEN)) {
-		wanted = p->lex.number;
-		if (p->lex.token == LANG_T_NUMBER && (!wanted || wanted > LANG_FRAMES))
+		requested = p->lex.number;
+		if (p->lex.token == LANG_T_NUMBER && (!requested || requested > LANG_FRAMES))
 			lang_fail(p->l, p->lex.pos, "ustack has all that there are", "ustack() takes 1 to %u", LANG_FRAMES);
 		lang_expect(p, LANG_T_NUMBER, "in ustack()");
 		lang_expect(p, LANG_T_CLOSE, "behind the number");
 	}
-	if (p->l->frames && p->l->frames != wanted)
+	if (p->l->frames && p->l->frames != requested)
 		lang_fail(p->l, n->pos, "give all the same number", "a stack of %u functions stands before, and this one has another depth", p->l->frames);
-	p->l->frames = (uint32_t)wanted;
+	p->l->frames = (uint32_t)requested;
 }
 
 static struct lang_node *word_node(struct lang_parser *p)

@@ -122,7 +122,7 @@ static void mark_reachable(const struct lang_code *code, uint32_t pc, bool *reac
 /* Remove unreachable instructions. `to`: the new index of each instruction; entry [n] is the end. */
 static void remove_unreachable(struct lang_code *code, const bool *reached, uint32_t *to)
 {
-	uint32_t n = 0, kept = 0;
+	uint32_t n = 0, count = 0;
 
 	for (uint32_t pc = 0; pc < code->n; pc++) {
 		to[pc] = n;
@@ -141,16 +141,16 @@ static void remove_unreachable(struct lang_code *code, const bool *reached, uint
 	}
 	for (uint32_t i = 0; i < code->nrelocs; i++)
 		if (reached[code->reloc[i].insn])
-			code->reloc[kept++] = (struct lang_reloc){ to[code->reloc[i].insn], code->reloc[i].map };
-	code->nrelocs = kept;
-	kept = 0;
+			code->reloc[count++] = (struct lang_reloc){ to[code->reloc[i].insn], code->reloc[i].map };
+	code->nrelocs = count;
+	count = 0;
 	for (uint32_t i = 0; i < code->nlines; i++) {
 		uint32_t end = i + 1 < code->nlines ? code->line[i + 1].insn : code->n;
 
 		if (to[code->line[i].insn] < to[end])
-			code->line[kept++] = (struct lang_line){ to[code->line[i].insn], code->line[i].pos };
+			code->line[count++] = (struct lang_line){ to[code->line[i].insn], code->line[i].pos };
 	}
-	code->nlines = kept;
+	code->nlines = count;
 	code->n = n;
 }
 

@@ -121,7 +121,7 @@ static void emit_position(struct gen *g)
 	const struct lang_builtin block = { .at = FIELD(block_idx), .size = LANG_WHOLE_BLOCK };
 	const struct lang_builtin thread = { .at = FIELD(thread_idx), .size = LANG_WHOLE_THREAD };
 	uint32_t several = gen_label(g), end = gen_label(g);
-	int kept = gen_push(g, 8);
+	int saved = gen_push(g, 8);
 
 	gen_load(g, R0, R9, FIELD(work_dim), 4);
 	gen_jump_imm(g, BPF_JNE, R0, 1, several);
@@ -129,13 +129,13 @@ static void emit_position(struct gen *g)
 	gen_goto(g, end);
 	gen_place(g, several);
 	gen_whole(g, &block);
-	gen_store(g, R10, kept, R0, 8);
+	gen_store(g, R10, saved, R0, 8);
 	gen_product(g, FIELD(block_dim));
-	gen_load(g, R1, R10, kept, 8);
+	gen_load(g, R1, R10, saved, 8);
 	gen_alu(g, BPF_MUL, R0, R1);
-	gen_store(g, R10, kept, R0, 8);
+	gen_store(g, R10, saved, R0, 8);
 	gen_whole(g, &thread);
-	gen_load(g, R1, R10, kept, 8);
+	gen_load(g, R1, R10, saved, 8);
 	gen_alu(g, BPF_ADD, R0, R1);
 	gen_place(g, end);
 	gen_pop(g, 8);

@@ -139,18 +139,18 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
 /* a to r0, b to r1 */
 static void emit_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b)
 {
-	int kept;
+	int saved;
 
 	gen_expr(g, a);
 	if (b->kind == LANG_N_NUMBER) {
 		gen_number(g, R1, b);
 		return;
 	}
-	kept = gen_push(g, 8);
-	gen_store(g, R10, kept, R0, 8);
+	saved = gen_push(g, 8);
+	gen_store(g, R10, saved, R0, 8);
 	gen_expr(g, b);
 	gen_mov(g, R1, R0);
-	gen_load(g, R0, R10, kept, 8);
+	gen_load(g, R0, R10, saved, 8);
 	gen_pop(g, 8);
 }
 

@@ -131,7 +131,7 @@ static int escape(struct lang_lex *x, char *c)
 {
 	static const char from[] = "ntr\\\"", to[] = "\n\t\r\\\"";
 	const char *known = strchr(from, at(x, 0));
-	unsigned int base = at(x, 0) == 'x' ? 16 : 8, most = 3, v = 0, n = 0;
+	unsigned int base = at(x, 0) == 'x' ? 16 : 8, max_digits = 3, v = 0, n = 0;
 
 	if (at(x, 0) && known) {
 		*c = to[known - from];
@@ -140,9 +140,9 @@ static int escape(struct lang_lex *x, char *c)
 	}
 	if (base == 16) {
 		x->at++;
-		most = 2;
+		max_digits = 2;
 	}
-	for (; n < most && digit_of(at(x, 0)) < base; n++, x->at++)
+	for (; n < max_digits && digit_of(at(x, 0)) < base; n++, x->at++)
 		v = v * base + digit_of(at(x, 0));
 	if (!n || !v || v > 255)
 		return lang_fail(x->l, x->at - (x->at > 0), "\\n \\t \\r \\\\ \\\" \\x41 and \\101 are known",
