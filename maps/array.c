@@ -23,8 +23,8 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 }
 
 /*
- * Lay out an array that the Linux kernel shares: values 8-byte aligned in a row, like the kernel's array, on separate
- * pages that are mapped from there.
+ * Lay out an array that the Linux kernel shares. The values are 8-byte aligned in a row, like in the kernel's array.
+ * They are on separate pages, which are mapped from the kernel.
  */
 static void array_share(struct gpubpf_map_layout *l, uint64_t bytes)
 {

@@ -6,9 +6,9 @@
  *
  * The tool creates the arena as a memfd and initialises it. Where the device can work on host memory (CPU devices,
  * fine-grained memory), the memfd *is* the device's memory. Otherwise the agent keeps a copy in device memory, empties
- * rings continuously and copies maps back (maps/mirror.h); the tool reads the memfd as a mirror. A twin reaches the
- * arena by its address alone: an extra kernel argument in OpenCL and Level Zero, a variable of the twin in CUDA and
- * HIP.
+ * rings continuously and copies maps back (maps/mirror.h); the tool reads the memfd as a mirror. A twin needs only the
+ * arena's address. The address is an extra kernel argument in OpenCL and Level Zero, and a variable of the twin in CUDA
+ * and HIP.
  *
  * Maps with another placement than the device's memory (core/wire/placements.def) have offsets after the device's part,
  * and separate memory. In the device's copy of the table, their ctl and data are addresses, which programs read there.

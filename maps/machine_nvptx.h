@@ -4,8 +4,8 @@
 #define GPUBPF_MAPS_MACHINE_NVPTX_H
 
 /*
- * Not defined for probes that an assembler turns into machine code for sm_75 to sm_89. There lanes converge only at
- * calls of NVIDIA's functions (backends/cuda/sass).
+ * Not defined for machine code probes for sm_75 to sm_89. There partly converged warps reconverge by calls of functions
+ * that the assembler adds, and probes cannot contain calls (backends/cuda/sass).
  */
 #ifndef GPUBPF_LANES_ALONE
 #define GPUBPF_HAS_WARP 1

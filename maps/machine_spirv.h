@@ -24,8 +24,8 @@ SPIRV_CAS(u32)
 SPIRV_CAS(u64)
 
 /*
- * The address looks lane-dependent. Intel's CPU runtime (2026.22) may execute a compare-exchange whose address and
- * operands are uniform once for a vector of lanes, before the loop that contains it. The other lanes then never
+ * The address looks lane-dependent. Otherwise Intel's CPU runtime (2026.22) may execute a compare-exchange with uniform
+ * address and operands once for a vector of lanes, before the loop that contains it. The other lanes then never
  * succeed.
  */
 #define GPUBPF_SCOPED_CAS(type, name, order) \

@@ -137,8 +137,8 @@ uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
 
 /*
  * Pass every complete record to fn, oldest first in each copy, and free its room. A non-zero result of fn stops the
- * read. Returns the number of records read, or -errno. -EBADMSG: the ring's control words are invalid; the function has
- * reset the ring and counted the lost records as drops. Only one reader per ring at a time.
+ * read. Returns the number of records read, or -errno. On -EBADMSG the ring's control words were invalid. The function
+ * has then reset the ring and counted the lost records as drops. Only one reader per ring at a time.
  */
 typedef int (*gpubpf_record_fn)(void *arg, uint32_t copy, const void *data, uint32_t size);
 /* fn NULL: count the records only */

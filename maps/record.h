@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The records of a ring (maps/ring.h), for the two that take them out on the host: the reader, and the agent, which
- * must know which records have arrived. Headers are not trusted: no function here reads beyond the end that its caller
- * passes.
+ * The records of a ring (maps/ring.h), for the reader and for the agent, which both take records out on the host. The
+ * agent must know which records have arrived. Headers are not trusted: no function here reads beyond the end that its
+ * caller passes.
  */
 #ifndef GPUBPF_MAPS_RECORD_H
 #define GPUBPF_MAPS_RECORD_H

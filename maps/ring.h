@@ -18,8 +18,8 @@
  * one before: 0.8 us per warp on an H200.) A full ring drops records and counts them: no lane waits for the reader.
  *
  * A record is an 8-byte header and its bytes, padded to 8. The header's low half has the size with BUSY and DISCARD, as
- * in the kernel's ring buffer. The high half is a tag made of the record's position. The reader accepts only records
- * with the tag of their position that are not busy, so it never takes bytes of an earlier round for a record.
+ * in the kernel's ring buffer. The high half is a tag made of the record's position. The reader accepts a record only
+ * if it is not busy and has the tag of its position. So it never takes bytes of an earlier round for a record.
  *
  * On devices with warps, lanes that output records of equal size together share a header: a batch. Its header has the
  * flag BATCH, the number of records minus 1, their size minus 1, and GPUBPF_RING_LOW bits. Then come words of bits, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * STACK_TRACE: the stacks that kernels were launched from. Each launch has the number of its stack (maps/stacks.h), and
- * the map stores the numbers that programs requested ids for.
+ * the map stores the numbers of the stacks for which programs requested ids.
  *
  *   ctl        struct gpubpf_map_ctl
  *   data       buckets: u64 number of a stack, 0: free. The id of a stack is its bucket.
