@@ -49,7 +49,7 @@ int gpubpf_cmd_bpf(const struct cli_args *args)
 	struct cli_trace trace = { .args = args, .loaders = true, .text = write_text, .json = add_json };
 
 	if (!args->nrest) {
-		cli_error("bpf: no loader is given; put it behind --, as in gpubpf bpf -- ./loader");
+		cli_error("bpf: no loader; pass it after --, as in gpubpf bpf -- ./loader");
 		return CLI_USAGE;
 	}
 	return cli_has(args, OPT_SESSION) ? join(args) : cli_trace_run(&trace);

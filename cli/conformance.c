@@ -161,7 +161,7 @@ static int read_suite(const struct cli_args *args, struct suite_run *run)
 	if (err < 0)
 		cli_error("%s", why);
 	else if (!s->ncases)
-		cli_error("--case %s: no case is called so; gpubpf conformance --backend host -j lists all", glob ? glob : "*");
+		cli_error("--case %s: no case matches; gpubpf conformance --backend host -j lists all", glob ? glob : "*");
 	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
 }
 
@@ -182,7 +182,7 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 		return CLI_USAGE;
 	}
 	if (!text && cli_has(args, OPT_SEED)) {
-		cli_error("--seed: give --random, whose programs it is of");
+		cli_error("--seed: only valid with --random");
 		return CLI_USAGE;
 	}
 	if (!text)
@@ -192,7 +192,7 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	*limit = strtoull(text, &end, 10);
 	if (*limit && !strcmp(end, limit == &run->seconds ? "s" : "") && run->verify)
 		return CLI_OK;
-	cli_error("--random %s: give a number of programs, or seconds as in 60s; they are always proven", text);
+	cli_error("--random %s: must be a number of programs, or seconds as in 60s, without --no-verify", text);
 	return CLI_USAGE;
 }
 
@@ -206,7 +206,7 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	run->route = name ? gpubpf_target_route(name) : NULL;
 	if (!name || !run->random)
 		return CLI_OK;
-	cli_error("--route %s: puts cases into kernels; leave --random out", name);
+	cli_error("--route %s: cannot be combined with --random", name);
 	return CLI_USAGE;
 }
 
@@ -221,7 +221,7 @@ static int read_place(const struct cli_args *args, struct suite_run *run)
 	run->place = place;
 	if (!place || (!run->random && !cli_has(args, OPT_TESTS)))
 		return CLI_OK;
-	cli_error("--place %s: cases of the suite alone have maps; leave --random and --tests out", name);
+	cli_error("--place %s: cannot be combined with --random or --tests, whose programs have no maps", name);
 	return CLI_USAGE;
 }
 

@@ -56,7 +56,8 @@ static const char *no_device_reason(int status, const char *named)
 	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
 
 	if (signaled && access("/sys/devices/system", F_OK) < 0)
-		return "its runtime ended the process that asked it; /sys, where runtimes look for processors and memory, is not mounted";
+		return "its runtime ended the process that queried it; /sys, where runtimes look for processors and "
+		       "memory, is not mounted";
 	if (signaled)
 		return "its runtime crashed";
 	return named ? "its runtime has no device of that name" : "its runtime has no device";

@@ -41,7 +41,7 @@ static const char *remedy(int err)
 	case EAGAIN:
 		return "; raise the limit (ulimit -u)";
 	case ENOEXEC:
-		return "; it is no program (gpubpf kernel inspect reads files of kernels)";
+		return "; it is not a program (gpubpf kernel inspect reads files with kernels)";
 	default:
 		return "";
 	}

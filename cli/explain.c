@@ -76,7 +76,7 @@ static void explain_kernel(struct gpubpf_session *s, const struct subject *who, 
 	const char *pattern = who->prog->pattern;
 	char buf[512];
 
-	gpubpf_session_note(s, "%s: no kernel is called %s; launched were: %s%s", who->is, pattern, seen->text,
+	gpubpf_session_note(s, "%s: no kernel is named %s; launched kernels: %s%s", who->is, pattern, seen->text,
 			    remedy(who, nearest(seen, pattern), buf));
 }
 
@@ -86,23 +86,23 @@ static void explain_function(struct gpubpf_session *s, const struct subject *who
 	char buf[512];
 
 	if (!seen->known)
-		gpubpf_session_note(s, "%s: which functions the kernels call could not be seen; the report says why, kernel by "
-				    "kernel", who->is);
+		gpubpf_session_note(s, "%s: the functions that kernels call could not be determined; the report gives "
+				    "the reason for each kernel", who->is);
 	else if (!seen->n)
-		gpubpf_session_note(s, "%s: no kernel whose code was read calls a function, so none is called %s; compilers "
-				    "inline functions (__noinline__ keeps one)", who->is, pattern);
+		gpubpf_session_note(s, "%s: no inspected kernel calls a function, so there is no function %s; "
+				    "compilers inline functions that are not marked __noinline__", who->is, pattern);
 	else if (near)
-		gpubpf_session_note(s, "%s: no function is called %s; kernels call: %s%s", who->is, pattern, seen->text,
+		gpubpf_session_note(s, "%s: no function is named %s; kernels call: %s%s", who->is, pattern, seen->text,
 				    remedy(who, near, buf));
 	else
-		gpubpf_session_note(s, "%s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
-				    "kernels call: %s", who->is, pattern, seen->text);
+		gpubpf_session_note(s, "%s: no function is named %s, or the compiler inlined it (mark it "
+				    "__noinline__); kernels call: %s", who->is, pattern, seen->text);
 }
 
 static void explain_place(struct gpubpf_session *s, const struct subject *who)
 {
-	gpubpf_session_note(s, "%s: no kernel whose code was read has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
-			    "lists marks and lines, the latter of code compiled with them (nvcc -lineinfo)", who->is,
+	gpubpf_session_note(s, "%s: no inspected kernel has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
+			    "lists marks, and lines of code that was compiled with them (nvcc -lineinfo)", who->is,
 			    gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
 }
 
@@ -110,8 +110,8 @@ static void explain_none(struct gpubpf_session *s, const struct subject *who)
 {
 	const char *place = gpubpf_place_kind(who->prog->site)->name;
 
-	gpubpf_session_note(s, "%s: none of the kernels that it names has a place of gpu/%s/; gpubpf kernel list --places -- CMD "
-			    "lists those that there are", who->is, place);
+	gpubpf_session_note(s, "%s: none of its kernels has a place gpu/%s/; gpubpf kernel list --places -- CMD lists "
+			    "all places", who->is, place);
 }
 
 static void explain_program(struct gpubpf_session *s, const struct subject *who)
@@ -162,13 +162,13 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 	pid_t pid = ended ? cli_survivor(gpubpf_session__path(s), name, sizeof(name)) : 0;
 
 	if (pid)
-		note_nothing(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which goes on unprobed: "
-				    "probing ends with the program that was run; keep it in the foreground (services have an "
-				    "option for that)", command, name, pid);
+		note_nothing(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which continues "
+				    "unprobed: probing ends with the program that was run; keep it in the foreground "
+				    "(services have an option for that)", command, name, pid);
 	else
 		note_nothing(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
 				    "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "",
-				    backend ? backend : "", backend ? " was asked for)" : "");
+				    backend ? backend : "", backend ? " was requested)" : "");
 }
 
 static struct subject subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct cli_program *text)
@@ -288,11 +288,11 @@ static void explain_nothing(struct gpubpf_session *s)
 			first = &s->stats[i];
 	}
 	if (first)
-		note_nothing(s, "%llu launches of %u kernel%s ran as they were; %.200s: %s", launches,
+		note_nothing(s, "%llu launches of %u kernel%s ran without probes; %.200s: %s", launches,
 			     s->nstats, s->nstats == 1 ? "" : "s", first->name, gpubpf_report_reason(s, first));
 	else
-		note_nothing(s, "%llu launches of %u kernel%s ran as they were, in which no program has a place; gpubpf kernel list "
-			     "--places -- CMD lists what can be probed", launches, s->nstats, s->nstats == 1 ? "" : "s");
+		note_nothing(s, "%llu launches of %u kernel%s ran without probes, because no program has a place in them; "
+			     "gpubpf kernel list --places -- CMD lists what can be probed", launches, s->nstats, s->nstats == 1 ? "" : "s");
 }
 
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended)

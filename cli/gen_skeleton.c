@@ -216,7 +216,7 @@ static bool names_fit(const struct gpubpf_unit *unit)
 		if (!gen_is_identifier(unit->progs[i].name) || same_program(unit, i))
 			bad = unit->progs[i].name;
 	if (bad)
-		cli_error("gen skeleton: '%s' cannot be the name of a member of a struct, or there are two of it", bad);
+		cli_error("gen skeleton: '%s' cannot be the name of a struct member, or is not unique", bad);
 	return !bad;
 }
 
@@ -393,7 +393,7 @@ static void put_header(const struct gpubpf_loaded *l, const char *name)
 static bool read_arguments(const struct cli_args *args, char name[NAME_SIZE])
 {
 	if (args->nrest != 1 && !(args->nrest == 3 && !strcmp(args->rest[1], "name"))) {
-		cli_error("gen skeleton: one object, and what it is to be called; gpubpf gen skeleton %s",
+		cli_error("gen skeleton: expects one object, and optionally a name; gpubpf gen skeleton %s",
 			  args->command->arguments);
 		return false;
 	}
@@ -402,7 +402,7 @@ static bool read_arguments(const struct cli_args *args, char name[NAME_SIZE])
 		snprintf(name, NAME_SIZE, "%s", args->rest[2]);
 	if (gen_is_identifier(name) && strlen(args->rest[args->nrest - 1]) < NAME_SIZE)
 		return true;
-	cli_error("gen skeleton: '%s' is no name of C's with up to 63 characters; name NAME gives one", name);
+	cli_error("gen skeleton: '%s' is not a C identifier of up to 63 characters; choose one with name NAME", name);
 	return false;
 }
 

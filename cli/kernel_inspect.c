@@ -67,13 +67,15 @@ static void write_text(const struct cli_args *args, const char *path, const stru
 		if (cli_has(args, OPT_VERBOSE))
 			printf("%s (%s): %s\n", infos[i].name, infos[i].arch, infos[i].reason[0] ? infos[i].reason : "yes");
 	}
-	printf("%s: %u kernels, %u can have probes (%.2f %%)\n", path, r.kernels, r.kernels - r.refused,
+	printf("%s: %u kernels, %u can be probed (%.2f %%)\n", path, r.kernels, r.kernels - r.refused,
 	       r.kernels ? 100.0 * (r.kernels - r.refused) / r.kernels : 0);
 	if (!r.kernels)
-		printf("  no machine code of NVIDIA's%s%s is in it; gpubpf kernel list -- CMD lists what a program launches, of every kind\n",
+		printf("  it contains no NVIDIA machine code%s%s; gpubpf kernel list -- CMD lists the kernels that a "
+		       "program launches, of every kind\n",
 		       cpu[0] ? " for " : "", cpu);
 	if (r.kernels && closed)
-		printf("  a closed library, whose licence may not let you change it: only --closed-libraries does (gpubpf-run(1))\n");
+		printf("  a closed library, whose licence may not permit changes: only --closed-libraries probes it "
+		       "(gpubpf-run(1))\n");
 	for (uint32_t i = 0; i < r.n; i++)
 		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
 }
@@ -147,7 +149,7 @@ static int open_file(const char *path, struct gpubpf_image *image)
 		return err;
 	}
 	if (image->size > 8 && !memcmp(image->data, "!<arch>\n", 8)) {
-		cli_error("%s: is an archive; name the files that ar x takes out of it", path);
+		cli_error("%s: is an archive; extract it with ar x and name its files", path);
 		free((void *)image->data);
 		return -EINVAL;
 	}
@@ -193,7 +195,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	foreign = image.size < 4 || (memcmp(image.data, "\x7f" "ELF", 4) && memcmp(image.data, "\x50\xed\x55\xba", 4));
 	free((void *)image.data);
 	if (err < 0 && foreign && diag.code == GPUBPF_E_INJECT) {
-		cli_error("%s: is no program, library, cubin or fatbin, and has no machine code of NVIDIA's", path);
+		cli_error("%s: is not a program, library, cubin or fatbin with NVIDIA machine code", path);
 		return err;
 	}
 	if (err < 0) {
@@ -229,11 +231,11 @@ int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
 	int failed = 0;
 
 	if (!args->nrest) {
-		cli_error("kernel inspect: no file is given");
+		cli_error("kernel inspect: no file; name a program, library, cubin or fatbin");
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_CPU) && !is_cpu(cli_str(args, OPT_CPU, ""))) {
-		cli_error("--cpu %s: machine code is read of NVIDIA's alone, as of sm_90", cli_str(args, OPT_CPU, ""));
+		cli_error("--cpu %s: only NVIDIA architectures are supported, for example sm_90", cli_str(args, OPT_CPU, ""));
 		return CLI_USAGE;
 	}
 	if (gpubpf_worker_create(&opts, &worker) < 0)

@@ -271,11 +271,11 @@ int gpubpf_cmd_kernel_list(const struct cli_args *args)
 	struct cli_trace trace = { .args = args, .inspect = true, .text = write_text, .json = add_json };
 
 	if (!args->nrest) {
-		cli_error("kernel list: no program is given; put it behind --, as in gpubpf kernel list -- ./app");
+		cli_error("kernel list: no program; pass it after --, as in gpubpf kernel list -- ./app");
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_TIMES) && cli_has(args, OPT_PLACES)) {
-		cli_error("kernel list: --times runs kernels with probes, and --places looks at them without; one at a time");
+		cli_error("kernel list: --times probes kernels, and --places only inspects them; use one of them");
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_TIMES)) {

@@ -39,7 +39,7 @@ static void note_host_programs(const struct gpubpf_loaded *loaded)
 {
 	for (uint32_t i = 0; i < loaded->nobjects; i++)
 		for (uint32_t p = 0; p < loaded->objects[i].nhost; p++)
-			cli_note("%s is for the Linux kernel, whose verifier is asked when a session starts",
+			cli_note("%s is for the Linux kernel, whose verifier checks it when a session starts",
 				 loaded->objects[i].host[p]);
 }
 
@@ -57,7 +57,7 @@ int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 
 	gpubpf_diag_init(&diag);
 	if (!args->nrest) {
-		cli_error("%s %s: no object is given; name a .bpf.o file", args->command->object,
+		cli_error("%s %s: no object; name a .bpf.o file", args->command->object,
 			  args->command->verb);
 		status = CLI_USAGE;
 	} else if (!attach || !names) {

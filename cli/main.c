@@ -45,17 +45,17 @@ static int unknown_object(const char *name)
 	size_t n = 0;
 
 	if (strchr(name, '{')) {
-		cli_error("%s is a program; put -e in front of it", name);
+		cli_error("%s is a program; put -e before it", name);
 		return CLI_USAGE;
 	}
 	if (name[0] == '-') {
-		cli_error("%s: options stand behind a command: gpubpf run %s ...; gpubpf help lists the commands", name, name);
+		cli_error("%s: options follow a command: gpubpf run %s ...; gpubpf help lists the commands", name, name);
 		return CLI_USAGE;
 	}
 	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
 		names[n++] = cli_commands[i].object;
 	near = cli_nearest(name, names, n);
-	cli_error("%s is no command%s%s%s; gpubpf help lists them", name, near ? ", did you mean " : "",
+	cli_error("%s is not a command%s%s%s; gpubpf help lists them", name, near ? ", did you mean " : "",
 		  near ? near : "", near ? "?" : "");
 	return CLI_USAGE;
 }
@@ -154,11 +154,11 @@ static int list_kernels(int argc, char **argv)
 {
 	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {
 		cli_error("-l %s: lists the kernels that a program launches, not places; use gpubpf -l -- CMD "
-			  "(gpubpf-lang(7) has the places)", argv[0]);
+			  "(gpubpf-lang(7) lists the places)", argv[0]);
 		return CLI_USAGE;
 	}
 	if (!argc) {
-		cli_error("-l: no program is given; put it behind --, as in gpubpf -l -- ./app");
+		cli_error("-l: no program; pass it after --, as in gpubpf -l -- ./app");
 		return CLI_USAGE;
 	}
 	return run_command(find_command("kernel", "list"), argc, argv);

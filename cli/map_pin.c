@@ -25,7 +25,9 @@ static int absolute_path(const char *session, const char *file, char *absolute, 
 	else
 		snprintf(above, sizeof(above), "%.*s/", (int)(slash - file), file);
 	if (!realpath(above, folder)) {
-		cli_error("%s: %s", above, slash || errno != ENOENT ? strerror(errno) : "the session takes no loaders (gpubpf bpf), and has no pins");
+		cli_error("%s: %s", above, slash || errno != ENOENT ? strerror(errno) : "the session does not accept "
+											"loaders (gpubpf bpf), and "
+											"has no pins");
 		return CLI_FAILED;
 	}
 	n = snprintf(absolute, size, "%s/%s", folder, slash ? slash + 1 : file);

@@ -188,9 +188,9 @@ static const char *no_entries_reason(const char *name)
 
 	for (size_t i = 0; (type = gpubpf_map_type_at(i)); i++)
 		if (!strcmp(type->name, name) && type->flags & GPUBPF_MAP_RING)
-			return "its records come to who runs the program; gpubpf run --jsonl writes them";
+			return "the session that runs the program reads its records; gpubpf run --jsonl writes them";
 		else if (!strcmp(type->name, name) && type->flags & GPUBPF_MAP_ASKED)
-			return "gpubpf map peek NAME value DATA asks whether it has a value";
+			return "gpubpf map peek NAME value DATA tests whether it has a value";
 	return NULL;
 }
 
@@ -237,7 +237,7 @@ static int read_picture(const struct watch *w, struct picture *p)
 	*p = (struct picture){ .document = status == CLI_OK && text ? json_tokener_parse(text) : NULL };
 	free(text);
 	if (status == CLI_OK && !read_rows(p)) {
-		cli_error("map %s: what the session answered cannot be read", w->args->rest[0]);
+		cli_error("map %s: the session's answer cannot be parsed", w->args->rest[0]);
 		free_picture(p);
 		status = CLI_FAILED;
 	}
@@ -337,7 +337,7 @@ static int read_options(struct watch *w, const struct cli_args *args)
 {
 	*w = (struct watch){ .args = args, .interval_ms = DEFAULT_MS, .json = cli_has(args, OPT_JSON) };
 	if (args->nrest != 1) {
-		cli_error("map %s: the name of one map; gpubpf map show lists them", args->command->verb);
+		cli_error("map %s: expects the name of one map; gpubpf map show lists them", args->command->verb);
 		return CLI_USAGE;
 	}
 	if (!cli_ms(args, OPT_INTERVAL, &w->interval_ms) || !cli_u64(args, OPT_ROUNDS, 1, &w->rounds))

@@ -49,7 +49,7 @@ static int report_unknown(const struct cli_command *c, const char *word)
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
 	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* bpftrace's option */
-		cli_error("%s: %s has no such option; put the program to run behind --", word, command);
+		cli_error("%s: %s has no such option; put the program to run after --", word, command);
 		return CLI_USAGE;
 	}
 	snprintf(option_name, sizeof(option_name), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));

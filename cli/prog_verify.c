@@ -257,7 +257,7 @@ static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, str
 		gpubpf_diag_init(&diag);
 		set_trace(args, &opts, &states);
 		if (cli_has(args, OPT_VERBOSE) && !verdicts)
-			printf("%s (%s): the walk\n", p->name, p->section);
+			printf("%s (%s): states of the verifier\n", p->name, p->section);
 		err = gpubpf_verify(unit, p, &opts, &diag);
 		if (err < 0) {
 			gpubpf_diag_set(&diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s", strerror(-err));

@@ -108,7 +108,7 @@ static int open_text(struct cli_program *p, const char *script)
 	int status = CLI_OK;
 
 	if (!script && is_number(text)) {
-		cli_error("-e %s: is no program; the number of records to keep is --events %s", text, text);
+		cli_error("-e %s: is not a program; --events %s sets the number of records to keep", text, text);
 		return CLI_USAGE;
 	}
 	if (!cli_u64(p->args, OPT_THREADS, 1, &opts.threads))
@@ -132,7 +132,7 @@ int cli_program_open(struct cli_program **out, const struct cli_args *args)
 	if (!n)
 		return CLI_OK;
 	if (n > 1) {
-		cli_error("run: one program at a time: -e and scripts do not go together; put all probes into one");
+		cli_error("run: one program at a time: -e and scripts cannot be combined; put all probes into one");
 		return CLI_USAGE;
 	}
 	p = calloc(1, sizeof(*p));
@@ -267,14 +267,15 @@ static void note_losses(const struct cli_program *p)
 
 		drops = gpubpf_map__drops(map) + (strcmp(name, "__records") ? 0 : p->host.dropped);
 		if (drops && name[0] == '@')
-			note_loss(p, "%s: %llu updates found no room for their keys; declare more: let %s = hash(%u);",
+			note_loss(p, "%s: %llu updates found no room for their keys; declare a larger map: let %s = "
+				     "hash(%u);",
 				  name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
 		else if (drops && !strcmp(name, "__records"))
 			note_loss(p, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
 				  (unsigned long long)drops);
 	}
 	if (lost)
-		note_loss(p, "%llu threads have no duration: too many ran at once; --threads gives more room",
+		note_loss(p, "%llu threads have no duration: too many ran at once; raise --threads",
 			  (unsigned long long)lost);
 }
 
@@ -407,7 +408,7 @@ int cli_program_show(const struct cli_args *args)
 	if (!p)
 		cli_error("run: --emit and --dump are for programs given as text, by -e or as FILE.bt");
 	else if (!object)
-		cli_error("%s: nothing of it runs in kernels; there is no object", p->l->name);
+		cli_error("%s: none of its probes runs in kernels; there is no object", p->l->name);
 	if (!object)
 		status = CLI_USAGE;
 	if (status == CLI_OK && cli_has(args, OPT_EMIT))

@@ -59,7 +59,7 @@ static void draw_now(const struct cli_progress *p, struct gpubpf_session *s, uin
 
 	if (!gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
 		return;
-	snprintf(text, sizeof(text), "gpubpf: making twins, %llu of %llu, %.1f s: %.60s%s%s",
+	snprintf(text, sizeof(text), "gpubpf: building twins, %llu of %llu, %.1f s: %.60s%s%s",
 		 (unsigned long long)(count_built(s) - p->before + 1), (unsigned long long)(count_built(s) - p->before + s->pending),
 		 (now - p->since_ns) / 1e9, kernel, stage ? ", " : "", stage ? stage : "");
 	draw(p, text, '\r');
@@ -88,7 +88,7 @@ static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 	p->since_ns = p->since_ns ? p->since_ns : now;
 	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_makers_now(s->makers, kernel, sizeof(kernel), &stage))
 		return true;
-	cli_note("twins of kernels are being made, and the program waits for them: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
+	cli_note("the program waits while twins of its kernels are built: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
 	p->told = true;
 	return false;
 }

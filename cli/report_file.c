@@ -67,7 +67,7 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args)
 	for (uint32_t i = 0; exists && i < objects->n; i++) {
 		if (!same_file(objects->value[i], &st))
 			continue;
-		cli_error("--report %s: is the object that is to be loaded; name another file", r->path);
+		cli_error("--report %s: is the object to be loaded; name another file", r->path);
 		return CLI_USAGE;
 	}
 	fd = open_path(r);
@@ -102,7 +102,7 @@ bool cli_report_write(struct cli_report *r, const char *text, size_t size)
 	if (!r->out || write_and_rename(r, text, size))
 		return true;
 	cli_error("%s: the report could not be written: %s%s", r->path ? r->path : "standard output", strerror(errno),
-		  r->out == stderr ? "" : "; here it is");
+		  r->out == stderr ? "" : "; it follows");
 	if (r->out == stderr)
 		return true;
 	fwrite(text, 1, size, stderr);

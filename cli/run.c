@@ -36,11 +36,11 @@ int gpubpf_cmd_run(const struct cli_args *args)
 	if (cli_has(args, OPT_EMIT) || cli_has(args, OPT_DUMP))
 		return cli_program_show(args);
 	if (!has_probes(args)) {
-		cli_error("run: no probes are given; use -e PROGRAM, -o FILE, or -p NAME for one of those that gpubpf probes lists");
+		cli_error("run: no probes; use -e PROGRAM, -o FILE, or -p NAME with a name that gpubpf probes lists");
 		return CLI_USAGE;
 	}
 	if (!args->nrest) {
-		cli_error("run: no program is given; put it behind --, as in ... -- ./app");
+		cli_error("run: no program; pass it after --, as in ... -- ./app");
 		return CLI_USAGE;
 	}
 	status = cli_trace_run(&trace);

@@ -88,7 +88,7 @@ int gpubpf_cmd_map_show(const struct cli_args *args)
 int gpubpf_cmd_map_dump(const struct cli_args *args)
 {
 	if (args->nrest > 1) {
-		cli_error("map dump: give one map's name, or none for all of them; %s is one too many", args->rest[1]);
+		cli_error("map dump: expects one map's name, or none for all maps; %s is one too many", args->rest[1]);
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_CSV) && cli_has(args, OPT_JSON)) {
@@ -138,7 +138,7 @@ int gpubpf_cmd_session_attach(const struct cli_args *args)
 	int status;
 
 	if (!args->nrest && !cli_has(args, OPT_OBJECT)) {
-		cli_error("session attach: no program is given; gpubpf session attach PROG=PATTERN");
+		cli_error("session attach: no program; use gpubpf session attach PROG=PATTERN");
 		return CLI_USAGE;
 	}
 	status = put_object(args, &w);
@@ -166,7 +166,7 @@ int gpubpf_cmd_session_detach(const struct cli_args *args)
 	unsigned long id = args->nrest == 1 ? strtoul(args->rest[0], &end, 10) : 0;
 
 	if (!end || end == args->rest[0] || *end || id > UINT32_MAX) {
-		cli_error("session detach: one link's number; gpubpf session list has them");
+		cli_error("session detach: expects the number of one link; gpubpf session list shows them");
 		return CLI_USAGE;
 	}
 	gpubpf_put_u32(&w, id);

@@ -22,7 +22,8 @@ char **cli_supervised(const struct cli_args *args)
 	    (!cli_has(args, OPT_SUPERVISE) && gpubpf_reach(file) == GPUBPF_REACHED))
 		return args->rest;
 	if (gpubpf_worker_find("gpubpf-supervise", supervisor, sizeof(supervisor)) < 0) {
-		cli_error("%s: the supervisor of loaders is not there, and what %s loads goes to the Linux kernel; build or install gpubpf completely",
+		cli_error("%s: the supervisor of loaders is missing, so %s loads its programs into the Linux kernel; "
+			  "build or install gpubpf completely",
 			  supervisor, args->rest[0]);
 		return args->rest;
 	}

@@ -257,7 +257,7 @@ static int open_session(struct child *c)
 	o.cache_dir = cli_has(c->args, OPT_NO_CACHE) ? NULL : cli_env_cache_dir(cache, sizeof(cache));
 	c->s = gpubpf_session__new(&o);
 	if (!c->s) {
-		cli_error("cannot make a session: %s", strerror(errno));
+		cli_error("cannot create a session: %s", strerror(errno));
 		return CLI_RUN_FAILED;
 	}
 	c->s->assembler = cli_assembler();
@@ -466,7 +466,7 @@ static void report(struct child *c)
 	c->trace->ended = c->ended;
 	c->trace->status = c->status;
 	if (!c->ended)
-		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
+		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) continues unprobed", c->args->rest[0], c->pid);
 	if (c->json && !c->trace->loaders)
 		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
 	make_report(c);

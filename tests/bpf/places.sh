@@ -21,7 +21,7 @@ if [ -e "${GPUBPF_TEST_INTEL:-}" ]; then
 	run env OCL_ICD_VENDORS="$GPUBPF_TEST_INTEL" LOOP_NAME="$name" "$GPUBPF" bpf $way -- "$OBJ/places" k/1456 "$LOOP 1 0"
 	prints '^counted 1024$' "a kernel with a name of 1,456 bytes counts"
 else skip "a kernel with a name of 1,456 bytes counts" "no Intel runtime"; fi
-places cuda__step_two "$LOOP 1 0"; says 'program cuda__count: no kernel is called step_two; launched were: step_one' "no kernel of the name: a line"
+places cuda__step_two "$LOOP 1 0"; says 'program cuda__count: no kernel is named step_two; launched kernels: step_one' "no kernel of the name: a line"
 places cuda__step_two true; says 'cuda__count never ran: .*no launch of a kernel was seen' "no launch at all: a line"
 places cuda__step_one "$LOOP 1 0"; prints '^counted 1024$' "one that runs"; [ "$(grep -c 'never ran\|no kernel is' "$T/err")" = 0 ]; ok $? "has none"
 places cuda__step_one "$LOOP 1 0" clock; prints '^clock since 1970$' "helper 502 of loaders' programs has the base of NVIDIA's globaltimer"

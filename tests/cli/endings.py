@@ -117,7 +117,7 @@ def duration():
         tool.send_signal(signal.SIGTERM)
         errors = tool.communicate(timeout=WAIT)[1]
     k = kernel(report)
-    ok("goes on unprobed" in errors, "it is told that the program goes on", errors)
+    ok("continues unprobed" in errors, "it is told that the program goes on", errors)
     ok(k["probed"] == 0 or counted(report)[0] >= 1024 * (k["probed"] - 1), "the counts are of the launches probed",
        f"{k} {counted(report)}")
 

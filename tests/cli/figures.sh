@@ -17,7 +17,7 @@ if ! have_device; then skip "with a device" "$device"; finish; fi
 run "$GPUBPF" run -o "$p" --strict -j -r "$T/r" -- "$LOOP" 4 0; is 42 "--strict, and a launch is probed"
 value "all are probed" "k['launches'], k['probed'], k['missed'], k['missed_by']" "4 4 0 {}"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --strict -- "$LOOP" 4 0; is 4 "--strict, and no kernel has the name"
-last 'nothing was probed: 4 launches of 1 kernel ran as they were' "the last line"
+last 'nothing was probed: 4 launches of 1 kernel ran without probes' "the last line"
 run "$GPUBPF" run -q -o "$OBJ/miss.bpf.o" -j -r "$T/r" -- "$LOOP" 4 0; is 42 "-q"; last 'nothing was probed' "it is a result"
 value "what nothing is attached to" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "4 0 4 {'not_attached': 4} "
 run "$GPUBPF" run -o "$p" --sample 3 -j -r "$T/r" -- "$LOOP" 10 0
@@ -29,7 +29,7 @@ run "$GPUBPF" -e 'gpu/barrier/* { @ = count(); }' --strict -j -r "$T/r" -- "$LOO
 value "no place" "k['missed'], k['missed_by']" "4 {'no_place': 4}"
 run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -j -r "$T/r" -- "$LOOP" 4 0
 value "a refused kernel" "k['launches'], k['probed'], k['missed'], k['missed_by']" "4 0 4 {'refused': 4}"
-last 'nothing was probed: 4 launches of 1 kernel ran as they were; step_one: program .* reads the multiprocessor number' "and the last line has the reason"
+last 'nothing was probed: 4 launches of 1 kernel ran without probes; step_one: program .* reads the multiprocessor number' "and the last line has the reason"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0; says '^  step_one  *4  *4  *0 ' "as text: what is probed"
 
 # before an attach, and after a detach

@@ -100,7 +100,7 @@ says '^  \.\.\. and 4 more records (--events raises' "in text those of maps: pri
 run "$GPUBPF" run -o "$p" --events 0 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "len(r['events']) + len(r['prints'])")" = 0 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 0 counts them alone"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" -- "$LOOP" 1 0
-says 'no kernel is called step_on; launched were: step_one; did you mean --attach miss=step_one?' "no kernel matches: what was seen instead"
+says 'no kernel is named step_on; launched kernels: step_one; did you mean --attach miss=step_one?' "no kernel matches: what was seen instead"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*one' --threads 1000 -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 1024 ]; ok $? "--attach binds it, once though two patterns match"
 [ "$(json "r['dropped'], [m['dropped'] for m in r['maps']]")" = "24 [0, 24]" ]; ok $? "threads beyond --threads are dropped, and counted once"
@@ -114,7 +114,7 @@ for bytes in 240 305; do # PoCL has no kernels of longer names than 252
 	ok $? "is probed under its whole name: $(json "[(k['probed'], k['reason']) for k in r['kernels']]")"
 done
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
-says 'program called: no kernel whose code was read calls a function, so none is called help\*' "gpu/call: where there is none, it says so"
+says 'program called: no inspected kernel calls a function, so there is no function help\*' "gpu/call: where there is none, it says so"
 run "$GPUBPF" -e 'gpu/insn/OpFMul { @ = count(); }' -- "$LOOP" 1 0; is 42 "gpu/insn"
 says 'gpu/insn/ cannot be probed on .*: OpenCL C source has no opcodes' "gpu/insn: refused in OpenCL C, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"

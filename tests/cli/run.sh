@@ -23,7 +23,7 @@ is 0 "SIGCHLD ignored by who starts it"; prints '[13579bdf]....$' "is so for the
 (ulimit -Sn 50; run "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; exit $rc); prints '^50$' "so is a limit on descriptors"
 echo x > "$T/plain"; run "$GPUBPF" run -o "$p" -- "$T/plain"; is 126 "one that cannot be run"
 { printf '\177ELF\n'; echo "echo > '$T/started'"; } > "$T/image"; chmod +x "$T/image"; run "$GPUBPF" run -o "$p" -- "$T/image"
-is 126 "a file of another machine's code"; says 'Exec format error; it is no program' "says so"; [ ! -e "$T/started" ]; ok $? "and no shell gets it"
+is 126 "a file of another machine's code"; says 'Exec format error; it is not a program' "says so"; [ ! -e "$T/started" ]; ok $? "and no shell gets it"
 run "$GPUBPF" run -o "$OBJ/bad.bpf.o" -- touch "$T/started"
 is 125 "an unsafe program"; [ ! -e "$T/started" ]; ok $? "and the program is not started"; says 'rule: ' "with the diagnostic"
 run "$GPUBPF" run -o "$p" --max-cost 3 -- touch "$T/started"; is 125 "a worst case above --max-cost"
@@ -48,7 +48,7 @@ json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
 value() { [ "$(json "($2)")" = "$3" ]; ok $? "$1: $(json "($2)")"; }
 valid "a run without kernels"
 "$GPUBPF" run -o "$p" -j -- sh -c '[ -e /proc/$$/fd/1 ]; exit $((8 + $?))' 2> "$T/err" >&-; rc=$?; is 9 "standard output closed: it is for the program too"
-says 'standard output: the report could not be written: Bad file descriptor' "and a document is told as lost"; sed '1,/here it is/d' "$T/err" > "$T/r"; valid "with what it was"
+says 'standard output: the report could not be written: Bad file descriptor' "and a document is told as lost"; sed '1,/; it follows/d' "$T/err" > "$T/r"; valid "with what it was"
 run "$GPUBPF" run -o "$p" -q -- true; is 0 "-q"; says '^dropped: 0' "leaves the report"; ! grep -q '^gpubpf: ' "$T/err"; ok $? "without remarks"
 run "$GPUBPF" run -o "$p" -j -- sh -c 'echo from the program; exit 3'; is 3 "-j alone"
 [ "$(head -1 "$T/out")" = "from the program" ] && sed 1d "$T/out" > "$T/r"; valid "behind the program's own output the document"
@@ -85,10 +85,10 @@ hold -o "$p" --report "$T/r"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
 cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
 cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
 run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 125 "a full disk"
-says '/dev/full: .*No space left on device; here it is' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
+says '/dev/full: .*No space left on device; it follows' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "goes on" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
-is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'goes on unprobed' "as it is told"
+is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'continues unprobed' "as it is told"
 # a shell's background jobs ignore SIGINT, unless somebody takes that back
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; wait $tool; rc=$?

@@ -7,7 +7,7 @@ clang=$4 types=$5 o=$OBJ/shared_array.bpf.o
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); v=lambda n: [e['value'] for m in r['maps'] if m['name'] == n for e in m['entries']]; print($1)" 2>&1; }
 
 run "$GPUBPF" prog verify "$o"; is 0 "the programs for the GPU are proven"
-says 'in_linux is for the Linux kernel, whose verifier is asked when a session starts' "and the others named"
+says 'in_linux is for the Linux kernel, whose verifier checks it when a session starts' "and the others named"
 use_device pocl
 cp "$LOOP" "$T/app"
 

@@ -7,7 +7,7 @@ cc=$4 source=$5 build=$6 clang=$7
 run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o"; is 0 "a skeleton"; cp "$T/out" "$T/probe.skel.h"
 prints 'struct gpubpf_map \*counts;' "with the maps"; prints 'struct gpubpf_link \*leave;' "and the links"
 run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" name other; prints '^struct other {$' "of another name"
-run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" name 1st; is 2 "one that C has not"; says "'1st' is no name of C's" "says so"
+run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" name 1st; is 2 "one that C has not"; says "'1st' is not a C identifier" "says so"
 run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" nome x; is 2 "no name"; says 'gpubpf gen skeleton FILE \[name NAME\]' "shows how"
 run "$GPUBPF" gen skeleton /nowhere.bpf.o; is 1 "no object"; says 'nowhere.bpf.o: cannot open the file' "says so"
 run "$GPUBPF" gen skeleton "$OBJ/bad.bpf.o"; is 0 "what the verifier refuses has one too"
@@ -35,7 +35,7 @@ made() {
 	run "$GPUBPF" gen skeleton "$T/names.bpf.o"
 }
 meets() {
-	made "$1" "$2"; is 1 "has no skeleton"; says "'$3' cannot be the name of a member of a struct, or there are two of it" "says so"
+	made "$1" "$2"; is 1 "has no skeleton"; says "'$3' cannot be the name of a struct member, or is not unique" "says so"
 	[ ! -s "$T/out" ]; ok $? "and prints none"
 }
 for member in session own maps progs links; do

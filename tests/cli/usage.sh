@@ -38,7 +38,7 @@ run "$GPUBPF" run -o; is 2 "an option without its value"; says 'needs a value' "
 run "$GPUBPF" version x; is 2 "arguments of a command that takes none"; one_line "it"
 run "$GPUBPF" run --json=x -o y -- true; is 2 "a value that an option does not take"
 run "$GPUBPF" run -- true; is 2 "run without an object"; says 'use -e PROGRAM, -o FILE' "says what to do"
-run "$GPUBPF" run -o "$OBJ/probe.bpf.o"; is 2 "run without a program"; says 'behind --' "says what to do"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o"; is 2 "run without a program"; says 'pass it after --' "says what to do"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --sample many -- true; is 2 "a number that is none"; one_line "it"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --first 0 -- true; is 2 "a number of 0"; says 'above 0' "which would mean all"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --duration -1 -- true; is 2 "a negative duration"
@@ -54,7 +54,7 @@ usage() { # WHAT ARGUMENT...: a document with the error
 	python3 -c "import json; e=json.load(open('$T/out'))['errors']; print(e[0]['rule'], e[0]['what'])" > "$T/e" 2>&1
 	grep -q "^USAGE .*$what" "$T/e"; ok $? "is a document that says so: $(cat "$T/e")"
 }
-usage 'no probes are given' run -j -- true
+usage 'no probes; use -e PROGRAM' run -j -- true
 usage 'no such option' run --atach a=b -j -- true
 usage 'known are' run -o "$OBJ/probe.bpf.o" -b opncl -j -- true
 usage 'no such target' prog verify -T vax -j "$OBJ/probe.bpf.o"
@@ -89,12 +89,12 @@ for target in clc llvm spirv ptx amdgpu; do
 	prints 'gpubpf_site_0' "it has the site"
 done
 run "$GPUBPF" prog dump --target sass --cpu sm_90 "$OBJ/probe.bpf.o"; is 0 "prog dump --target sass"; prints 'entry gpubpf_inline_0' "it has the site"
-run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'is no program, library, cubin or fatbin' "and why"; one_line "it"
+run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'is not a program, library, cubin or fatbin' "and why"; one_line "it"
 run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"; prints 'gpubpf kernel list -- CMD' "and where others are seen"
 CODE=$(dirname "$0")/../conformance/cubins/workload.sm_90.cubin
 run "$GPUBPF" kernel inspect -v "$CODE"; is 0 "kernel inspect of machine code"; prints '^early (sm_90): yes$' "for which architecture each kernel is"
-run "$GPUBPF" kernel inspect --cpu sm_80 "$CODE"; is 0 "of another architecture"; prints ': 0 kernels' "there is none"; prints 'no machine code of NVIDIA.s for sm_80' "and that is told"
-run "$GPUBPF" kernel inspect --cpu gfx90a "$CODE"; is 2 "of another vendor's"; says 'NVIDIA.s alone' "is no question"
+run "$GPUBPF" kernel inspect --cpu sm_80 "$CODE"; is 0 "of another architecture"; prints ': 0 kernels' "there is none"; prints 'no NVIDIA machine code for sm_80' "and that is told"
+run "$GPUBPF" kernel inspect --cpu gfx90a "$CODE"; is 2 "of another vendor's"; says 'only NVIDIA architectures are supported' "is no question"
 ln -s "$(realpath "$CODE")" "$T/libcublasLt.so.13"
 run "$GPUBPF" kernel inspect "$T/libcublasLt.so.13"; is 0 "of a closed library"; prints 'only --closed-libraries' "it is called one"
 run "$GPUBPF" kernel inspect -j "$CODE" "$T/libcublasLt.so.13"; is 0 "as JSON"; prints '"closed": *true' "too"; prints '"arch": *"sm_90"' "with the architecture"

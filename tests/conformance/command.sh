@@ -13,7 +13,7 @@ prints "^$(sha256sum "$(dirname "$GPUBPF")/tests/conformance/isa.o" | cut -d ' '
 says 'host, interpreter: [0-9]* of [0-9]* cases passed, 0 failed, [0-9]* skipped' "and how far it is"
 run "$GPUBPF" conformance -b host -c isa/add64-reg; is 0 "one case"; prints '^ *isa *host *interpreter *1 *0 *0$' "alone"
 [ "$(grep -c '^[0-9a-f]\{64\}  ' "$T/out")" = 1 ]; ok $? "with its object alone"
-run "$GPUBPF" conformance -b host -c 'nothing/*'; is 1 "no case"; says 'no case is called so' "is a failure"; one_line "it"
+run "$GPUBPF" conformance -b host -c 'nothing/*'; is 1 "no case"; says 'no case matches' "is a failure"; one_line "it"
 run "$GPUBPF" conformance -b hots; is 2 "an unknown backend"
 run "$GPUBPF" conformance -b host -d Radeon; is 1 "a device that the interpreter is not"; says 'host: its device is called interpreter' "is named"
 run "$GPUBPF" conformance -b host -d interp -c isa/add64-reg; is 0 "one that it is"
@@ -55,7 +55,7 @@ run "$GPUBPF" conformance -b host --jobs 2; is 2 "jobs for nothing"; one_line "i
 for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
 run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
 run "$GPUBPF" conformance --route sas; is 2 "an unknown route"; says 'did you mean sass' "is told the next"; one_line "it"
-run "$GPUBPF" conformance --route sass --random 24; is 2 "--route with random programs"; says 'leave --random out' "it"
+run "$GPUBPF" conformance --route sass --random 24; is 2 "--route with random programs"; says 'cannot be combined with --random' "it"
 run "$GPUBPF" conformance -b host --route sass -c isa/add64-reg; is 0 "a route on the interpreter"
 prints '^skipped on host, interpreter by sass: 1 (isa/add64-reg): the interpreter has no kernels to probe$' "puts nothing into a kernel"
 run "$GPUBPF" conformance -b host --route sass --tests "$T/tests.tsv" --no-verify; is 0 "nor of a file"

@@ -86,7 +86,7 @@ def check(source, ptx, gpubpf):
         said = subprocess.run([gpubpf, 'kernel', 'inspect', path], capture_output=True, text=True, check=False).stdout
         name = os.path.basename(path)
         ok(b'__internal' not in code and b'__cuda_' not in code, f'{name}: no routine of the assembler\'s own')
-        ok(re.search(r': (\d+) kernels, \1 can have probes', said), f'{name}: every kernel can have probes')
+        ok(re.search(r': (\d+) kernels, \1 can be probed', said), f'{name}: every kernel can be probed')
     check_again(made, ptx)
     print(f'1..{ok.n}')
 

@@ -70,8 +70,8 @@ END
 run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
 diff -u "$T/want" "$T/got" > "$T/why"; ok $? "each map holds exactly what it should"; sed 's/^/# /' "$T/why"
-says '@few: 3042 updates found no room for their keys; declare more: let @few = hash(40);' "keys without room are told"
-says '^gpubpf: probe gpu/entry/never\*: no kernel is called never\*; launched were: step_one$' "so is a probe that was never met"
+says '@few: 3042 updates found no room for their keys; declare a larger map: let @few = hash(40);' "keys without room are told"
+says '^gpubpf: probe gpu/entry/never\*: no kernel is named never\*; launched kernels: step_one$' "so is a probe that was never met"
 [ "$(tail -1 "$T/native")" = "1 launches: f1fc0200" ] && prints '^3 launches: ' "the output is its own"
 
 line='gpu/exit/step_* { @by[kernel, lid.x % 4] = hist(gid); @threads = count(); }'
@@ -102,7 +102,7 @@ says '^gpubpf: [a-z]* and 2 more kernels: 3 of 3 launches were not probed: progr
 line='gpu/exit/* { @n = count(); @[launch] = count(); } gpu/exit/* /gid == 0 && launch == 1/ { exit(); }'
 rm -f "$T/r"
 run "$GPUBPF" -e "$line" --report "$T/r" -- sh -c '"$1" 2 0; until [ -e "$2" ]; do sleep 0.1; done; "$1" 3 0; exit 5' sh "$LOOP" "$T/r"
-is 5 "exit(): the program goes on"; says 'goes on unprobed' "unprobed"
+is 5 "exit(): the program goes on"; says 'continues unprobed' "unprobed"
 counted=$(sed -n 's/^@n: //p' "$T/r") # the second launch may be running yet when the session ends
 [ "$counted" -gt 1024 ] && [ "$counted" -le 2048 ]; ok $? "and is not counted any more: $counted"
 prints '^3 launches' "to its end"

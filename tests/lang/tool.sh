@@ -10,7 +10,7 @@ python3 -c "import json; e = json.load(open('$T/r'))['errors'][0]; assert '-e:1:
 printf 'gpu/exit/* {\n\t@ = $x;\n}\n' > "$T/s.bt"; run "$GPUBPF" run "$T/s.bt" -- true; is 125 "a script"; says "s.bt:2:6: .x is not known here" "has its name and line"
 run "$GPUBPF" run -o "$T/s.bt" -- true; is 125 "the same by -o"; run "$GPUBPF" "$T/none.bt" -- true; is 125 "one that is not there"; says 'none.bt: cannot be read: No such file' "is named"
 run "$GPUBPF" run -e 'BEGIN { exit(); }' "$T/s.bt" -- true; is 2 "two programs"
-run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says 'number of records to keep is --events 1000' "is told what it was"
+run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says '--events 1000 sets the number of records' "is told what it was"
 run "$GPUBPF" -e 'BEGIN { printf("%s\n", "begun"); } END { print("ended"); }' -- true; is 0 "BEGIN and END alone"; [ "$(grep -c '^begun$\|^ended$' "$T/err")" = 2 ]; ok $? "are run"
 run "$GPUBPF" -q -e 'END { printf("%d %s\n", $1, $2); }' --param 7 --param x -- true; says '^7 x$' "parameters"
 run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }'; is 2 "no program to run"
@@ -29,8 +29,8 @@ if unshare -rm mount -t tmpfs -o size=4k none "$T/disk" 2> /dev/null; then
 else
 	skip "--emit on a full disk" "no namespaces here"
 fi
-run "$GPUBPF" 'gpu/exit/* { @ = count(); }' -- true; is 2 "a program without -e"; says 'put -e in front' "says what to do"
-run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'behind --' "says what to do"
+run "$GPUBPF" 'gpu/exit/* { @ = count(); }' -- true; is 2 "a program without -e"; says 'put -e before it' "says what to do"
+run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'after --' "says what to do"
 run "$GPUBPF" -p launches -- true; is 2 "an option without a command"; says "gpubpf run -p" "says what to do"
 run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
 run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
