@@ -272,10 +272,10 @@ static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_
 	if (diag && map)
 		gpubpf_diag_where(diag, "map %s", map->name);
 	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			"the map needs %s%llu bytes on the device, where %llu are left of %llu that %s may have", bound ? "up to " : "",
+			"the map needs %s%llu bytes on the device; %llu of the %llu bytes for %s are left", bound ? "up to " : "",
 			map ? (unsigned long long)layout->maps[culprit].size : 0ull, (unsigned long long)left,
 			(unsigned long long)(layout->nmaps ? max - layout->used : max),
-			layout->nmaps ? "maps that come later" : "all maps together");
+			layout->nmaps ? "maps added later" : "all maps");
 	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
 	return -E2BIG;
 }

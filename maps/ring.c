@@ -29,11 +29,11 @@ static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
 
 	if ((bytes || room) && (map->map_flags & PERF_FLAGS))
-		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "0, or about who may read and write");
+		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "0, or access flags such as BPF_F_RDONLY");
 	if (bytes && map->key_size)
 		return gpubpf_map_wrong(fault, "key_size", map->key_size, "0");
 	if (room && (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX))
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864: the room of a record");
+		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864 (the size of a record)");
 	if (!bytes && !room && map->key_size && map->key_size != 4)
 		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
 	if (!bytes && !room && map->value_size && map->value_size != 4)

@@ -247,7 +247,7 @@ static void test_segments(void)
 	used = f.layout.used;
 	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1 << 20, 0);
 	ok(gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && f.layout.used == used &&
-	   f.layout.nmaps == 4 && strstr(diag.what, "maps that come later"), "what does not fit changes nothing: %s", diag.what);
+	   f.layout.nmaps == 4 && strstr(diag.what, "maps added later"), "what does not fit changes nothing: %s", diag.what);
 	fixture_end(&f);
 }
 
