@@ -52,7 +52,7 @@ void check_fits(struct check *c, const struct lang_node *n)
 {
 	for (const struct lang_probe *p = c->block->probes; p; p = p->next)
 		if (strlen(n->kind == LANG_N_STRING ? n->text : p->section) >= GPUBPF_CTX_NAME)
-			lang_fail(c->l, n->pos, "shorten it", "strings are kept up to %u bytes", GPUBPF_CTX_NAME - 1);
+			lang_fail(c->l, n->pos, "shorten it", "strings have at most %u bytes", GPUBPF_CTX_NAME - 1);
 }
 
 /* Check a value of any type. kept: the value is stored, not only printed, so a string needs bytes in the object. */
@@ -61,7 +61,8 @@ struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 	struct lang_type type = check_expr(c, n);
 
 	if (check_is_text(type) && n->kind == LANG_N_SET)
-		check_fail(c, n, "set the variable in a statement of its own", "a string is set, and used at once");
+		check_fail(c, n, "set the variable in a statement of its own", "the assignment of a string cannot be "
+									       "used as a value");
 	if (!stored || type.base != LANG_TEXT)
 		return type;
 	check_fits(c, n);
@@ -110,16 +111,16 @@ static void check_place(struct check *c, const struct lang_node *n)
 		if (!kind)
 			continue;
 		if (required_operands(b) & ~kind->operands)
-			snprintf(what, sizeof(what), "%s has no meaning at %.100s", b->name, p->section);
+			snprintf(what, sizeof(what), "%s is not available at %.100s", b->name, p->section);
 		else if (b->source == LANG_SOURCE_CTX && b->base == LANG_NAME && kind->where != GPUBPF_WHERE_FUNCTION)
-			snprintf(what, sizeof(what), "func has no meaning at %.100s", p->section);
+			snprintf(what, sizeof(what), "func is not available at %.100s", p->section);
 		else if (b->source == LANG_SOURCE_DURATION && p->site != GPUBPF_SITE_EXIT)
-			snprintf(what, sizeof(what), "duration is known at gpu/exit/ alone, not at %.100s", p->section);
+			snprintf(what, sizeof(what), "duration is only available at gpu/exit/, not at %.100s", p->section);
 		else
 			continue;
 		check_fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
 		     b->base == LANG_NAME ? "kernel is the kernel's name" :
-		     "gpubpf-prog(8) says what each place gives", what);
+		     "gpubpf-prog(8) lists the fields of each place", what);
 	}
 }
 
@@ -129,8 +130,9 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	bool anywhere = b->source == LANG_SOURCE_PROBE || (b->source == LANG_SOURCE_HELPER && (b->at == 5 || b->at == 7));
 	char what[96];
 
-	snprintf(what, sizeof(what), "%s is for %s", b->name, b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval alone" :
-		 "kernels, not for BEGIN, END and interval");
+	snprintf(what, sizeof(what), "%s is for %s", b->name, b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval "
+											      "only" :
+		 "GPU probes, not for BEGIN, END and interval");
 	if (b->source == LANG_SOURCE_HOST ? c->device : c->host && !anywhere)
 		check_fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
 	check_place(c, n);
@@ -144,8 +146,8 @@ static struct lang_type check_var(struct check *c, struct lang_node *n)
 {
 	if (n->var && (n->var->type.base != LANG_VOID || c->learning))
 		return n->var->type;
-	lang_fail(c->l, n->pos, "set it first, in this block or around it; maps (@x) are known everywhere",
-		  "%s is not known here", n->text);
+	lang_fail(c->l, n->pos, "set it first, in this block or an enclosing one; maps (@x) are global",
+		  "%s is not defined here", n->text);
 	return number;
 }
 
@@ -185,7 +187,7 @@ static void report_key_mismatch(struct check *c, const struct lang_node *n, cons
 	uint32_t line, column;
 
 	lang_place(c->l, n->map->pos, &line, &column);
-	lang_fail(c->l, n->pos, "give all uses of a map the same keys, or take another map",
+	lang_fail(c->l, n->pos, "use the same keys everywhere, or another map",
 		  "%s %s here than at %u:%u", n->map->name, what, line, column);
 }
 
@@ -200,10 +202,11 @@ void check_key(struct check *c, struct lang_node *n)
 
 		size += lang_size(type);
 		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
-			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses", "this cannot be in a key");
+			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses", "this cannot be "
+												    "part of a key");
 	}
 	if (size > LANG_KEY_SIZE)
-		lang_fail(c->l, n->pos, "combine some of them", "the key has %u bytes; it may have %u", size, LANG_KEY_SIZE);
+		lang_fail(c->l, n->pos, "combine some elements", "the key has %u bytes; the maximum is %u", size, LANG_KEY_SIZE);
 	if (!n->map->keys_known)
 		learn_keys(c, n->map, n);
 	if (n->value != n->map->nkeys)
@@ -234,10 +237,10 @@ static void check_holds(struct check *c, struct lang_node *n, const struct lang_
 	}
 	lang_place(c->l, map->pos, &line, &column);
 	if (!is_same_function(map->holds, holds))
-		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
+		lang_fail(c->l, n->pos, "use another map", "%s holds %s at %u:%u, and %s here", map->name,
 			  map->holds ? map->holds->shown : "a number", line, column, holds ? holds->shown : "a number");
 	else if (map->value.base != value.base && !c->learning)
-		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
+		lang_fail(c->l, n->pos, "use another map", "%s holds %s at %u:%u, and %s here", map->name,
 			  check_base_name(map->value), line, column, check_base_name(value));
 	map->value.is_signed |= value.is_signed;
 }
@@ -249,12 +252,12 @@ static struct lang_type check_map_read(struct check *c, struct lang_node *n)
 
 	check_key(c, n);
 	if (!n->map->known && !c->learning)
-		lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is read, but nowhere set", n->map->name);
+		lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is read but never set", n->map->name);
 	if (!holds)
 		return n->map->known ? n->map->value : number;
 	on_device = holds->id == LANG_F_COUNT || holds->id == LANG_F_SUM;
 	if (holds->id == LANG_F_HIST || holds->id == LANG_F_LHIST || holds->id == LANG_F_STATS)
-		lang_fail(c->l, n->pos, "print(@x) shows it", "%s is more than one number", holds->shown);
+		lang_fail(c->l, n->pos, "print(@x) prints it", "%s does not have a single value", holds->shown);
 	else if (!on_device && c->device)
 		lang_fail(c->l, n->pos, "read it in END or interval", "%s cannot be read in a kernel", holds->shown);
 	return (struct lang_type){ LANG_INT, n->map->value.is_signed };
@@ -270,21 +273,22 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 
 	for (uint32_t i = 0; i < 3 && arg; i++, arg = arg->next) {
 		if (arg->kind != LANG_N_NUMBER || arg->value >= 1ull << 31)
-			check_fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() are numbers from 0 to 2^31 - 1");
+			check_fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() must be numbers from "
+								   "0 to 2^31 - 1");
 		v[i] = arg->value;
 	}
 	if (c->l->failed)
 		return;
 	if (!v[2] || v[1] <= v[0]) {
-		check_fail(c, call, "lhist(n, 0, 100, 10)", "lhist() needs min below max, and a step");
+		check_fail(c, call, "lhist(n, 0, 100, 10)", "lhist() needs min below max, and a step above 0");
 		return;
 	}
 	slots = (v[1] - v[0] + v[2] - 1) / v[2] + 2;
 	if (slots > LANG_SLOTS)
-		lang_fail(c->l, call->pos, "take larger steps", "the histogram has %llu slots; it may have %u",
+		lang_fail(c->l, call->pos, "use larger steps", "the histogram has %llu slots; the maximum is %u",
 			  (unsigned long long)slots, LANG_SLOTS);
 	if (map->map->step && (map->map->min != v[0] || map->map->max != v[1] || map->map->step != v[2]))
-		check_fail(c, call, "take another map", "the map has other bounds elsewhere");
+		check_fail(c, call, "use another map", "the map has other bounds in another place");
 	map->map->min = v[0];
 	map->map->max = v[1];
 	map->map->step = v[2];
@@ -297,10 +301,11 @@ static void check_hist(struct check *c, struct lang_map *map, struct lang_node *
 	uint32_t bits = arg ? arg->value : 0;
 
 	if (arg && (arg->kind != LANG_N_NUMBER || arg->value > LANG_HIST_BITS))
-		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots to a power of two", "the bits of hist() are a number from 0 to %u",
+		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots per power of two", "the bits of hist() must be a "
+											 "number from 0 to %u",
 			  LANG_HIST_BITS);
 	else if (map->fine && map->fine != bits + 1)
-		check_fail(c, call, "take another map", "the map has other bits elsewhere");
+		check_fail(c, call, "use another map", "the map has other bits in another place");
 	else
 		map->fine = bits + 1;
 }
@@ -311,7 +316,7 @@ static void check_aggregate(struct check *c, struct lang_node *n)
 	struct lang_type value = { LANG_INT, false };
 
 	if (n->op != LANG_T_NONE)
-		check_fail(c, n, "@x = count()", "what a map holds is set by = alone");
+		check_fail(c, n, "@x = count()", "aggregations can only be assigned with =");
 	check_key(c, n->a);
 	if (call->list)
 		value.is_signed = check_number(c, call->list).is_signed && !call->list->literal;
@@ -365,7 +370,8 @@ static bool check_names(struct check *c, struct lang_node *n)
 	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) && (!check_is_text(a) || !check_is_text(b)))
 		return false;
 	if (n->b->kind == LANG_N_STRING && strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
-		check_fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names are compared with strings of at most 62 bytes");
+		check_fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names can only be compared with strings "
+									    "of at most 62 bytes");
 	return true;
 }
 
@@ -402,10 +408,11 @@ static struct lang_type check_read(struct check *c, struct lang_node *n)
 	if (c->learning)
 		return (struct lang_type){ LANG_INT, address.to_signed };
 	if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and keep it in a map", "the application's memory is read in kernels alone");
+		check_fail(c, n, "read it in a gpu/ probe, and store it in a map", "the application's memory can only "
+										  "be read in kernels");
 	else if (address.base != LANG_ADDRESS || !address.to)
 		check_fail(c, n, "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
-		     "what is at this address is not known");
+		     "the type of the value at this address is not known");
 	n->value = address.to;
 	return (struct lang_type){ LANG_INT, address.to_signed };
 }
@@ -418,7 +425,7 @@ static struct lang_type check_ternary(struct check *c, struct lang_node *n)
 	b = check_value(c, n->b, true);
 	t = check_value(c, n->c, true);
 	if (b.base != t.base && !c->learning)
-		check_fail(c, n, "give both the same type", "the two values are of different types");
+		check_fail(c, n, "give both the same type", "the two values have different types");
 	return (struct lang_type){ b.base, both_signed(n->b, n->c) };
 }
 
@@ -426,7 +433,7 @@ void check_no_writes(struct check *c, const struct lang_node *n)
 {
 	if (c->host)
 		check_fail(c, n, "BEGIN, END and interval may print(), clear() and zero() maps, and read them",
-		     "maps are set in kernels alone");
+		     "maps can only be set in kernels");
 }
 
 static bool same_type(struct lang_type a, struct lang_type b)
@@ -447,7 +454,8 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	}
 	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
-		check_fail(c, n->b, "keep numbers, strings, kernel, ustack and addresses", "this cannot be kept");
+		check_fail(c, n->b, "numbers, strings, kernel, ustack and addresses can be stored", "this cannot be "
+												    "stored");
 	if (n->a->kind == LANG_N_MAP) {
 		type.to = type.to_signed = 0;
 		check_key(c, n->a);
@@ -459,7 +467,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	if (n->a->var->type.base == LANG_VOID)
 		n->a->var->type = type;
 	else if (!same_type(n->a->var->type, type) && !(n->a->var->bits && check_is_number(type)) && !c->learning)
-		check_fail(c, n, "take another variable", "the variable holds values of another type");
+		check_fail(c, n, "use another variable", "the variable has values of another type");
 	if (!n->a->var->bits)
 		n->a->var->type.is_signed |= type.is_signed;
 	return n->a->type = n->a->var->type;
@@ -552,7 +560,7 @@ static void check_statement(struct check *c, struct lang_node *n)
 	case LANG_N_BREAK:
 	case LANG_N_CONTINUE:
 		if (!c->loops)
-			check_fail(c, n, "return ends the probe", "there is no for loop around this");
+			check_fail(c, n, "return ends the probe", "this is not inside a for loop");
 		break;
 	case LANG_N_RETURN:
 		break;
@@ -613,7 +621,7 @@ int lang_check(struct lang *l)
 	}
 	for (struct lang_map *m = l->maps; m && !l->failed; m = m->next) {
 		if (!m->known)
-			lang_fail(l, m->pos, "set it in a probe: @x = ...", "%s is nowhere set", m->name);
+			lang_fail(l, m->pos, "set it in a probe: @x = ...", "%s is never set", m->name);
 		else
 			size_map(l, m);
 	}

@@ -10,10 +10,10 @@ static bool whole_map(struct check *c, struct lang_node *n, const char *name)
 {
 	if (n->kind == LANG_N_MAP && !n->list) {
 		if (!n->map->known && !c->learning)
-			lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is nowhere set", n->map->name);
+			lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is never set", n->map->name);
 		return true;
 	}
-	lang_fail(c->l, n->pos, "leave its key out", "%s() is for a whole map", name);
+	lang_fail(c->l, n->pos, "omit its key", "%s() expects a whole map", name);
 	return false;
 }
 
@@ -30,7 +30,8 @@ static uint32_t conversions(const char *format, struct lang_node *arg, struct ch
 			continue;
 		}
 		if (!*f || !strchr("diuxXocpsfegrk", *f))
-			check_fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are known", "the format has a conversion that is not known");
+			check_fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are supported", "the format has an "
+												 "unknown conversion");
 		n++;
 	}
 	return n;
@@ -57,7 +58,7 @@ static void check_printf(struct check *c, struct lang_node *n)
 	uint32_t args = 0, expected;
 
 	if (format->kind != LANG_N_STRING) {
-		check_fail(c, format, "printf(\"%d\\n\", x)", "the format is a string");
+		check_fail(c, format, "printf(\"%d\\n\", x)", "the format must be a string");
 		return;
 	}
 	check_expr(c, format);
@@ -68,14 +69,14 @@ static void check_printf(struct check *c, struct lang_node *n)
 		char conv = conversion_at(format->text, args);
 
 		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)
-			check_fail(c, arg, "print(@x) prints maps", "this is no value that could be printed");
+			check_fail(c, arg, "print(@x) prints maps", "this value cannot be printed");
 		else if (conv && (conv == 's') != name && !c->learning)
 			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s", conv,
 				  check_base_name(type));
 	}
 	if (args != expected)
-		lang_fail(c->l, n->pos, "give each conversion its argument", "the format has %u conversions, and there are %u"
-			  " arguments", expected, args);
+		lang_fail(c->l, n->pos, "pass one argument for each conversion", "the format has %u conversions, but "
+			  "there are %u arguments", expected, args);
 }
 
 static void check_print(struct check *c, struct lang_node *n)
@@ -85,13 +86,13 @@ static void check_print(struct check *c, struct lang_node *n)
 	if (a->kind == LANG_N_MAP && !a->list) {
 		whole_map(c, a, "print");
 	} else if (check_value(c, a, false).base == LANG_VOID && !c->learning) {
-		check_fail(c, a, "print(@x) prints a map", "this is no value that could be printed");
+		check_fail(c, a, "print(@x) prints a map", "this value cannot be printed");
 	} else if (a->next) {
-		check_fail(c, a->next, "print(@x, top, div)", "top and div are for maps");
+		check_fail(c, a->next, "print(@x, top, div)", "top and div are only for maps");
 	}
 	for (a = a->next; a; a = a->next)
 		if (a->kind != LANG_N_NUMBER || (!a->next && a != n->list->next && !a->value))
-			check_fail(c, a, "print(@x, 10, 1000)", "top and div of print() are numbers, and div not 0");
+			check_fail(c, a, "print(@x, 10, 1000)", "top and div of print() must be numbers, and div not 0");
 }
 
 /* delete(@x[a]) and delete(@x, a) are equivalent. */
@@ -108,7 +109,7 @@ static void check_delete(struct check *c, struct lang_node *n)
 	}
 	if (map->kind != LANG_N_MAP || !map->list || map->next) {
 		lang_fail(c->l, map->pos, n->function->id == LANG_F_DELETE ? "delete(@x[a]); clear(@x) empties a map" :
-			  "has_key(@x[a])", "%s() is for a key of a map", n->function->name);
+			  "has_key(@x[a])", "%s() expects a key of a map", n->function->name);
 		return;
 	}
 	check_key(c, map);
@@ -117,7 +118,7 @@ static void check_delete(struct check *c, struct lang_node *n)
 static void check_time(struct check *c, struct lang_node *n)
 {
 	if (n->list && n->list->kind != LANG_N_STRING)
-		check_fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() is a string");
+		check_fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() must be a string");
 }
 
 /* str(address), str(address, bytes), and str($1), which yields the parameter */
@@ -129,11 +130,12 @@ static void check_str(struct check *c, struct lang_node *n)
 	if (type.base == LANG_TEXT)
 		check_fits(c, n->list);
 	else if (!check_is_number(type) && !c->learning)
-		check_fail(c, n->list, "str(arg0)", "str() reads at an address");
+		check_fail(c, n->list, "str(arg0)", "str() expects an address");
 	else if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and keep it in a map", "str() of an address is for kernels");
+		check_fail(c, n, "read it in a gpu/ probe, and store it in a map", "str() of an address is only "
+										   "possible in kernels");
 	if (bytes && (bytes->kind != LANG_N_NUMBER || !bytes->value || bytes->value >= GPUBPF_CTX_NAME))
-		lang_fail(c->l, bytes->pos, "leave it out for as many as fit", "str() reads 1 to %u bytes", GPUBPF_CTX_NAME - 1);
+		lang_fail(c->l, bytes->pos, "omit it to read as many as fit", "str() reads 1 to %u bytes", GPUBPF_CTX_NAME - 1);
 }
 
 static void number_action(struct check *c, struct lang_node *n)
@@ -143,7 +145,8 @@ static void number_action(struct check *c, struct lang_node *n)
 	if (c->learning)
 		return;
 	if (l->nactions == LANG_ACTIONS)
-		lang_fail(l, n->pos, "use fewer", "there are more than %u calls of printf(), print() and the like", LANG_ACTIONS);
+		lang_fail(l, n->pos, "use fewer", "there are more than %u calls of printf(), print() and similar "
+						  "functions", LANG_ACTIONS);
 	else
 		l->action[n->action = l->nactions++] = n;
 	l->records |= c->device;
@@ -177,9 +180,9 @@ struct lang_type check_call(struct check *c, struct lang_node *n)
 		break;
 	}
 	if (n->function->use == LANG_USE_VALUE)
-		lang_fail(c->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
+		lang_fail(c->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map", n->function->name);
 	if (n->function->use == LANG_USE_HOST && c->device)
-		lang_fail(c->l, n->pos, "use it in END or interval", "%s() is for the host", n->function->name);
+		lang_fail(c->l, n->pos, "use it in END or interval", "%s() only runs on the host", n->function->name);
 	if (n->function->use == LANG_USE_ACTION)
 		number_action(c, n);
 	return n->function->id == LANG_F_HAS_KEY || n->function->id == LANG_F_LEN ? (struct lang_type){ LANG_INT, true } : (struct lang_type){ LANG_VOID };

@@ -40,7 +40,7 @@ void gen_insn(struct gen *g, uint8_t code, int dst, int src, int16_t off, int32_
 	if (g->l->failed)
 		return;
 	if (g->code->n >= LANG_INSNS) {
-		lang_fail(g->l, g->pos, "make it several, or unroll less", "the program has more than %u instructions", LANG_INSNS);
+		lang_fail(g->l, g->pos, "split it into several, or unroll less", "the program has more than %u instructions", LANG_INSNS);
 		return;
 	}
 	note_line(g);
@@ -163,8 +163,8 @@ int gen_push(struct gen *g, uint32_t size)
 {
 	g->frame += (size + 7) & ~7u;
 	if (g->frame > MAX_STACK_BYTES)
-		lang_fail(g->l, g->pos, "use fewer variables, shorter keys, or parts of it in several statements",
-			  "this needs more than the %u bytes that a program's stack has", MAX_STACK_BYTES);
+		lang_fail(g->l, g->pos, "use fewer variables, shorter keys, or several statements",
+			  "this needs more than the %u bytes of a program's stack", MAX_STACK_BYTES);
 	return -(int)g->frame;
 }
 

@@ -491,5 +491,5 @@ void lang_eval_block(struct lang_host *h, const struct lang_probe *probe)
 	run(h, b->body);
 	lang_place(h->l, probe->pos, &line, &column);
 	if (h->steps > MAX_STEPS)
-		gpubpf_session_note(h->s, "%s:%u:%u: the block was left after %u statements", h->l->name, line, column, MAX_STEPS);
+		gpubpf_session_note(h->s, "%s:%u:%u: the block was stopped after %u statements", h->l->name, line, column, MAX_STEPS);
 }

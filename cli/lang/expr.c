@@ -57,7 +57,7 @@ bool lang_word_is(const struct lang_parser *p, const char *word)
 void lang_deeper(struct lang_parser *p)
 {
 	if (++p->depth > LANG_DEPTH)
-		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u deep", LANG_DEPTH);
+		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u levels deep", LANG_DEPTH);
 }
 
 struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos)
@@ -107,10 +107,10 @@ static struct lang_node *map_node(struct lang_parser *p)
 	n->list = list(p, LANG_T_RBRACKET, &keys);
 	n->value = keys;
 	if (!keys)
-		lang_fail(p->l, p->lex.pos, "leave the brackets out", "the key is empty");
+		lang_fail(p->l, p->lex.pos, "omit the brackets", "the key is empty");
 	if (keys > LANG_KEYS)
-		lang_fail(p->l, n->pos, "combine some of them", "the key has %u elements; it may have %u", keys, LANG_KEYS);
-	lang_expect(p, LANG_T_RBRACKET, "behind the key");
+		lang_fail(p->l, n->pos, "combine some elements", "the key has %u elements; the maximum is %u", keys, LANG_KEYS);
+	lang_expect(p, LANG_T_RBRACKET, "after the key");
 	return n;
 }
 
@@ -121,7 +121,7 @@ static struct lang_node *call(struct lang_parser *p, const char *name, uint32_t 
 
 	n->function = lang_function_find(name);
 	n->list = list(p, LANG_T_CLOSE, &args);
-	lang_expect(p, LANG_T_CLOSE, "behind the arguments");
+	lang_expect(p, LANG_T_CLOSE, "after the arguments");
 	if (!n->function || (args >= n->function->least && args <= n->function->most))
 		return n;
 	lang_fail(p->l, pos, n->function->shown, "%s() with %u argument%s", name, args, args == 1 ? "" : "s");
@@ -140,7 +140,7 @@ static void triple(struct lang_parser *p, struct lang_node *n)
 		if (lang_word_is(p, names[i]))
 			n->value = i + 1;
 	if (!n->value)
-		lang_fail(p->l, p->lex.pos, ".x, .y or .z", "%s has no such part", n->builtin.name);
+		lang_fail(p->l, p->lex.pos, ".x, .y or .z", "%s has no such component", n->builtin.name);
 	lang_next(&p->lex);
 }
 
@@ -155,12 +155,12 @@ static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 		size_t at = strlen(field);
 
 		snprintf(field + at, sizeof(field) - at, "%s%s", at ? "." : "", p->lex.string);
-		lang_expect(p, LANG_T_WORD, "behind the point");
+		lang_expect(p, LANG_T_WORD, "after the point");
 	}
 	if (lang_accept(p, LANG_T_LBRACKET)) {
 		index = p->lex.number;
 		lang_expect(p, LANG_T_NUMBER, "as the index");
-		lang_expect(p, LANG_T_RBRACKET, "behind the index");
+		lang_expect(p, LANG_T_RBRACKET, "after the index");
 	}
 	if (!lang_field_find(field, index, &n->builtin))
 		lang_fail(p->l, pos, "gpubpf-prog(8) lists the fields, e.g. ctx.mem.addr", "the context has no field %s%s",
@@ -176,7 +176,7 @@ static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 
 	n->text = p->lex.string;
 	if (p->lex.token != LANG_T_WORD)
-		lang_fail(p->l, p->lex.pos, "args.n is what the kernel calls n", "the name of an argument is missing");
+		lang_fail(p->l, p->lex.pos, "args.n is the argument n of the kernel", "the name of an argument is missing");
 	else if (!lang_builtin_named(p->l, n->text, &n->builtin))
 		lang_fail(p->l, p->lex.pos, "use arg0, arg1, ... for some", "the names of arguments have more than %u bytes",
 			  LANG_NAMES_SIZE);
@@ -192,7 +192,7 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 	char word[16];
 
 	if (!lang_accept(p, LANG_T_DOT))
-		lang_expect(p, LANG_T_ARROW, "behind args");
+		lang_expect(p, LANG_T_ARROW, "after args");
 	if (!block->nargs)
 		return named(p, pos);
 	for (uint32_t i = 0; i < block->nargs; i++) {
@@ -208,7 +208,7 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 		lang_next(&p->lex);
 		return n;
 	}
-	lang_fail(p->l, p->lex.pos, "the probe names the arguments in parentheses", "no argument is called %s", p->lex.string);
+	lang_fail(p->l, p->lex.pos, "the probe names the arguments in parentheses", "no argument is named %s", p->lex.string);
 	return n;
 }
 
@@ -218,7 +218,7 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	char near[96];
 
 	if (why)
-		lang_fail(p->l, pos, instead, "%s is not for a GPU's kernel: %s", word, why);
+		lang_fail(p->l, pos, instead, "%s is not available in GPU kernels: %s", word, why);
 	else if (p->lex.token == LANG_T_DOT)
 		lang_fail(p->l, pos, "ctx.mem.addr is a field of the context, args.n an argument of the kernel", "%s is not known", word);
 	else
@@ -234,12 +234,13 @@ static void frames(struct lang_parser *p, const struct lang_node *n)
 	if (lang_accept(p, LANG_T_OPEN)) {
 		requested = p->lex.number;
 		if (p->lex.token == LANG_T_NUMBER && (!requested || requested > LANG_FRAMES))
-			lang_fail(p->l, p->lex.pos, "ustack has all that there are", "ustack() takes 1 to %u", LANG_FRAMES);
+			lang_fail(p->l, p->lex.pos, "ustack has all functions", "ustack() takes 1 to %u", LANG_FRAMES);
 		lang_expect(p, LANG_T_NUMBER, "in ustack()");
-		lang_expect(p, LANG_T_CLOSE, "behind the number");
+		lang_expect(p, LANG_T_CLOSE, "after the number");
 	}
 	if (p->l->frames && p->l->frames != requested)
-		lang_fail(p->l, n->pos, "give all the same number", "a stack of %u functions stands before, and this one has another depth", p->l->frames);
+		lang_fail(p->l, n->pos, "use the same number everywhere", "an earlier ustack has %u functions, and "
+									  "this one another number", p->l->frames);
 	p->l->frames = (uint32_t)requested;
 }
 
@@ -255,7 +256,7 @@ static struct lang_node *word_node(struct lang_parser *p)
 	if (!strcmp(word, "args"))
 		return argument(p, pos);
 	if (lang_function_find(word)) {
-		lang_expect(p, LANG_T_OPEN, "behind the function's name");
+		lang_expect(p, LANG_T_OPEN, "after the function's name");
 		return call(p, word, pos);
 	}
 	n = lang_node(p, LANG_N_BUILTIN, pos);
@@ -268,8 +269,9 @@ static struct lang_node *word_node(struct lang_parser *p)
 	else if (n->builtin.source == LANG_SOURCE_STACK)
 		frames(p, n);
 	else if (p->lex.token == LANG_T_DOT)
-		lang_fail(p->l, p->lex.pos, "lid.x counts threads in their block, gid.x in the launch; bid, bdim and gdim have parts too",
-			  "%s has no parts", word);
+		lang_fail(p->l, p->lex.pos, "lid.x is a thread's index in its block, gid.x in the launch; bid, bdim "
+					    "and gdim have components too",
+			  "%s has no components", word);
 	return n;
 }
 
@@ -321,8 +323,12 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 		if (lang_accept(p, LANG_T_MUL))
 			pointer(p, n, bits, is_signed);
 		else if (!named)
-			lang_fail(p->l, n->pos, "printf(\"%f\", x) prints the bits of one", "nothing becomes a number with a fraction");
-		lang_expect(p, LANG_T_CLOSE, "behind the type");
+			lang_fail(p->l, n->pos, "printf(\"%f\", x) prints bits as a floating-point number", "casts to "
+													    "floating-point "
+													    "types "
+													    "are not "
+													    "supported");
+		lang_expect(p, LANG_T_CLOSE, "after the type");
 		lang_deeper(p);
 		n->a = unary(p);
 		p->depth--;
@@ -330,8 +336,8 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 	}
 	n = lang_expression(p);
 	if (p->lex.token == LANG_T_COMMA)
-		lang_fail(p->l, p->lex.pos, "maps may have several keys: @x[a, b]", "there are no tuples");
-	lang_expect(p, LANG_T_CLOSE, "behind the expression");
+		lang_fail(p->l, p->lex.pos, "maps can have several keys: @x[a, b]", "tuples are not supported");
+	lang_expect(p, LANG_T_CLOSE, "after the expression");
 	return n;
 }
 
@@ -372,8 +378,8 @@ static struct lang_node *primary(struct lang_parser *p)
 	case LANG_T_OPEN:
 		return parenthesis(p);
 	default:
-		lang_fail(p->l, p->lex.pos, "an expression is a number, a word, @x, $x, or made of such",
-			  "an expression is missing; here is %s", lang_token_text(p->lex.token));
+		lang_fail(p->l, p->lex.pos, "an expression is a number, a word, @x, $x, or a combination of them",
+			  "an expression is missing before %s", lang_token_text(p->lex.token));
 		return lang_node(p, LANG_N_NUMBER, p->lex.pos);
 	}
 }
@@ -388,7 +394,7 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 	n->op = op == LANG_T_INC ? LANG_T_ADD : LANG_T_SUB;
 	n->value = front;
 	if (a->kind != LANG_N_VAR && a->kind != LANG_N_MAP)
-		lang_fail(p->l, pos, "$x++ or @x++", "%s is for variables and maps", lang_token_text(op));
+		lang_fail(p->l, pos, "$x++ or @x++", "%s only applies to variables and maps", lang_token_text(op));
 	return n;
 }
 
@@ -396,10 +402,13 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 static void no_parts(struct lang_parser *p, const struct lang_node *a)
 {
 	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
-		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument", "numbers are whole");
+		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument", "floating-point "
+													   "numbers "
+													   "are not "
+													   "supported");
 	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW)
 		lang_fail(p->l, p->lex.pos, "((uint32 *)arg0)[i] is a number at an address, str(arg0) the string there",
-			  "%s takes nothing out of this: there are no structs and tuples", lang_token_text(p->lex.token));
+			  "%s cannot be used here: structs and tuples are not supported", lang_token_text(p->lex.token));
 }
 
 /* ((uint32 *)arg0)[tid] */
@@ -414,7 +423,7 @@ static struct lang_node *elements(struct lang_parser *p, struct lang_node *a)
 		lang_deeper(p);
 		n->a = a;
 		n->b = lang_expression(p);
-		lang_expect(p, LANG_T_RBRACKET, "behind the index");
+		lang_expect(p, LANG_T_RBRACKET, "after the index");
 		a = n;
 	}
 	p->depth = depth;
@@ -445,7 +454,7 @@ static struct lang_node *unary(struct lang_parser *p)
 		return step(p, primary(p), op, pos, true);
 	}
 	if (op == LANG_T_AND)
-		lang_fail(p->l, pos, "args.a is the value of an argument", "nothing here has an address");
+		lang_fail(p->l, pos, "args.a is the value of an argument", "values have no address");
 	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT && op != LANG_T_MUL)
 		return postfix(p);
 	lang_next(&p->lex);

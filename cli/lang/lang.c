@@ -28,7 +28,7 @@ void *lang_alloc(struct lang *l, size_t size)
 
 		c = l->used + room > MAX_ARENA_BYTES ? NULL : calloc(1, sizeof(*c) + room);
 		if (!c) {
-			lang_fail(l, 0, "shorten the program", "there is no memory for it");
+			lang_fail(l, 0, "shorten the program", "out of memory");
 			return NULL;
 		}
 		c->room = room;
@@ -149,8 +149,8 @@ static int check_text(struct lang *l)
 	const char *nul = memchr(l->text, 0, l->size);
 
 	if (l->size > LANG_TEXT_SIZE)
-		return lang_fail(l, 0, "shorten it", "the program has %zu bytes; it may have %u", l->size, LANG_TEXT_SIZE);
-	return nul ? lang_fail(l, nul - l->text, "write text", "there is a byte of zero in the program") : 0;
+		return lang_fail(l, 0, "shorten it", "the program has %zu bytes; the maximum is %u", l->size, LANG_TEXT_SIZE);
+	return nul ? lang_fail(l, nul - l->text, "use a text file", "the program contains a zero byte") : 0;
 }
 
 int lang_compile(const struct lang_opts *opts, struct lang **out)

@@ -39,7 +39,7 @@ static void skip_comment(struct lang_lex *x)
 	while (x->at < x->l->size && !(at(x, 0) == '*' && at(x, 1) == '/'))
 		x->at++;
 	if (x->at >= x->l->size)
-		lang_fail(x->l, begin, "end it with */", "the comment has no end");
+		lang_fail(x->l, begin, "end it with */", "the comment is not terminated");
 	else
 		x->at += 2;
 }
@@ -145,8 +145,8 @@ static int escape(struct lang_lex *x, char *c)
 	for (; n < max_digits && digit_of(at(x, 0)) < base; n++, x->at++)
 		v = v * base + digit_of(at(x, 0));
 	if (!n || !v || v > 255)
-		return lang_fail(x->l, x->at - (x->at > 0), "\\n \\t \\r \\\\ \\\" \\x41 and \\101 are known",
-				 "this is no escape of a string");
+		return lang_fail(x->l, x->at - (x->at > 0), "\\n \\t \\r \\\\ \\\" \\x41 and \\101 are supported",
+				 "unknown escape sequence in a string");
 	*c = (char)v;
 	return 0;
 }
@@ -172,7 +172,7 @@ static void string(struct lang_lex *x)
 		buf[n++] = c;
 	}
 	if (at(x, 0) != '"') {
-		lang_fail(x->l, x->pos, "end it with \" in the same line", "the string has no end");
+		lang_fail(x->l, x->pos, "end it with \" in the same line", "the string is not terminated");
 		return;
 	}
 	x->at++;
@@ -241,9 +241,9 @@ static void operator(struct lang_lex *x)
 		return;
 	}
 	if (c == '\'')
-		lang_fail(x->l, x->at, "write the number, 65 for A", "there are no character literals");
+		lang_fail(x->l, x->at, "write the number, 65 for A", "character literals are not supported");
 	else
-		lang_fail(x->l, x->at, "remove it", "this character means nothing here");
+		lang_fail(x->l, x->at, "remove it", "this character is not expected here");
 }
 
 void lang_next(struct lang_lex *x)
@@ -264,7 +264,7 @@ void lang_next(struct lang_lex *x)
 		x->at += n;
 		if (!n)
 			lang_fail(x->l, x->pos, "100, 0x64, 1e6, 1_000 and 5ms are numbers, up to 64 bits",
-				  "this is no number");
+				  "this is not a valid number");
 	} else if (c == '"') {
 		string(x);
 	} else if (c == '$' && (isdigit((unsigned char)at(x, 1)) || at(x, 1) == '#')) {

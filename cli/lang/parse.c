@@ -19,7 +19,7 @@ static struct lang_node *block(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_BLOCK, p->lex.pos), **end = &n->list;
 
-	lang_expect(p, LANG_T_LBRACE, "where a block begins");
+	lang_expect(p, LANG_T_LBRACE, "at the start of a block");
 	lang_deeper(p);
 	while (p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END && !p->l->failed) {
 		if (lang_accept(p, LANG_T_SEMICOLON))
@@ -30,7 +30,7 @@ static struct lang_node *block(struct lang_parser *p)
 	end_scope(p);
 	p->depth--;
 	if (p->lex.token == LANG_T_END)
-		lang_fail(p->l, n->pos, "end it with }", "the block has no end");
+		lang_fail(p->l, n->pos, "end it with }", "the block is not terminated");
 	return n;
 }
 
@@ -64,12 +64,12 @@ static struct lang_node *unroll(struct lang_parser *p)
 	struct lang_node *n = lang_node(p, LANG_N_UNROLL, p->lex.pos);
 
 	lang_next(&p->lex);
-	lang_expect(p, LANG_T_OPEN, "behind unroll");
+	lang_expect(p, LANG_T_OPEN, "after unroll");
 	n->value = p->lex.number;
 	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_UNROLL))
 		lang_fail(p->l, p->lex.pos, "for ($i : 0..n) repeats without copies", "unroll() takes 1 to %u", LANG_UNROLL);
 	lang_expect(p, LANG_T_NUMBER, "in unroll()");
-	lang_expect(p, LANG_T_CLOSE, "behind the number");
+	lang_expect(p, LANG_T_CLOSE, "after the number");
 	n->b = inner_block(p);
 	return n;
 }
@@ -83,16 +83,16 @@ static struct lang_node *for_statement(struct lang_parser *p)
 	lang_next(&p->lex);
 	open = lang_accept(p, LANG_T_OPEN);
 	name->text = p->lex.string;
-	lang_expect(p, LANG_T_VAR, "behind for");
-	lang_expect(p, LANG_T_COLON, "behind the variable");
+	lang_expect(p, LANG_T_VAR, "after for");
+	lang_expect(p, LANG_T_COLON, "after the variable");
 	if (p->lex.token == LANG_T_MAP)
 		lang_fail(p->l, p->lex.pos, "print(@x) prints all keys; for ($i : 0..10) counts",
-			  "there is no going through the keys of a map");
+			  "iteration over the keys of a map is not supported");
 	n->a = lang_expression(p);
 	lang_expect(p, LANG_T_RANGE, "between the bounds");
 	n->c = lang_expression(p);
 	if (open)
-		lang_expect(p, LANG_T_CLOSE, "behind the bounds");
+		lang_expect(p, LANG_T_CLOSE, "after the bounds");
 	lang_deeper(p);
 	n->var = lang_variable(p, name->text, n->pos);
 	end = lang_variable(p, "", n->pos);       /* the end of the range, which is computed once */
@@ -112,7 +112,8 @@ static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bi
 	else if (p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, bits, &type->is_signed))
 		type->base = LANG_INT;
 	else
-		lang_fail(p->l, p->lex.pos, "uint64 and its like, and string", "this is no type that a variable can have");
+		lang_fail(p->l, p->lex.pos, "types are uint64 and similar ones, and string", "a variable cannot have "
+											     "this type");
 	lang_next(&p->lex);
 }
 
@@ -139,9 +140,9 @@ static struct lang_node *let_statement(struct lang_parser *p)
 	pos = p->lex.pos;
 	for (struct lang_var *v = p->block->vars; v && p->lex.token == LANG_T_VAR; v = v->next)
 		if (!strcmp(v->name, p->lex.string) && v->scope != UINT32_MAX)
-			lang_fail(p->l, pos, "choose another name, or leave let out", "%s is there already", v->name);
+			lang_fail(p->l, pos, "choose another name, or omit let", "%s is already defined", v->name);
 	if (p->lex.token != LANG_T_VAR)
-		lang_fail(p->l, pos, "let $x = 0;", "let is for a variable here");
+		lang_fail(p->l, pos, "let $x = 0;", "let expects a variable here");
 	set->a = lang_node(p, LANG_N_VAR, pos);
 	set->a->text = p->lex.string;
 	lang_next(&p->lex);
@@ -183,9 +184,9 @@ static struct lang_node *expression_statement(struct lang_parser *p)
 	struct lang_node *n = lang_expression(p);
 
 	if (n->kind == LANG_N_CALL && n->function && n->function->use == LANG_USE_VALUE)
-		lang_fail(p->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
+		lang_fail(p->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map", n->function->name);
 	else if (!does_something(n))
-		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is used for nothing");
+		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is not used");
 	return n;
 }
 
@@ -212,7 +213,7 @@ static struct lang_node *statement(struct lang_parser *p)
 	p->operators = 0;
 	if (lang_word_is(p, "while"))
 		lang_fail(p->l, p->lex.pos, "for ($i : 0..100) { ... if (...) { break; } } is bounded",
-			  "there is no while: kernels must not wait");
+			  "while is not supported: kernels must not wait");
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !n; i++) {
 		if (!lang_word_is(p, statements[i].word))
 			continue;
@@ -222,7 +223,7 @@ static struct lang_node *statement(struct lang_parser *p)
 	if (!n)
 		n = open ? inner_block(p) : expression_statement(p);
 	if (!open && p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END)
-		lang_expect(p, LANG_T_SEMICOLON, "behind the statement");
+		lang_expect(p, LANG_T_SEMICOLON, "after the statement");
 	return n;
 }
 
@@ -238,25 +239,25 @@ static void declare(struct lang_parser *p)
 	lang_next(&p->lex);
 	pos = p->lex.pos;
 	map = p->lex.token == LANG_T_MAP ? lang_map_named(p, p->lex.string, pos) : NULL;
-	lang_expect(p, LANG_T_MAP, "behind let");
-	lang_expect(p, LANG_T_SET, "behind the map");
+	lang_expect(p, LANG_T_MAP, "after let");
+	lang_expect(p, LANG_T_SET, "after the map");
 	if (!map)
 		return;
 	if (map->declared)
-		lang_fail(p->l, pos, "declare it once", "%s is declared already", map->name);
+		lang_fail(p->l, pos, "declare it once", "%s is already declared", map->name);
 	map->declared = true;
 	map->lru = lang_word_is(p, "lruhash");
 	if (!map->lru && !lang_word_is(p, "hash"))
-		lang_fail(p->l, p->lex.pos, "hash(4096) and lruhash(4096) are known", "maps are of no such type");
+		lang_fail(p->l, p->lex.pos, "hash(4096) and lruhash(4096) are supported", "unknown type of map");
 	lang_next(&p->lex);
-	lang_expect(p, LANG_T_OPEN, "behind the type");
+	lang_expect(p, LANG_T_OPEN, "after the type");
 	if (p->lex.token == LANG_T_NUMBER && (!p->lex.number || p->lex.number > LANG_MOST_KEYS))
-		lang_fail(p->l, p->lex.pos, "1 to 16777216", "a map cannot have room for so many keys");
+		lang_fail(p->l, p->lex.pos, "1 to 16777216", "a map cannot have this number of keys");
 	map->room = p->lex.number;
 	lang_expect(p, LANG_T_NUMBER, "for the number of keys");
-	lang_expect(p, LANG_T_CLOSE, "behind the number");
+	lang_expect(p, LANG_T_CLOSE, "after the number");
 	if (p->lex.token != LANG_T_SEMICOLON)
-		lang_expect(p, LANG_T_SEMICOLON, "behind the declaration");
+		lang_expect(p, LANG_T_SEMICOLON, "after the declaration");
 }
 
 static bool begins_with(const struct lang_lex *x, const char *word)
@@ -276,7 +277,7 @@ static void filter(struct lang_parser *p, struct lang_block *b)
 	lang_next(&p->lex);
 	b->filter = lang_expression(p);
 	p->filter = false;
-	lang_expect(p, LANG_T_DIV, "behind the filter");
+	lang_expect(p, LANG_T_DIV, "after the filter");
 }
 
 static struct lang_block *parse_block(struct lang_parser *p)
@@ -291,7 +292,7 @@ static struct lang_block *parse_block(struct lang_parser *p)
 	filter(p, b);
 	if (p->lex.token != LANG_T_LBRACE)
 		lang_fail(p->l, p->lex.pos, "e.g. gpu/exit/* /lane == 0/ { @ = count(); }",
-			  "a block { ... } is missing behind the probe");
+			  "a block { ... } is missing after the probe");
 	b->body = block(p);
 	return b;
 }

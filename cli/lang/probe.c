@@ -35,7 +35,7 @@ static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 	for (; end < x->l->text + x->l->size && isdigit((unsigned char)*end) && i < 1000; end++)
 		i = 10 * i + *end - '0';
 	if (!i || i > x->l->nparams) {
-		lang_fail(x->l, x->at, "give it by --param", "there is no parameter $%llu", (unsigned long long)i);
+		lang_fail(x->l, x->at, "pass it with --param", "there is no parameter $%llu", (unsigned long long)i);
 		return 0;
 	}
 	snprintf(buf, room, "%s", x->l->params[i - 1]);
@@ -71,7 +71,7 @@ static const char *probe_word(struct lang_lex *x)
 		buf[n++] = c;
 	}
 	if (quoted)
-		lang_fail(x->l, x->pos, "end it with \" in the same line", "the pattern's quote has no end");
+		lang_fail(x->l, x->pos, "end it with \" in the same line", "the quote of the pattern is not terminated");
 	return lang_copy(x->l, buf, n);
 }
 
@@ -105,8 +105,8 @@ static void parse_interval(struct lang_lex *x, struct lang_probe *probe, const c
 	probe->when = LANG_INTERVAL;
 	probe->every_ns = interval_ns(spec);
 	if (probe->every_ns < 1000000)
-		lang_fail(x->l, x->pos, "interval:s:1, interval:ms:100, interval:hz:10 and interval:1s are such",
-			  "this is no interval of at least 1 ms");
+		lang_fail(x->l, x->pos, "write it as interval:s:1, interval:ms:100, interval:hz:10 or interval:1s",
+			  "this is not an interval of at least 1 ms");
 }
 
 static bool parse_host(struct lang_lex *x, struct lang_probe *probe, const char *word)
@@ -144,15 +144,18 @@ static void unknown(struct lang_lex *x, const char *word)
 	if (!*word)
 		lang_fail(x->l, x->pos, "e.g. gpu/exit/* { @[kernel] = count(); }", "a probe is missing");
 	else if (!strncmp(word, "let", 4) || !strncmp(word, "config", 7))
-		lang_fail(x->l, x->pos, "let @x = hash(4096); or lruhash()", "this declares nothing that is known");
+		lang_fail(x->l, x->pos, "let @x = hash(4096); or lruhash()", "this declaration is not known");
 	else if (strchr(word, ':') && !is_place(word))
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
 	else if (gpubpf_place_near(word, near, sizeof(near)))
-		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near), "%.60s is no probe", word);
+		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near), "%.60s "
+													      "is "
+													      "not a "
+													      "probe", word);
 	else
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL, gpu/exit/KERNEL, gpu/call/FUNCTION; gpubpf-lang(7) lists all",
-			  "%.60s is no probe", word);
+			  "%.60s is not a probe", word);
 }
 
 static void check_pattern(struct lang_lex *x, const char *pattern)
@@ -160,12 +163,12 @@ static void check_pattern(struct lang_lex *x, const char *pattern)
 	const char *slash = strchr(pattern, '/');
 
 	if (!*pattern)
-		lang_fail(x->l, x->pos, "* is all", "the probe names no kernel");
+		lang_fail(x->l, x->pos, "* matches all", "the probe names no kernel");
 	else if (strlen(pattern) > PATTERN)
 		lang_fail(x->l, x->pos, "use a glob", "the name has more than %u bytes", PATTERN);
 	else if (slash)
-		lang_fail(x->l, x->pos, "put a blank in front of a filter, or the pattern in quotes",
-			  "a / is in the pattern");
+		lang_fail(x->l, x->pos, "put a space before a filter, or the pattern in quotes",
+			  "the pattern contains a /");
 }
 
 static void parse_device(struct lang_lex *x, struct lang_probe *probe, const char *word)
@@ -254,7 +257,7 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 	if (!word)
 		lang_fail(x->l, x->pos, "gpu/entry/vector_add(float *a, uint n) names two", "an argument without a name");
 	else if (block->nargs == LANG_ARGS)
-		lang_fail(x->l, x->pos, "leave the others out", "more than %u arguments have a name", LANG_ARGS);
+		lang_fail(x->l, x->pos, "omit the others", "more than %u arguments have a name", LANG_ARGS);
 	arg.name = word;
 	if (arg.type.base != LANG_ADDRESS)
 		arg.type.to = 0;
@@ -272,7 +275,7 @@ static void parse_args(struct lang_lex *x, struct lang_block *block)
 		parse_arg(x, block);
 	} while (x->token == LANG_T_COMMA);
 	if (x->token != LANG_T_CLOSE)
-		lang_fail(x->l, x->pos, "end them with )", "the arguments have no end");
+		lang_fail(x->l, x->pos, "end them with )", "the arguments are not terminated");
 }
 
 static void number_probe(struct lang_lex *x, struct lang_probe *probe)

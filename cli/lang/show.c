@@ -183,7 +183,7 @@ void lang_show_map(struct lang_host *h, const struct lang_map *map, uint64_t top
 	uint32_t first;
 
 	if (lang_rows_read(h, map, &rows) < 0) {
-		fprintf(out, "%s: there is no memory to show it\n", map->name);
+		fprintf(out, "%s: out of memory\n", map->name);
 		lang_rows_finish(&rows);
 		return;
 	}

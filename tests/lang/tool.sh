@@ -7,7 +7,7 @@ says '^gpubpf: -e:1:18: cnt is not known$' "its place"; says '^                 
 run "$GPUBPF" -e 'gpu/exit/* { for ($i : 0..arg0) { @ = count(); } }' -- true; is 125 "one that the verifier refuses"; says ' at -e:1: gpu/exit' "with its line"
 run "$GPUBPF" -j -e 'gpu/exit/* { @ = cnt(); }' -- true; is 125 "-j"; cp "$T/out" "$T/r"
 python3 -c "import json; e = json.load(open('$T/r'))['errors'][0]; assert '-e:1:18' in str(e), e" 2> "$T/err"; ok $? "has it too"
-printf 'gpu/exit/* {\n\t@ = $x;\n}\n' > "$T/s.bt"; run "$GPUBPF" run "$T/s.bt" -- true; is 125 "a script"; says "s.bt:2:6: .x is not known here" "has its name and line"
+printf 'gpu/exit/* {\n\t@ = $x;\n}\n' > "$T/s.bt"; run "$GPUBPF" run "$T/s.bt" -- true; is 125 "a script"; says "s.bt:2:6: .x is not defined here" "has its name and line"
 run "$GPUBPF" run -o "$T/s.bt" -- true; is 125 "the same by -o"; run "$GPUBPF" "$T/none.bt" -- true; is 125 "one that is not there"; says 'none.bt: cannot be read: No such file' "is named"
 run "$GPUBPF" run -e 'BEGIN { exit(); }' "$T/s.bt" -- true; is 2 "two programs"
 run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says '--events 1000 sets the number of records' "is told what it was"
