@@ -57,7 +57,7 @@ const struct application_form *application_next(const struct suite_run *run, con
 
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size)
 {
-	snprintf(buf, size, "the suite has no kernels in a form that this device takes%s%s%s%.40s",
+	snprintf(buf, size, "the suite has no kernels in a form that this device accepts%s%s%s%.40s",
 		 run->route ? " by the route " : "", run->route ? run->route->name : "", caps->arch[0] ? ": " : "", caps->arch);
 }
 

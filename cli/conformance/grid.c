@@ -150,7 +150,7 @@ const char *grid_too_large(const struct suite_case *c, const struct gpubpf_devic
 	grid_launch_of(c, caps, &l);
 	for (int d = 0; d < 3; d++)
 		if (caps->max_blocks[d] && l.grid[d] > caps->max_blocks[d]) {
-			snprintf(buf, size, "the device takes %u blocks in %c at most", caps->max_blocks[d], 'x' + d);
+			snprintf(buf, size, "the device supports at most %u blocks in %c", caps->max_blocks[d], 'x' + d);
 			return buf;
 		}
 	return NULL;

@@ -97,7 +97,7 @@ static bool judge_map(const struct judging *j, const char *want)
 	char name[64], key[128], value[200];
 
 	if (sscanf(want, "%63[^[][%127[^]]] %199[^\n]", name, key, value) != 3)
-		return fail(j, want, "a line that is not: map NAME[KEY] VALUE");
+		return fail(j, want, "invalid line; expected map NAME[KEY] VALUE");
 	if (!find_map(j, name, &w.map))
 		return false;
 	w.key = key;
@@ -124,7 +124,7 @@ static bool judge_number(const struct judging *j, const char *want,
 	uint64_t got;
 
 	if (sscanf(want, "%63s %31s", name, number) != 2)
-		return fail(j, want, "a line that is not: WORD NAME N");
+		return fail(j, want, "invalid line; expected WORD NAME N");
 	if (!find_map(j, name, &map))
 		return false;
 	got = of(j, map);
@@ -226,6 +226,6 @@ void suite_judge(struct judging *j)
 	if (grid_is_refused(j->c))
 		good = fail(j, "a refusal", "it was accepted");
 	else if (!judged)
-		good = fail(j, "a line of what is to come of it", "none");
+		good = fail(j, "a line with an expected result", "none");
 	j->r->state = good ? SUITE_PASSED : SUITE_FAILED;
 }

@@ -12,10 +12,10 @@
 #include "random.h"
 #include "raw.h"
 
-#define UNPROVEN "needs what the verifier proves"
+#define UNPROVEN "requires verified programs"
 #define NO_KERNELS "the interpreter has no kernels to probe"
-#define NO_PROBE "is put into no kernel, by whatever route"
-#define OWN_LAUNCH "is for the suite's own launches alone"
+#define NO_PROBE "cannot be put into a kernel"
+#define OWN_LAUNCH "only works in the suite's own launches"
 
 static void skip(struct suite_result *r, const char *why)
 {

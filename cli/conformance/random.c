@@ -77,7 +77,7 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	char text[96];
 
 	gpubpf_diag_init(&diag);
-	fprintf(f, "# a random program of which a device made something else, or nothing; r0 is the interpreter's\n");
+	fprintf(f, "# a random program with another result, or none, on a device; r0 is the interpreter's\n");
 	if (gpubpf_insn_decode(p->insns, p->n, insns, &diag) == 0)
 		for (uint32_t i = 0; i < p->n; i++) {
 			gpubpf_insn_format(&insns[i], i, text, sizeof(text));
@@ -459,7 +459,7 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 	}
 	p.n = n / sizeof(p.insns[0]);
 	if (!read_parts(c->mem, &p) || !random_is_proven(&p)) {
-		snprintf(result->got, sizeof(result->got), "it refuses this one");
+		snprintf(result->got, sizeof(result->got), "the verifier refuses this one");
 		return;
 	}
 	r->fixed = &p;
@@ -493,8 +493,8 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 		run_fixed(r, c, result);
 	} else if (is_host(r) && (err = random_ask_linux()) < 0) {
 		result->state = SUITE_SKIPPED;
-		snprintf(result->got, sizeof(result->got), "the Linux kernel, which the interpreter is compared with, runs no "
-			 "program: %s", strerror(-err));
+		snprintf(result->got, sizeof(result->got), "the Linux kernel runs no programs to compare with the "
+			 "interpreter: %s", strerror(-err));
 	} else {
 		run_seeds(r, run, result);
 	}

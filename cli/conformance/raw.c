@@ -58,7 +58,7 @@ static void decode(struct conformance_case *c, size_t size)
 
 	gpubpf_diag_init(&diag);
 	if (!size || size % sizeof(struct gpubpf_raw_insn)) {
-		conformance_fail(c, "a program is instructions of 8 bytes, this one has %zu bytes", size);
+		conformance_fail(c, "the size of a program must be a multiple of 8 bytes; it has %zu bytes", size);
 		return;
 	}
 	if (gpubpf_unit_raw((const struct gpubpf_raw_insn *)c->insns, size / sizeof(struct gpubpf_raw_insn), NULL, 0,

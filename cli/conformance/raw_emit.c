@@ -36,8 +36,8 @@ int conformance_open(const struct conformance_opts *opts, struct conformance_dev
 	d->target = conformance_target(opts->target, caps);
 	if (d->target)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "device %s: no target %s emits for it", caps->name,
-		 opts->target ? opts->target : "that it takes");
+	snprintf(why->text, sizeof(why->text), "device %s: no target %s can generate code for it", caps->name,
+		 opts->target ? opts->target : "that it accepts");
 	return -ENODEV;
 }
 

@@ -259,7 +259,7 @@ int suite_find(struct suite *s, char *why, size_t size)
 	int err = find_folder(s->folder, sizeof(s->folder));
 
 	if (err < 0)
-		snprintf(why, size, "%s: %s; the package of the tool brings it", s->folder, strerror(-err));
+		snprintf(why, size, "%s: %s; install it with the package of the tool", s->folder, strerror(-err));
 	return err;
 }
 
@@ -275,7 +275,7 @@ int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 	for (int i = 0; i < n; i++) {
 		if (!err && (err = read_object(s, folder, names[i]->d_name, glob)) < 0)
 			snprintf(why, size, "%s/%s: %s; install the package again", folder, names[i]->d_name,
-				 err == -EBADMSG ? "no object of the suite" : strerror(-err));
+				 err == -EBADMSG ? "not an object of the suite" : strerror(-err));
 		free(names[i]);
 	}
 	if (n >= 0)

@@ -67,6 +67,6 @@ changed; run "$T/bin/gpubpf" conformance -b host -c 'isa/add*'; is 1 "a case tha
 prints '^failed on host, interpreter: isa.o: isa/add64-reg$' "object and case"; prints 'expected: 0x9111191011102bb7$' "with what was expected"
 prints 'got:      0x9111191011102bb6$' "and got"
 echo > "$T/share/gpubpf/conformance/isa.o"; run "$T/bin/gpubpf" conformance -b host; is 1 "an object that is none"
-says 'isa.o: no object of the suite; install the package again$' "is named, with what to do"; one_line "it"
+says 'isa.o: not an object of the suite; install the package again$' "is named, with what to do"; one_line "it"
 run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
 finish
