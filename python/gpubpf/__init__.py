@@ -126,7 +126,7 @@ class Map(collections.abc.MutableMapping):
             except OverflowError:
                 raise ValueError(f"{self.name}: {data} does not fit into the {size} bytes of {what}") from None
         if len(data) != size:
-            raise ValueError(f"{self.name}: {what} has {size} bytes, and {len(data)} were given")
+            raise ValueError(f"{self.name}: {what} has {size} bytes, but {len(data)} were given")
         return bytes(data)
 
     def _key(self, key):
@@ -152,8 +152,8 @@ class Map(collections.abc.MutableMapping):
 
     def _keyed(self):
         if not self.key_size:
-            has = {"QUEUE": "push(), peek() and pop() are what it has", "STACK": "push(), peek() and pop() are what it has",
-                   "BLOOM_FILTER": "push() is what it has"}.get(self.type, "its records come by events()")
+            has = {"QUEUE": "use push(), peek() and pop()", "STACK": "use push(), peek() and pop()",
+                   "BLOOM_FILTER": "use push()"}.get(self.type, "events() returns its records")
             raise TypeError(f"{self.name}: a {self.type} has no keys; {has}")
 
     def __getitem__(self, key):
@@ -204,7 +204,7 @@ class Map(collections.abc.MutableMapping):
     def pop(self, *key_and_default):
         """Remove and return the next value of a queue or a stack, or the value of a key in other maps."""
         if len(key_and_default) > 2 or (self.key_size and not key_and_default):
-            raise TypeError(f"{self.name}: pop() of a queue or a stack, pop(key[, default]) of other maps")
+            raise TypeError(f"{self.name}: use pop() for a queue or a stack, pop(key[, default]) for other maps")
         try:
             return self._look("lookup_and_delete_elem", key_and_default[0] if self.key_size else None)
         except KeyError:
@@ -215,14 +215,13 @@ class Map(collections.abc.MutableMapping):
     def _where(self, at, stride):
         err = self._call("memory", ctypes.byref(at), ctypes.byref(stride))
         if err == -errno.EINVAL:
-            raise Error(errno.EINVAL, f"{self.name}: it is no array")
+            raise Error(errno.EINVAL, f"{self.name}: it is not an array")
         return err
 
     def _memory(self):
         at, stride = ctypes.c_void_p(), ctypes.c_size_t()
         if self._where(at, stride) < 0:
-            raise Error(errno.EOPNOTSUPP, f"{self.name}: an index has several values, which look-ups add up or have one by one; "
-                                          "array(copy=True)")
+            raise Error(errno.EOPNOTSUPP, f"{self.name}: an index has several values; use array(copy=True)")
         block = (ctypes.c_char * (stride.value * self.max_entries)).from_address(at.value)
         block._handle = self._session._handle  # a view keeps the session alive
         return block, stride.value
@@ -241,7 +240,7 @@ class Map(collections.abc.MutableMapping):
         size = self._call("value_size")
         dtype = numpy.dtype(dtype or (f"u{size}" if size in (1, 2, 4, 8) else f"V{size}"))
         if dtype.itemsize != size:
-            raise ValueError(f"{self.name}: a value has {size} bytes, and the dtype {dtype.itemsize}")
+            raise ValueError(f"{self.name}: a value has {size} bytes, but the dtype has {dtype.itemsize}")
         if copy:
             return self._copied(numpy, dtype)
         block, stride = self._memory()
@@ -273,7 +272,7 @@ class Session:
         opts = _Opts(sz=ctypes.sizeof(_Opts))
         for name, value in settings.items():
             if name not in _SETTINGS:
-                raise TypeError(f"{name}: no such setting; there are {', '.join(_SETTINGS)}")
+                raise TypeError(f"{name}: no such setting; known settings are {', '.join(_SETTINGS)}")
             setattr(opts, name, _bytes(value))
         listens = on_event or not settings.get("no_events")
         opts.event = self._event = _event_fn(self._guard(self._hear, lambda event: event) if listens else 0)
@@ -282,7 +281,7 @@ class Session:
         self._handle = _Handle(self._lib, opts)
         self._handle.calls = self._event, self._print, self._note
         if not self._handle.pointer:
-            raise Error(errno.ENOMEM, "no memory for a session")
+            raise Error(errno.ENOMEM, "out of memory for a session")
         try:
             for path in objects:
                 self._check("add_object", _bytes(path))

@@ -72,12 +72,12 @@ with gpubpf.Session([kinds], **common) as session:
     maps["places"].push(struct.pack("=2i", 1, 2))
     ok(maps["places"].peek() == maps["places"].pop() == struct.pack("=2i", 1, 2), "a queue's values")
     ok(raised(KeyError, maps["places"].pop) == "'places is empty'", "an empty one")
-    ok("a RINGBUF has no keys; its records come by events()" in raised(TypeError, maps["ring"].__getitem__, 0), "nor has a ring")
-    ok("a QUEUE has no keys; push()" in raised(TypeError, maps["places"].__getitem__, 0), "which has no keys")
+    ok("a RINGBUF has no keys; events() returns its records" in raised(TypeError, maps["ring"].__getitem__, 0), "nor has a ring")
+    ok("a QUEUE has no keys; use push()" in raised(TypeError, maps["places"].__getitem__, 0), "which has no keys")
     seen = maps["array"].memory()
     maps["array"][1] = struct.pack("=f", 2.5)
     ok(seen.readonly and bytes(seen[8:12]) == struct.pack("=f", 2.5), "an array's memory, which is no copy")
-    ok("it is no array" in raised(gpubpf.Error, maps["hash"].memory), "a hash has none such")
+    ok("it is not an array" in raised(gpubpf.Error, maps["hash"].memory), "a hash has none such")
     try:
         import numpy
     except ImportError:
@@ -88,7 +88,7 @@ with gpubpf.Session([kinds], **common) as session:
         maps["array"][3] = struct.pack("=f", -1)
         ok(view.tolist() == [0, 2.5, 0, -1], "a view of NumPy's has what is put in later", view)
         ok("read-only" in raised(ValueError, view.__setitem__, 0, 1), "and cannot be written to")
-        ok("dtype 8" in raised(ValueError, maps["array"].array, "f8"), "a type of another size")
+        ok("dtype has 8" in raised(ValueError, maps["array"].array, "f8"), "a type of another size")
         of = maps["elements.data"].array([("threshold", "u8"), ("at", "i4", 2), ("limits", "u4", 3)])
         ok(of["threshold"][0] == 3 and of["limits"][0].tolist() == [4, 5, 6], "a structured one", of)
         copied = maps["array"].array("f4", copy=True)
