@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers that call a function of the program's back. */
+/* Helpers that call back a function of the program. */
 #ifndef GPUBPF_CORE_LOWER_CALLBACK_H
 #define GPUBPF_CORE_LOWER_CALLBACK_H
 
@@ -8,7 +8,10 @@
 struct gpubpf_diag;
 struct gpubpf_prog;
 
-/* The one function that the call at pc, which was reached, has called back: the pc where it begins. -EINVAL where the facts have none. */
+/*
+ * Finds the one function that the call at pc calls back; *target is its first pc. The call must be reached. -EINVAL if
+ * the facts do not name exactly one function.
+ */
 int lower_callback(const struct gpubpf_prog *prog, uint32_t pc, uint32_t *target, struct gpubpf_diag *diag);
 
 #endif

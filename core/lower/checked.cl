@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checked mode (core/lower/lower.h): accesses to the frames that are live and to MEM, nothing else. */
+/* The checked mode (core/lower/lower.h): only the live frames and MEM may be accessed. */
 struct gpubpf_checked {
 	u64 run;        /* address of struct gpubpf_run */
 	u64 stack, mem; /* addresses */
 	u64 mem_size;
 	u64 budget;
-	u32 depth;      /* frames that are live but one */
+	u32 depth;      /* live frames - 1 */
 };
 
 static inline int gpubpf_within(u64 address, u64 width, u64 base, u64 size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module: the device library's text, the sites' programs, the sites, and kernels that run them. */
+/* Emits the module: the device library's text, the sites' programs, the sites, and kernels that run the sites. */
 #include "clc.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "core/diag.h"
 #include "maps/text.h"
 
-/* The device library's switches (maps/devlib.h) from what the device has. */
+/* Sets the device library's switches (maps/devlib.h) from the device's capabilities. */
 static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {
@@ -45,7 +45,7 @@ static void store_r0(const struct clc *c, uint64_t run, const char *env, const c
 		 (unsigned long long)(run + offsetof(struct gpubpf_run, r0)), r0);
 }
 
-/* Run the programs in order; the first that ends the thread ends the site. */
+/* Runs the programs in order. The first program that ends the thread ends the site. */
 static void site_function(struct clc *c, bool one_kernel)
 {
 	struct text *t = c->t;
@@ -68,7 +68,7 @@ static void site_function(struct clc *c, bool one_kernel)
 		 c->site, c->site, c->site);
 }
 
-/* What kernels have before they run a site; `more`: parameters. */
+/* Begins a kernel up to the call of its site. `more`: further parameters. */
 static void begin_kernel(const struct clc *c, const char *how, const char *name, const char *more)
 {
 	text_add(c->t,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) wants memory
- * arguments in private memory: the program's stack is passed as it is, device memory through a copy.
+ * Helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h)
+ * requires memory arguments in private memory. The program's stack is passed directly, device memory through a copy.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	const struct gpubpf_map *map;        /* that the code being made is for */
+	const struct gpubpf_map *map;        /* map for which code is being emitted */
 };
 
 static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
@@ -42,7 +42,7 @@ static bool is_direct(const struct call *call, uint32_t arg)
 	return call->map && gpubpf_is_direct(call->helper, call->map, row_of(call, arg)->size, argument(call, arg));
 }
 
-/* Declare the private copy that an argument needs, if it does. */
+/* Declares the private copy that an argument needs, if it needs one. */
 static int declare(const struct call *call, uint32_t arg, uint64_t room)
 {
 	if (only_stack(call, arg))
@@ -62,7 +62,7 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 	return 0;
 }
 
-/* The argument as a pointer to private bytes. */
+/* Emits the argument as a pointer to private bytes. */
 static void pointer(const struct call *call, uint32_t arg)
 {
 	char index[48];
@@ -73,7 +73,7 @@ static void pointer(const struct call *call, uint32_t arg)
 		text_add(call->c->t, "(GPUBPF_PRIVATE uchar *)t%u", arg);
 }
 
-/* Copy between an argument's private copy and where it points; `size` is an expression. */
+/* Copies between an argument's private copy and the memory that it points to. `size` is an expression. */
 static void copy(const struct call *call, uint32_t arg, const char *size, bool out)
 {
 	static const struct gpubpf_access anywhere = { .frame = GPUBPF_ANY_FRAME };
@@ -100,7 +100,7 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 		text_add(t, "gpubpf_clc_in((GPUBPF_PRIVATE uchar *)t%u, r%u, %s); ", arg, arg, size);
 }
 
-/* How many bytes are behind a pointer argument, as an expression; *room: at most so many. */
+/* Returns the size of a pointer argument's memory as an expression. *room is its maximum in bytes. */
 static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room, char text[24])
 {
 	*room = argument(call, arg)->size_max;
@@ -117,7 +117,7 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
 	return text;
 }
 
-/* A number that the helper writes goes through a word, which the program's memory need not be aligned for. */
+/* A number that the helper writes goes through a local word, because the program's memory may be unaligned. */
 static bool is_word(const struct call *call, uint32_t arg)
 {
 	return row_of(call, arg)->pass == GPUBPF_PASS_OUT && row_of(call, arg)->size == GPUBPF_SIZE_WORD;
@@ -180,7 +180,7 @@ static void give_back(const struct call *call)
 	}
 }
 
-/* helper 520: where the parameter's bytes are, and how many; 0 of one that has none */
+/* helper 520: offset and size of the parameter's bytes; both are 0 if the parameter has no bytes */
 static void pass_param(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
@@ -192,7 +192,7 @@ static void pass_param(const struct call *call, uint32_t arg)
 	text_add(call->c->t, ", %uUL, %uUL", param ? param->bytes_off : 0, param ? param->size : 0);
 }
 
-/* helper 530; who makes the job has looked whether it is there: gpubpf_params_fit() */
+/* helper 530; the creator of the job has checked with gpubpf_params_fit() that the parameter exists */
 static int pass_named(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
@@ -242,7 +242,7 @@ static bool any_direct(const struct call *call)
 	return any;
 }
 
-/* Helper 164 on call->map. */
+/* Emits helper 164 on call->map. */
 static int each(const struct call *call)
 {
 	char next[64];
@@ -254,7 +254,7 @@ static int each(const struct call *call)
 	return err < 0 ? err : clc_each(call->c, target, next);
 }
 
-/* One helper, on call->map if it takes one: its functions in clc_maps.c. */
+/* Emits one helper call. A helper on a map calls the functions of call->map in clc_maps.c. */
 static int one(struct call *call)
 {
 	const struct gpubpf_helper *helper = call->helper;
@@ -298,7 +298,7 @@ static int one(struct call *call)
 	return 0;
 }
 
-/* A map that several paths disagree about: one branch for each map that it can be. */
+/* Paths disagree about the map: emits one branch for each possible map. */
 static int any_map(struct call *call, uint32_t reg)
 {
 	const struct gpubpf_unit *unit = call->c->job->unit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program without facts, for the conformance tool: one function whose basic blocks are the cases of a
- * switch in a loop. So any control flow works, local calls nest (and recurse) over a small array, and
- * every taken branch passes the place that counts down the budget.
+ * A program without facts, for the conformance tool: one function whose basic blocks are the cases of a switch in a
+ * loop. Any control flow works, and local calls nest and recurse through a small array. Every taken branch passes the
+ * statement that decrements the budget.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void go(struct clc *c, uint32_t target)
 	text_add(c->t, "{ pc = %u; continue; }\n", target);
 }
 
-/* Compute the address of an access into `a`, and leave if it is not legal. */
+/* Computes the address of an access into `a` and fails the run if the address is illegal. */
 static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_t width)
 {
 	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off,
@@ -108,7 +108,7 @@ static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *
 	text_add(c->t, "\t\t\t}\n");
 }
 
-/* Without facts no map and no memory but coordinates can be an argument. */
+/* Without facts, helper arguments cannot be maps or memory, except the three words of coordinates. */
 static void call(struct clc *c, uint32_t pc)
 {
 	uint32_t id = (uint32_t)c->prog->insns[pc].imm;
@@ -172,7 +172,9 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 	return 0;
 }
 
-/* Blocks begin at pc 0, at targets, and where calls come back to; says whether there are calls. */
+/*
+ * Marks block starts: pc 0, jump targets, and return addresses of calls. Returns true if the program has local calls.
+ */
 static bool mark_blocks(const struct gpubpf_prog *prog, bool *begins)
 {
 	bool calls = false;

@@ -14,7 +14,7 @@ static const struct ctx_field *field_at(uint32_t off)
 	return NULL;
 }
 
-/* A word of what the place gives. */
+/* Emits an operand word of the place. */
 static void given(struct clc *c, uint32_t word)
 {
 	if (word == UINT32_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A verified program as OpenCL C: each function a static function, registers its variables, jumps
- * gotos. Only instructions that the verifier reached exist.
+ * Emits a verified program as OpenCL C: each function is a static function, registers are its variables, jumps are
+ * gotos. Instructions that the verifier did not reach are not emitted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ int clc_loop(struct clc *c, uint32_t target)
 
 	if (func < 0)
 		return func;
-	if (!reached(c, target)) { /* there are no rounds, and no such function in the text */
+	if (!reached(c, target)) { /* the loop never iterates, so the callback is not emitted */
 		text_add(c->t, "r0 = r4 ? (u64)-%dL : r1 > %uUL ? (u64)-%dL : 0; ", EINVAL, GPUBPF_LOOP_MAX, E2BIG);
 		return 0;
 	}
@@ -64,8 +64,10 @@ int clc_loop(struct clc *c, uint32_t target)
 	return 0;
 }
 
-/* The key lies behind the frames, as far as this frame is from the first (core/facts.h). Where there are flags the end is
- * where it begins. */
+/*
+ * The key lies after the frames, at this frame's distance from the first (core/facts.h). If flags are not 0, the
+ * iteration starts at its end.
+ */
 int clc_each(struct clc *c, uint32_t target, const char *next)
 {
 	int func = func_at(c, target);
@@ -153,7 +155,7 @@ static int instruction(struct clc *c, uint32_t pc)
 	return 0;
 }
 
-/* Labels for the targets of jumps that can be taken. */
+/* Marks the targets of jumps that can be taken; they get labels. */
 static void mark_targets(const struct clc *c, bool *target)
 {
 	const struct gpubpf_func *func = func_of(c);
@@ -225,7 +227,10 @@ static int functions(struct clc *c, bool *target)
 	return 0;
 }
 
-/* The stack is an array of the program; one that calls nothing needs only the bytes it touches. */
+/*
+ * Emits the program's entry. The stack is an array of the program; a program without calls needs only the bytes that it
+ * touches.
+ */
 static void entry(struct clc *c)
 {
 	const struct gpubpf_facts *facts = c->prog->facts;

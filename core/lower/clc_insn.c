@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic and conditions (RFC 9669 4.1 to 4.3), one line of OpenCL C each. */
+/* Emits arithmetic and conditions (RFC 9669 4.1 to 4.3), one line of OpenCL C each. */
 #include <stdio.h>
 
 #include "clc.h"
@@ -45,7 +45,10 @@ const char *clc_source(const struct gpubpf_insn *insn, char buf[32])
 	return buf;
 }
 
-/* devices are little-endian: to little is a truncation, to big and bswap the same swap */
+/*
+ * Devices are little-endian: conversion to little endian truncates; conversion to big endian and bswap are the same
+ * swap.
+ */
 static void end(struct clc *c, const struct gpubpf_insn *insn)
 {
 	static const char *const type[] = { [2] = "u16", [4] = "u32", [8] = "u64" };

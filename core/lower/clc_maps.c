@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations on each map as functions of its own, with the layout as constants: programs read
- * gpubpf_map0_lookup(env, key), and a compiler may keep one copy for several places (the library's own
- * functions are always inlined). CPUs' compilers would inline these too, and take long over what is large.
+ * Emits the operations of each map as separate functions with the layout as constants. Programs call
+ * gpubpf_map0_lookup(env, key), and a compiler may emit one copy for several places. The library's own functions are
+ * always inlined. Compilers for CPUs would inline these too and take long over large ones.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,7 +11,10 @@
 #include "clc.h"
 #include "maps/impl.h"
 
-/* Where an element of a map of maps lies, its pointer tells; where a map lies that is not in the arena, the arena's row. */
+/*
+ * Emits the layout's arguments. The pointer of an element of a map of maps locates it. The arena's row locates a map
+ * that is placed outside of the arena.
+ */
 static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
 	text_add(t, "%u, %u, %u, %u, %u, ", l->flags | (element ? GPUBPF_LAYOUT_ELEMENT : 0), l->key_size, l->value_size, l->max_entries, l->copies);
@@ -24,15 +27,15 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l, bool eleme
 	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
 }
 
-/* what the functions of one map have in common */
+/* properties that the functions of one map share */
 struct functions {
 	struct text *t;
 	char prefix[24];
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
-	bool element;           /* of a map of maps: which one, is their first parameter */
-	bool called;            /* not inlined, but for look-ups */
-	uint32_t row;           /* of the arena's table */
+	bool element;           /* elements of a map of maps: the first parameter selects the element */
+	bool called;            /* emitted as noinline functions, except look-ups */
+	uint32_t row;           /* index in the arena's table */
 };
 
 /* static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
@@ -48,7 +51,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 	text_add(t, "%s);\n}\n", arguments);
 }
 
-/* how the functions here name and hand on what helpers take */
+/* parameter and argument text for each kind of helper argument */
 static const struct {
 	const char *parameter, *argument;
 } passed[GPUBPF_ARGS] = {
@@ -62,7 +65,7 @@ static const struct {
 	[GPUBPF_ARG_ANY] = { ", u64 flags", ", flags" },
 };
 
-/* what the helper does, for a map of the type */
+/* Emits the function of helper h for a map of that type. */
 static void helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
 	char parameters[160] = "", arguments[64] = "";

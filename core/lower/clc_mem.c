@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads, stores and atomics of verified programs: the facts say which memory (core/facts.h). */
+/* Loads, stores and atomics of verified programs. The facts name the memory of each access (core/facts.h). */
 #include <stdio.h>
 
 #include "clc.h"
@@ -42,7 +42,7 @@ static uint32_t natural(const struct gpubpf_access *access, uint32_t width)
 	return align < width ? align : width;
 }
 
-/* The lvalue that an access names, in one space. */
+/* Emits the lvalue of an access, in one space. */
 static void place(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 {
 	const struct gpubpf_access *access = access_of(c, pc);
@@ -102,7 +102,9 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 	clc_atomic_at(c, insn, NULL, pointer);
 }
 
-/* Emit an access for the spaces that it may touch: one straight, or both behind a comparison. */
+/*
+ * Emits an access for the spaces that it may touch: one space directly, two spaces under a comparison of the pointer.
+ */
 static int in_spaces(struct clc *c, uint32_t pc, uint32_t reg, void (*emit)(struct clc *c, uint32_t pc, bool private))
 {
 	uint32_t spaces = access_of(c, pc)->spaces & ~GPUBPF_SPACE_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prelude.cl and checked.cl as text, made at build time by maps/expand.py. */
+/* prelude.cl and checked.cl as text; maps/expand.py generates it at build time. */
 #ifndef GPUBPF_LOWER_CLC_TEXT_H
 #define GPUBPF_LOWER_CLC_TEXT_H
 

@@ -27,7 +27,10 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
 	return i;
 }
 
-/* Of each kind of site the first word of each field, UINT32_MAX: it gives none; behind the last one how many there are. */
+/*
+ * For each kind of site, the index of the first word of each field, or UINT32_MAX if the site does not provide it. The
+ * last element is the number of words.
+ */
 static uint32_t words[GPUBPF_NSITES][sizeof(ctx_fields) / sizeof(ctx_fields[0]) + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of struct gpubpf_ctx (core/ctx_fields.def): where each lies and what a lowered program reads instead. */
+/*
+ * The fields of struct gpubpf_ctx (core/ctx_fields.def): their offsets, and the value that a lowered program reads
+ * instead.
+ */
 #ifndef GPUBPF_CORE_LOWER_CTX_H
 #define GPUBPF_CORE_LOWER_CTX_H
 
@@ -13,29 +16,35 @@ struct gpubpf_site_desc;
 struct ctx_field {
 	const char *name;
 	uint32_t off, count, size;   /* bytes; count elements of size */
-	/* an argument of the kernel; a member of struct gpubpf_env; a constant of the site; the device library's; an
-	 * operand of the place, which stands behind struct gpubpf_env; such a one that is lanes as bits */
+	/*
+	 * ARG: a kernel argument. ENV: a member of struct gpubpf_env. CONST: a constant of the site. DEVICE: a value
+	 * from the device library. PLACE: an operand of the place, stored after struct gpubpf_env. LANES: a PLACE
+	 * operand that is a lane mask.
+	 */
 	enum { ARG, ENV, CONST, DEVICE, PLACE, LANES } source;
 };
 
 extern const struct ctx_field ctx_fields[];
 extern const uint32_t ctx_nfields;
 
-/* the kernel's argument that element i of an ARG field reads, from 0 */
+/* Returns the index, from 0, of the kernel argument that element i of an ARG field reads. */
 uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
 /*
- * Operands of a place are u64 words behind struct gpubpf_env, in the order of the table, those alone that its kind
- * gives. The word of element i of a PLACE or LANES field; UINT32_MAX: the site's places do not give it. And how many there are.
+ * The operands of a place are u64 words after struct gpubpf_env, in the order of the table. Only operands that the
+ * place's kind provides have words. ctx_field_word() returns the word of element i of a PLACE or LANES field,
+ * UINT32_MAX if the site's places do not provide it. ctx_words() returns the number of words.
  */
 uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site);
 uint32_t ctx_words(enum gpubpf_site site);
-/* The word that argument i is where places give it instead of the kernel's (GPUBPF_GIVES_CAPTURE); UINT32_MAX: no word; 0 is
- * read then, at such places. */
+/*
+ * ctx_captures(): do the site's places supply arguments instead of the kernel's (GPUBPF_GIVES_CAPTURE)?
+ * ctx_argument_word() returns the word of argument i; UINT32_MAX: no word, and the argument reads as 0 at such places.
+ */
 bool ctx_captures(enum gpubpf_site site);
 uint32_t ctx_argument_word(uint32_t i, enum gpubpf_site site);
-/* The first word of the PLACE field of that name, which the site's places give. */
+/* Returns the first word of the PLACE field of that name. The site's places must provide the field. */
 uint32_t ctx_word_of(const char *name, enum gpubpf_site site);
-/* the value of element i of a CONST field */
+/* Returns the value of element i of a CONST field. */
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module: lower() reads as the way of the data. */
+/* Builds the module. lower() calls the stages in order. */
 #include "llvm.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args,
 	return fit(l, call, low_int(l, 8));
 }
 
-/* what LLVM says while it works: the first error is kept */
+/* Receives LLVM's diagnostics; the first error is recorded. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
 {
 	struct low *l = arg;
@@ -129,7 +129,7 @@ static int llvm_failed(struct low *l, const char *doing, char *why)
 	return -EINVAL;
 }
 
-/* The library's bodies are read when something links against them: linkonce is linked on demand. */
+/* Opens the library. LLVM reads the bodies when it links them: linkonce functions are linked on demand. */
 static int open_library(struct low *l)
 {
 	size_t size = (const char *)l->target->library_end - (const char *)l->target->library;
@@ -161,7 +161,7 @@ static void open_module(struct low *l)
 	l->i8 = LLVMInt8TypeInContext(l->ctx);
 	l->i32 = LLVMInt32TypeInContext(l->ctx);
 	l->global = LLVMPointerTypeInContext(l->ctx, 1);
-	/* where allocas live is the target's choice: ask one */
+	/* The target chooses the address space of allocas: build one to read its type. */
 	probe = LLVMAddFunction(l->mod, "probe", LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), NULL, 0, false));
 	block = LLVMAppendBasicBlockInContext(l->ctx, probe, "");
 	LLVMPositionBuilderAtEnd(l->b, block);
@@ -197,7 +197,7 @@ static bool exported(const struct low *l, const char *name)
 	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
-/* A function of the library that is seldom called, from many places (GPUBPF_FN_APART in maps/machine.h). */
+/* Is fn a library function that many places call, but seldom? (GPUBPF_FN_APART in maps/machine.h) */
 static bool stays_apart(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
@@ -205,8 +205,10 @@ static bool stays_apart(const struct low *l, LLVMValueRef fn)
 	return l->opts->inlined && !l->target->inline_all && LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
 }
 
-/* Everything but the sites and kernels becomes theirs: linked, internal, and inlined but for operations on
- * maps that several places share. Compilers for CPUs would inline those too, and take ten times as long. */
+/*
+ * Links the library. Everything except the sites and kernels becomes internal and alwaysinline. Map operations that
+ * several places share are not inlined. Compilers for CPUs would inline these too and take ten times as long.
+ */
 static int link_library(struct low *l)
 {
 	LLVMModuleRef lib = l->lib;

@@ -23,7 +23,7 @@ static LLVMValueRef shift_by(struct low *l, LLVMValueRef s, unsigned width)
 	return LLVMBuildAnd(l->b, s, LLVMConstInt(low_int(l, width), width * 8 - 1, false), "");
 }
 
-/* n op d, where d is neither 0 nor, of a signed one, -1 */
+/* Emits n op d. d is not 0 and, for a signed op, not -1. */
 static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef d)
 {
 	bool minus = op == LLVMSDiv || op == LLVMSRem;
@@ -37,7 +37,8 @@ static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVM
 	for (int i = 0; i < 2; i++)
 		args[i] = LLVMBuildIntCast2(l->b, args[i], wide, minus, "");
 	v = low_call(l, name, args, 2);
-	return v ? LLVMBuildTruncOrBitCast(l->b, v, type, "") : n; /* no such function is told */
+	return v ? LLVMBuildTruncOrBitCast(l->b, v, type, "") : n; /* low_call() has recorded the missing function as a
+								    * diagnostic */
 }
 
 /* n / s or n % s; by_zero is the result for s == 0, by_minus_one that for s == -1 (NULL: unsigned) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) takes memory in private memory: the
- * stack goes as it is, memory of other kinds through a private copy. Which map is a constant of the call; where it is
- * not, a switch over the maps that it can be.
+ * Helpers, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) takes memory arguments in
+ * private memory. The stack is passed directly, other memory through a private copy. The map is a constant of the call;
+ * where it is not, the code switches over the possible maps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,8 +23,8 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	uint32_t map;               /* the map that the code being made is for */
-	const struct gpubpf_map_layout *layout; /* its; of this call */
+	uint32_t map;               /* map for which code is being emitted */
+	const struct gpubpf_map_layout *layout; /* the map's layout, for this call */
 	LLVMValueRef temp[6];       /* private copies, by register */
 };
 
@@ -73,7 +73,7 @@ struct branch {
 	LLVMBasicBlockRef no, after;
 };
 
-/* if (cond) { code that follows } until end_if() */
+/* if (cond) { the code built until end_if() } */
 static struct branch begin_if(const struct call *c, LLVMValueRef cond)
 {
 	LLVMBasicBlockRef yes = low_block(c->f->p, "yes");
@@ -101,7 +101,7 @@ static LLVMValueRef below_limit(const struct call *c, unsigned reg)
 	return LLVMBuildICmp(c->l->b, LLVMIntULT, get(c, reg), low_const(c->l, GPUBPF_PTR_LIMIT), "");
 }
 
-/* The bytes of the context that an argument covers, into its copy. */
+/* Copies the bytes of the context that an argument covers into its private copy. */
 static int copy_ctx(const struct call *c, unsigned reg)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -118,7 +118,7 @@ static int copy_ctx(const struct call *c, unsigned reg)
 	return 0;
 }
 
-/* read-only data that the compiler knows: no memory is read */
+/* Returns read-only data whose content is known at compile time, so that no memory is read. NULL: not known. */
 static const char *known_bytes(const struct call *c, unsigned reg, uint64_t size)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -145,7 +145,7 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 	}
 }
 
-/* Between the copy and what the argument points to; out: back to it. */
+/* Copies from the argument's memory into its private copy; with `out`, back. */
 static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool out)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -199,7 +199,7 @@ static bool is_direct(const struct call *c, unsigned reg)
 	       gpubpf_is_direct(c->helper, map_of(c), row_of(c, reg)->size, argument(c, reg));
 }
 
-/* The map's layout says so for this call. */
+/* Sets a flag in this call's own copy of the map's layout. */
 static int flag(struct call *c, uint32_t what)
 {
 	struct gpubpf_map_layout *layout = gpubpf_pool_alloc(c->l->pool, 1, sizeof(*layout));
@@ -212,7 +212,7 @@ static int flag(struct call *c, uint32_t what)
 	return 0;
 }
 
-/* Where the value is, in a word of private memory. */
+/* Passes the address of the value in a word of private memory. */
 static int bring_address(struct call *c, unsigned reg)
 {
 	int err = flag(c, GPUBPF_LAYOUT_FROM);
@@ -225,8 +225,8 @@ static int bring_address(struct call *c, unsigned reg)
 }
 
 /*
- * An argument as private memory: c->temp[reg] is made and filled where the stack itself will not do.
- * room: the most bytes it has; size: how many there are (i64).
+ * Makes an argument available in private memory. Creates and fills c->temp[reg] unless the stack can be passed
+ * directly. room: the maximum size in bytes; size: the size (i64).
  */
 static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 {
@@ -257,13 +257,13 @@ static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 	return 0;
 }
 
-/* what the library gets; after bring() */
+/* Returns the pointer that the library receives; after bring(). */
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
 }
 
-/* How many bytes are behind a pointer argument (i64); *room: at most so many. */
+/* Returns the size in bytes of a pointer argument's memory (i64). *room is its maximum. */
 static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 {
 	*room = argument(c, reg)->size_max;
@@ -308,7 +308,7 @@ static void give_back(const struct call *c)
 	}
 }
 
-/* helper 520: where the parameter's bytes are, and how many; 0 of one that has none */
+/* helper 520: offset and size of the parameter's bytes; both are 0 if the parameter has no bytes */
 static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
@@ -322,7 +322,7 @@ static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *arg
 	return 2;
 }
 
-/* helper 530; who makes the job has looked whether it is there: gpubpf_params_fit() */
+/* helper 530; the creator of the job has checked with gpubpf_params_fit() that the parameter exists */
 static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
@@ -361,8 +361,10 @@ static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 	return 0;
 }
 
-/* A copy of a key of a word, for a function that is called: if it were given the key itself, that would lie in memory, and be
- * stored there by those too who find it without. */
+/*
+ * Returns a copy of a key of at most one word, for a call that is not inlined. Passing the key itself would keep it in
+ * memory, so that paths that find the element without the call would store it too.
+ */
 static LLVMValueRef key_apart(const struct call *c, LLVMValueRef key)
 {
 	uint32_t size = map_of(c)->key_size;
@@ -375,7 +377,7 @@ static LLVMValueRef key_apart(const struct call *c, LLVMValueRef key)
 	return copy;
 }
 
-/* What is found in the short way is found; the rest is for the function that is shared. */
+/* Looks up in two steps: the inlined fast path, then the shared function if the fast path finds nothing. */
 static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMValueRef *args, unsigned n)
 {
 	LLVMBasicBlockRef from[2], after;
@@ -403,7 +405,7 @@ static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMVa
 	return v;
 }
 
-/* An array of which is known where its values begin. */
+/* Looks up in an array whose first value's address is known. */
 static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 {
 	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries), low_const(c->l, c->layout->stride),
@@ -412,7 +414,7 @@ static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 	return low_call(c->l, "gpubpf_array_lookup_from", args, 4);
 }
 
-/* The library's function for the helper. Its result, 0 if it has none; NULL and a diagnostic. */
+/* Calls the library's function for the helper. Returns its result, 0 if it has no result; NULL and a diagnostic. */
 static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 {
 	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
@@ -436,7 +438,9 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 	return v ? v : low_const(c->l, 0);
 }
 
-/* Which element of a map of maps it is, the register says: maps[c->map] is what it is like in all but where it lies. */
+/*
+ * The register selects the element of a map of maps. The element equals maps[c->map] in everything except its location.
+ */
 static void find_element(const struct call *c, LLVMValueRef *args)
 {
 	LLVMValueRef of[] = { c->f->p->env, get(c, gpubpf_helper_map_arg(c->helper)) };
@@ -445,7 +449,10 @@ static void find_element(const struct call *c, LLVMValueRef *args)
 	args[LOW_DATA] = low_call(c->l, "gpubpf_of_maps_data", of, 2);
 }
 
-/* Arguments of the library's functions on the map c->map: args[0], the environment, is there. How many there are then; -ENOMEM. */
+/*
+ * Fills the arguments of the library's functions on the map c->map. args[0], the environment, is set. Returns their
+ * number; -ENOMEM.
+ */
 static int map_args(struct call *c, LLVMValueRef *args)
 {
 	int n, err = map_of(c)->prototype ? flag(c, GPUBPF_LAYOUT_ELEMENT) : 0;
@@ -458,7 +465,7 @@ static int map_args(struct call *c, LLVMValueRef *args)
 	return n;
 }
 
-/* Where the key lies that is handed on: for the library, and *shown, for the program. */
+/* Returns the pointer to the key that is passed on: for the library, and in *shown for the program. */
 static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 {
 	struct gpubpf_access key = c->facts->key;
@@ -468,7 +475,9 @@ static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 	return low_stack_ptr(c->f->p, &key, NULL);
 }
 
-/* Helper 164: a function for each element of the map c->map. Of flags there is none: its end is where it begins. */
+/*
+ * Helper 164: calls a function for each element of the map c->map. If flags are not 0, the iteration starts at its end.
+ */
 static int each(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, given[4] = { get(c, GPUBPF_R1), NULL, NULL, get(c, GPUBPF_R3) }, at, flags;
@@ -498,7 +507,7 @@ static int each(struct call *c)
 	return err;
 }
 
-/* One helper, on the map c->map if it takes one. */
+/* Emits one helper call, on the map c->map if the helper takes a map. */
 static int one(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
@@ -548,7 +557,7 @@ static int end_thread(struct call *c)
 	return 0;
 }
 
-/* paths disagree about the map: a case for each that the helper could take */
+/* Paths disagree about the map: emits a case for each map that the helper accepts. */
 static int any_map(struct call *c, unsigned reg)
 {
 	const struct gpubpf_unit *unit = c->l->job->unit;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The checked mode of the conformance tool (core/lower/lower.h): no facts, real addresses in the arena,
- * every access compared with the live frames and MEM, and a budget that every taken branch spends.
+ * The checked mode of the conformance tool (core/lower/lower.h): no facts, and real addresses in the arena. Every
+ * access is compared with the live frames and MEM. Every taken branch decrements a budget.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValue
 	LLVMBuildBr(l->b, p->done);
 }
 
-/* fail unless cond */
+/* Fails the run unless cond holds. */
 static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigned status, LLVMValueRef address)
 {
 	struct low *l = f->p->l;
@@ -58,7 +58,7 @@ static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigne
 	LLVMPositionBuilderAtEnd(l->b, good);
 }
 
-/* is [address, address + width) within `size` bytes from run + off? */
+/* Is [address, address + width) within `size` bytes from run + off? */
 static LLVMValueRef within(struct low_frame *f, LLVMValueRef address, unsigned width, uint64_t off, LLVMValueRef size)
 {
 	struct low *l = f->p->l;
@@ -98,7 +98,7 @@ void low_check_depth(struct low_frame *f, uint32_t depth)
 	LLVMBuildStore(f->p->l->b, low_const(f->p->l, (uint64_t)(depth + 1) * GPUBPF_STACK_SIZE), f->p->frames);
 }
 
-/* three numbers through private words, then to checked addresses */
+/* Returns three numbers through private words and stores them at checked addresses. */
 static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 {
 	struct low *l = f->p->l;
@@ -115,7 +115,7 @@ static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 	}
 }
 
-/* Without facts no map and no memory but coordinates can be an argument. */
+/* Without facts, helper arguments cannot be maps or memory, except the three words of coordinates. */
 int low_check_helper(struct low_frame *f, uint32_t pc)
 {
 	uint32_t id = f->p->prog->insns[pc].imm;

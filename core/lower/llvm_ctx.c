@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context has no memory: a read is put together from the fields (core/ctx_fields.def) it covers. */
+/* The context has no memory: a read combines the fields that it covers (core/ctx_fields.def). */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "ctx.h"
 #include "llvm_low.h"
 
-/* A word of what the place gives. */
+/* Loads an operand word of the place. */
 static LLVMValueRef given(struct low_prog *p, uint32_t word)
 {
 	struct low *l = p->l;
@@ -94,7 +94,7 @@ static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, u
 	return NULL;
 }
 
-/* v of an element at `from`, moved to where it lies in a read that begins at `off` */
+/* Shifts v, an element at offset `from`, to its position in a read that begins at `off`. */
 static LLVMValueRef moved(struct low *l, LLVMValueRef v, uint32_t from, uint32_t off)
 {
 	return from >= off ? LLVMBuildShl(l->b, v, low_const(l, 8 * (from - off)), "") :

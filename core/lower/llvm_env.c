@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment, and what inlined probe code of any target finds in it (struct gpubpf_llvm_target's inline_env). */
+/*
+ * The environment, and the values that inlined probe code of any target finds in it (struct gpubpf_llvm_target's
+ * inline_env).
+ */
 #include <stddef.h>
 
 #include "ctx.h"
@@ -57,7 +60,7 @@ void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint
 		w->args = 0;
 }
 
-/* The largest access that the alignment and what is left allow. */
+/* Returns the largest access that the alignment and the remaining bytes allow. */
 static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 {
 	uint32_t n = 8;
@@ -67,7 +70,7 @@ static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 	return n;
 }
 
-/* The first 8 bytes as a number (include/gpubpf/ctx.h). */
+/* Returns the first 8 bytes as a number (include/gpubpf/ctx.h). */
 static LLVMValueRef argument(struct low *l, uint32_t i, const struct gpubpf_param *param, low_load_param *load)
 {
 	LLVMValueRef v = low_const(l, 0);

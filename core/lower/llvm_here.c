@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which lanes are here, asked once. Those of a warp that were active at one point are those that are at a later one, where all ways
- * between go by branches that lanes take together: on what is the same in all of them, as what the text of a place says or what a
- * vote gave. There the first answer is taken for the second. Where that is so of some of the ways to a block, of which a place's text
- * may leave these alone, lanes ask on the others.
+ * Does: replaces an active-mask read by an earlier one if the same lanes are active at both.
+ * Before: each use of the active mask calls llvm.nvvm.activemask.
+ * After: a call remains only where the active lanes are not known from an earlier read.
+ * Requires: NVPTX, and no program that may end a thread.
  *
- * Those that come to a place at an instruction are in %gpubpf_came, and %gpubpf_whole says whether that is the whole warp: the
- * injector asks once for all places that the same lanes pass (backends/cuda/ptx/came.c).
+ * Two points have the same active lanes if every path between them takes only uniform branches. A branch is uniform if
+ * its condition is a constant of the place, a vote's result, or is computed from these. If only some edges into a block
+ * are known, the pass inserts reads on the other edges and joins them in a phi.
+ *
+ * At a place at an instruction, %gpubpf_came holds the active mask and %gpubpf_whole is true if it is the full warp.
+ * The injector computes both once for all places that the same lanes pass (backends/cuda/ptx/came.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +18,15 @@
 #include "llvm_low.h"
 
 #define ACTIVE "llvm.nvvm.activemask"
-#define VOTE "llvm.nvvm.vote."            /* one result, of the lanes that its mask names */
-#define CONSTANT "llvm.is.constant."      /* of an instruction */
-#define MOST 8                            /* steps from a condition to what it is made of */
-#define MOST_BLOCKS 64                    /* on the ways to one */
+#define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */
+#define CONSTANT "llvm.is.constant."      /* prefix; a constant of the instruction */
+#define MOST 8                            /* maximum depth of the search through a condition's operands */
+#define MOST_BLOCKS 64                    /* maximum number of blocks visited on the paths to a block */
 
-/* Of blocks, the lanes that come to them, i32; NULL: who that is, is not known. */
+/* The active lanes of blocks, i32; NULL: not known. */
 struct ways {
 	struct low *l;
-	LLVMValueRef came;                /* those that come to the function; NULL: it is not said */
+	LLVMValueRef came;                /* active lanes at the function's entry; NULL: not known */
 	LLVMBasicBlockRef block[MOST_BLOCKS];
 	LLVMValueRef lanes[MOST_BLOCKS];
 	unsigned n;
@@ -50,7 +54,7 @@ static bool calls(LLVMValueRef v, const char *name)
 	return len >= strlen(name) && !memcmp(called, name, strlen(name));
 }
 
-/* In those lanes. */
+/* Is v the same in all lanes of `lanes`? */
 static bool is_same(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int steps)
 {
 	if (LLVMIsAConstantInt(v) || v == lanes)
@@ -67,7 +71,7 @@ static bool is_same(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int
 	return true;
 }
 
-/* Do the lanes that come to a block's end all go on to one block? */
+/* Do all lanes that reach a block's terminator go to one successor? */
 static bool goes_together(const struct low *l, LLVMValueRef end, LLVMValueRef lanes)
 {
 	if (LLVMIsASwitchInst(end))
@@ -77,7 +81,7 @@ static bool goes_together(const struct low *l, LLVMValueRef end, LLVMValueRef la
 
 static LLVMValueRef lanes_at(struct ways *ways, LLVMBasicBlockRef block);
 
-/* The last answer before an instruction, or, without one, where the block ends. */
+/* Returns the last active-mask read before an instruction; without one, at the end of the block. */
 static LLVMValueRef lanes_before(struct ways *ways, LLVMBasicBlockRef block, LLVMValueRef insn)
 {
 	LLVMValueRef i = insn ? LLVMGetPreviousInstruction(insn) : LLVMGetLastInstruction(block);
@@ -87,7 +91,7 @@ static LLVMValueRef lanes_before(struct ways *ways, LLVMBasicBlockRef block, LLV
 	return i ? i : lanes_at(ways, block);
 }
 
-/* Those that come by this use of a block. */
+/* Returns the lanes that reach a block through this use, which is an edge if the user is a terminator. */
 static LLVMValueRef lanes_by(struct ways *ways, LLVMUseRef use)
 {
 	LLVMValueRef end = LLVMGetUser(use), lanes;
@@ -110,14 +114,14 @@ static LLVMValueRef lanes_at(struct ways *ways, LLVMBasicBlockRef block)
 	if (at == MOST_BLOCKS)
 		return NULL;
 	ways->block[ways->n] = block;
-	ways->lanes[ways->n++] = NULL; /* while it is looked for: a way that goes round is none */
+	ways->lanes[ways->n++] = NULL; /* NULL during the search: a cycle provides no mask */
 	lanes = lanes_by(ways, use);
 	while (lanes && (use = LLVMGetNextUse(use)))
 		lanes = lanes_by(ways, use) == lanes ? lanes : NULL;
 	return ways->lanes[at] = lanes;
 }
 
-/* -- of some ways -- */
+/* -- blocks with some known edges -- */
 
 static LLVMValueRef ask(struct low *l, LLVMValueRef like)
 {
@@ -126,7 +130,7 @@ static LLVMValueRef ask(struct low *l, LLVMValueRef like)
 	return LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, NULL, 0, "");
 }
 
-/* The block's terminator goes to another one instead, where lanes ask before they come to it. */
+/* Inserts a block on an edge of the terminator. The block reads the active mask. */
 static LLVMValueRef ask_between(struct low *l, LLVMValueRef end, unsigned successor, LLVMValueRef like)
 {
 	LLVMBasicBlockRef to = LLVMGetSuccessor(end, successor), between = LLVMInsertBasicBlockInContext(l->ctx, to, "");
@@ -139,7 +143,9 @@ static LLVMValueRef ask_between(struct low *l, LLVMValueRef end, unsigned succes
 	return lanes;
 }
 
-/* The block from which all lanes come to this one; NULL: they come from several, or not all. */
+/*
+ * Returns the single predecessor whose lanes all go to this block. NULL: there are several, or not all lanes go there.
+ */
 static LLVMBasicBlockRef only_before(const struct low *l, LLVMBasicBlockRef block)
 {
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
@@ -148,7 +154,10 @@ static LLVMBasicBlockRef only_before(const struct low *l, LLVMBasicBlockRef bloc
 	return end && LLVMIsATerminatorInst(end) && goes_together(l, end, NULL) ? LLVMGetInstructionParent(end) : NULL;
 }
 
-/* Who is there is known of some of the ways to a block before that one: lanes ask on the others, and the answer is of both. */
+/*
+ * Some edges into the block, or into one that dominates it, have a known mask: reads the mask on the other edges and
+ * returns a phi of all. NULL: not possible.
+ */
 static LLVMValueRef ask_on_others(struct low *l, struct ways *ways, LLVMValueRef asks)
 {
 	LLVMBasicBlockRef block = LLVMGetInstructionParent(asks), from[MOST_BLOCKS], before;
@@ -203,7 +212,7 @@ static void ask_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef came)
 		ask_once(l, block, came);
 }
 
-/* Is it what a place at an instruction runs? */
+/* Is fn the body of a place at an instruction? */
 static bool is_at_insns(const struct low *l, LLVMValueRef fn)
 {
 	static const char inlined[] = "gpubpf_inline_";
@@ -224,7 +233,7 @@ static bool is_with_all(LLVMValueRef user, LLVMValueRef lanes)
 	return LLVMIsAConstantInt(other) && LLVMConstIntGetSExtValue(other) == -1;
 }
 
-/* Is it a phi of answers alone? */
+/* Is v a phi of active-mask reads and `came` only? */
 static bool is_of_ways(LLVMValueRef v, LLVMValueRef came)
 {
 	bool is = LLVMIsAPHINode(v);
@@ -234,7 +243,7 @@ static bool is_of_ways(LLVMValueRef v, LLVMValueRef came)
 	return is;
 }
 
-/* Are these lanes, came, an answer or of ways, the whole warp? i1. */
+/* Returns an i1: is `lanes` the whole warp? `lanes` is came, an active-mask read, or a phi of these. */
 static LLVMValueRef all_of(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;
@@ -256,7 +265,7 @@ static LLVMValueRef all_of(struct low *l, LLVMValueRef lanes, LLVMValueRef came,
 	return phi;
 }
 
-/* Where it is asked of lanes that come to the place whether they are the whole warp: that is not reckoned at each place. */
+/* Replaces comparisons of the mask with the full warp by %gpubpf_whole, so that no place computes them again. */
 static void say_whole(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVMValueRef whole)
 {
 	LLVMValueRef all = NULL;
@@ -283,7 +292,7 @@ static void erase_unused(LLVMValueRef v)
 		LLVMInstructionEraseFromParent(v);
 }
 
-/* What a place at an instruction runs. */
+/* Processes the body of a place at an instruction. */
 static void ask_before(struct low *l, LLVMValueRef fn)
 {
 	LLVMValueRef came, read, whole;
@@ -299,7 +308,7 @@ static void ask_before(struct low *l, LLVMValueRef fn)
 	erase_unused(came);
 }
 
-/* What ends threads may leave a mask of lanes that are gone. */
+/* Is there no program that may end threads? Such a program may leave a mask that has lanes which have exited. */
 static bool all_go_on(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that LLVM made in this process, by the module that they were made of: kernels of a session get the same programs, and
- * code for a small program takes more time than all that comes before. What a module becomes is told by its bitcode, the
- * processor and its features.
+ * A cache of the objects that LLVM compiled in this process, keyed by the module. Kernels of a session get the same
+ * programs, and code generation for a small program takes longer than all earlier stages. The key is the module's
+ * bitcode, the processor and its features.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@
 
 #include "llvm_low.h"
 
-#define MOST 32                /* objects; the oldest goes */
-#define LARGEST (1u << 20)     /* bytes of a module; larger ones are not kept */
+#define MOST 32                /* objects; the oldest is evicted */
+#define LARGEST (1u << 20)     /* bytes of a module; larger modules are not cached */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -30,12 +30,12 @@ int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, size);
-	((char *)copy)[size] = 0; /* text ends; not counted */
+	((char *)copy)[size] = 0; /* terminates text; not part of the size */
 	*out = (struct gpubpf_blob){ copy, size };
 	return 0;
 }
 
-/* For what the module is compiled, and its bitcode; false: it is not to be kept. */
+/* Builds the key: compilation target and bitcode. false: the module is not cached. */
 bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 {
 	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);

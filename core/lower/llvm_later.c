@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds to neighbours. Programs at an exit that each count something add constants to sums that lie beside each other
- * (maps/layout.c): where nothing stands between such adds, the lanes of a warp that are there share them, one word each, by one
- * instruction. low_add_later() leaves a call in the add's place, which low_add_now() finds when LLVM knows what is constant.
+ * Does: combines adds of constants to adjacent words into one loop in which each lane of the warp adds to one word.
+ * Before: low_add_later() left a call for each such add, in programs at a kernel's exit.
+ * After: no such call is left.
+ * Requires: the passes that fold constants have run; PTX.
+ *
+ * Programs at an exit that each count something add constants to sums that are adjacent in memory (maps/layout.c). If
+ * no other side effect lies between such adds, the active lanes share them, one word each, by one instruction.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +15,15 @@
 #include "llvm_low.h"
 
 #define LATER "gpubpf_later"
-#define MOST 256 /* of a run */
+#define MOST 256 /* adds in one run */
 
-/* a call of LATER(address, value, offset from the array's first value, map, function of the library that adds) */
+/* arguments of a call of LATER: address, value, offset from the array's first value, map, library function that adds */
 enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 
 struct later {
 	LLVMValueRef call;
 	const struct gpubpf_map_layout *layout;
-	uint64_t at, value;     /* of the copies' first, in the arena; what is added */
+	uint64_t at, value;     /* arena offset of the first copy's word; the value that is added */
 };
 
 static LLVMValueRef later_function(struct low *l, LLVMTypeRef *type)
@@ -38,7 +42,7 @@ bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	LLVMValueRef fn, args[NARGS];
 	struct low *l = f->p->l;
 
-	/* the loop of add_beside() parts lanes: where they leave nobody minds */
+	/* the loop of add_beside() diverges, which is harmless where lanes leave the kernel */
 	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
 		return false;
 	facts = &f->p->prog->facts->insn[pc];
@@ -65,19 +69,19 @@ static void build_asm(struct low *l, const char *text, const char *constraints, 
 						    LLVMInlineAsmDialectATT, false), args, n, "");
 }
 
-/* By itself. */
+/* Emits a single add. */
 static void add_one(struct low *l, const struct later *add)
 {
 	LLVMValueRef args[] = { LLVMGetOperand(add->call, ADDRESS), LLVMGetOperand(add->call, VALUE) };
 	LLVMValueRef fn = LLVMGetOperand(add->call, FUNCTION);
 
-	if (LLVMIsAConstantInt(args[1])) /* the assembler makes one of all lanes' */
+	if (LLVMIsAConstantInt(args[1])) /* the assembler combines the adds of all lanes */
 		build_asm(l, "red.relaxed.gpu.global.add.u64 [$0], $1;", "l,l", args, 2);
 	else
 		LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
 }
 
-/* n words from the first one's on: the lane of rank r adds to word r, and to each that is a number of lanes further. */
+/* Adds to n words, starting at the first. The lane of rank r adds to words r, r + lanes, r + 2 * lanes, and so on. */
 static void add_beside(struct low *l, const struct later *first, uint32_t n)
 {
 	static const char constraints[] = "l,l";
@@ -97,7 +101,9 @@ static void add_beside(struct low *l, const struct later *first, uint32_t n)
 	build_asm(l, text, constraints, args, 2);
 }
 
-/* Neighbours one behind the other; what is added to one word twice, or cannot be shared, at the end. */
+/*
+ * Sorts by value, then address, so that adjacent words follow each other. Adds that cannot be combined have no layout.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct later *x = a, *y = b;
@@ -133,7 +139,7 @@ static void finish_run(struct low *l, struct later *run, uint32_t n)
 		LLVMInstructionEraseFromParent(run[i].call);
 }
 
-/* May adds wait until behind it? */
+/* May adds be delayed past this instruction? */
 static bool may_pass(LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);

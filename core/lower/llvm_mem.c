@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads, stores and atomics: the facts say which memory. Accesses to device memory carry the proven
- * alignment; what is aligned to less than its width goes in parts, because a GPU traps otherwise and
- * SPIR-V does not define it.
+ * Loads, stores and atomics. The facts name the memory of each access. Accesses to device memory carry the proven
+ * alignment. An access with a smaller alignment than its width is split, because a GPU traps otherwise and SPIR-V does
+ * not define it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +60,10 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 	store_bytes(l, address, v, width, align, false);
 }
 
-/* Strong accesses beside a fence (PTX ISA 8.4, 8.8): volatile, since SPIR-V has no atomic ones of 1 and 2 bytes. */
+/*
+ * Strong accesses next to a fence (PTX ISA 8.4, 8.8). They are volatile, since SPIR-V has no atomic accesses of 1 and 2
+ * bytes.
+ */
 static LLVMValueRef acquire(struct low *l, LLVMValueRef address, unsigned width)
 {
 	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, width), low_device_ptr(l, address), "");
@@ -81,7 +84,7 @@ static void release(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigne
 	LLVMSetAlignment(store, width);
 }
 
-/* the private array is aligned to 8, and so are frames: the fact's alignment holds in it */
+/* The private array and the frames are aligned to 8, so the fact's alignment holds in the array. */
 static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
 {
 	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, width), ptr, "");
@@ -103,16 +106,19 @@ static LLVMValueRef address_of(struct low_frame *f, unsigned reg, int32_t off)
 	return LLVMBuildAdd(l->b, low_get(f, reg), low_const(l, (int64_t)off), "");
 }
 
-/* Unproven programs have no maps, and no facts. */
+/* Does the host access this memory while kernels run? Unproven programs have no maps and no facts. */
 static bool is_live(struct low_frame *f, uint32_t pc)
 {
 	return !f->p->l->job->checked && gpubpf_lower_is_live(f->p->l->job, access_of(f, pc));
 }
 
-/* what one access does, in one of the two kinds of memory */
+/* Emits one access, in one of the two kinds of memory. */
 typedef void (*access_fn)(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private);
 
-/* Do it in the memory that the fact names; where it may be either, compare (core/facts.h). */
+/*
+ * Emits the access in the memory that the fact names. If it may be either, the code compares the pointer
+ * (core/facts.h).
+ */
 static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
 {
 	const struct gpubpf_access *a = access_of(f, pc);
@@ -135,7 +141,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, address, low_const(l, GPUBPF_PTR_LIMIT), ""), on_stack,
 			on_device);
 	LLVMPositionBuilderAtEnd(l->b, on_stack);
-	/* the offsets of both memories are in the fact: only the pointer tells where in the stack */
+	/* the fact's offsets cover both memories: only the pointer locates the byte in the stack */
 	fn(f, pc, address, low_stack_ptr(f->p, a, address));
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, on_device);
@@ -145,7 +151,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	return 0;
 }
 
-/* .rodata is known: the bytes that a load finds, as a constant. */
+/* .rodata is known at compile time: returns the bytes that a load reads as a constant. */
 static bool known_bytes(struct low_frame *f, uint32_t pc, uint64_t *v)
 {
 	const struct gpubpf_access *a = access_of(f, pc);
@@ -230,8 +236,8 @@ int low_load(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * *p += x by many lanes must lose nothing: what the verifier recognised as that becomes an atomic add of
- * what was added, but for values that only one lane has.
+ * `*p += x` by many lanes must not lose an update. If the verifier recognized this pattern, it becomes an atomic add of
+ * x, except for values that only one lane accesses.
  */
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 {
@@ -248,7 +254,7 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 	return a->map == GPUBPF_ANY_MAP || !(p->l->job->unit->maps[a->map].type->flags & GPUBPF_MAP_THREAD);
 }
 
-/* Are the values that lanes may name, of one map, in less than 4 GiB? */
+/* Do all values of the one map that lanes may access lie within 4 GiB? */
 static bool is_near(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_lower_job *job = f->p->l->job;
@@ -264,7 +270,9 @@ static bool is_near(struct low_frame *f, uint32_t pc)
 	return l->size <= UINT32_MAX && l->copy_stride <= UINT32_MAX / (l->copies ? l->copies : 1);
 }
 
-/* The library's add without fetch that suits what lanes have in common. other: not to the address of the instruction's own access. */
+/*
+ * Chooses the library's non-returning atomic add by what is uniform. other: the address is not the instruction's own.
+ */
 static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 {
 	bool wide = f->p->prog->insns[pc].width == 8;
@@ -282,7 +290,7 @@ static bool adds_near(struct low_frame *f, uint32_t pc)
 	return !strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23);
 }
 
-/* Adds of lanes that are known to have one value; false: nothing is known of that. */
+/* Emits an add whose value is known to be uniform; false: nothing is known about the value. */
 static bool add_told(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	LLVMValueRef args[] = { address, v, NULL };
@@ -342,7 +350,7 @@ static const struct {
 	[GPUBPF_ATOMIC_CMPXCHG] = { "cmpxchg", 0, true },
 };
 
-/* what the operation found, into the register that takes it */
+/* Sets the register that receives the old value. */
 static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef old)
 {
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
@@ -379,7 +387,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 		set_fetched(f, insn, old);
 }
 
-/* one lane's own memory: nobody is there to race with */
+/* Memory of one lane: no other lane accesses it. */
 static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef ptr)
 {
 	struct low *l = f->p->l;

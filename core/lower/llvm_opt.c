@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What LLVM does to the module between the lowering and the emission. */
+/* The passes between lowering and emission. */
 #include <errno.h>
 
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -12,7 +12,7 @@ int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *pass
 	LLVMErrorRef error;
 	char *text;
 
-	/* a probe has nothing to gain from wide vectors, and SPIR-V has few */
+	/* a probe gains nothing from wide vectors, and SPIR-V has few */
 	LLVMPassBuilderOptionsSetLoopVectorization(options, false);
 	LLVMPassBuilderOptionsSetSLPVectorization(options, false);
 	LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
@@ -26,7 +26,7 @@ int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *pass
 	return -EINVAL;
 }
 
-/* `stack` through an address of the stack's own space, from which infer-address-spaces goes on */
+/* Casts `stack` to the stack's address space and back, so that infer-address-spaces propagates that space. */
 static void say_space(struct low *l, LLVMValueRef stack)
 {
 	LLVMValueRef own;
@@ -34,7 +34,7 @@ static void say_space(struct low *l, LLVMValueRef stack)
 	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(stack));
 	own = LLVMBuildAddrSpaceCast(l->b, stack, LLVMPointerTypeInContext(l->ctx, l->target->stack_space), "");
 	LLVMReplaceAllUsesWith(stack, LLVMBuildAddrSpaceCast(l->b, own, LLVMTypeOf(stack), ""));
-	LLVMSetOperand(own, 0, stack); /* the only use of the pointer as it was */
+	LLVMSetOperand(own, 0, stack); /* the only remaining use of the original pointer */
 }
 
 static void say_spaces(struct low *l)
@@ -49,21 +49,24 @@ static void say_spaces(struct low *l)
 }
 
 /*
- * clang optimised the program and the build the library: what is left is to put both together. This takes
- * a quarter of the time of default<O2> and makes code of the same size (tests/lower).
+ * clang optimized the program, and the build optimized the library. These passes combine both. They take a quarter of
+ * the time of default<O2> and generate code of the same size (tests/lower).
  */
 static const char inline_and_fold[] =
 	"always-inline,globaldce,function(sroa,sccp,simplifycfg,loop(loop-unroll-full),sroa,infer-alignment,"
 	"early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /*
- * What a look-up gave and its test against NULL become one branch. jump-threading does nothing for a machine whose
- * branches diverge, so none is named; it copies no convergent operation in any case, and PTX (sm_70 and later) asks
- * for no structure.
+ * Merges a look-up's branch and its NULL test into one branch. jump-threading skips targets with divergent branches, so
+ * no target machine is passed. It never copies a convergent operation, and PTX (sm_70 and later) requires no structured
+ * control flow.
  */
 static const char past_tests[] = "function(jump-threading,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/* A count of bits is recognised as clang wrote it, which instcombine does not leave so where it knows some bits to be 0. */
+/*
+ * Recognizes a population count in the form that clang emitted. instcombine destroys that form where it knows some bits
+ * to be 0.
+ */
 static const char counted[] = "always-inline,function(sroa,simplifycfg,aggressive-instcombine)";
 
 int low_optimise(struct low *l, LLVMTargetMachineRef machine)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a sum, a difference or a product is too large for its width, told by plain instructions. LLVM recognises such
- * tests (`x > UINT64_MAX / y`) and makes llvm.umul.with.overflow and its five like of them, for which LLVM 22's SPIR-V has
- * OpUMulExtended, OpIAddCarry and others: Intel's runtime cannot read back what it makes of the first, a signed product is
- * told wrong by its upper half, and of signed sums there is none at all. And of bytes in PTX it makes a comparison of 16
- * bits, which ptxas 13.0 tells wrong of negative sums that it knows when it has unrolled a loop.
+ * Does: expands overflow checks of sums, differences and products into plain instructions.
+ * Before: the module as LLVM's passes leave it.
+ * After: no llvm.*.with.overflow whose two results are used separately, in SPIR-V of any width, elsewhere below 32
+ * bits.
+ * Requires: nothing.
  *
- * Before: as LLVM's passes leave it. After: no llvm.*.with.overflow whose two results are used one by one, in SPIR-V of any
- * width, else of less than 32 bits.
+ * LLVM recognizes such tests (`x > UINT64_MAX / y`) and emits llvm.umul.with.overflow or one of five similar
+ * intrinsics. LLVM 22's SPIR-V backend emits OpUMulExtended, OpIAddCarry and others for them. Intel's runtime cannot
+ * read back its own output for OpUMulExtended. The backend takes a signed product's overflow from the upper half, which
+ * is wrong. It has no form for signed sums. For bytes in PTX, LLVM emits a 16-bit comparison. ptxas 13.0 evaluates it
+ * incorrectly for negative sums that it knows after it has unrolled a loop.
  */
 #include <string.h>
 
@@ -38,7 +41,10 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 	return NULL;
 }
 
-/* The sum has another sign than both numbers have; the difference, than the first one, which has another than the second. */
+/*
+ * Overflow of signed sums and differences. A sum overflows if its sign differs from both operands' signs. A difference
+ * overflows if the operands' signs differ and its sign differs from the first one's.
+ */
 static LLVMValueRef sign_turns(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
 	LLVMValueRef one = LLVMBuildXor(l->b, x, op == LLVMAdd ? v : y, "");
@@ -47,7 +53,10 @@ static LLVMValueRef sign_turns(struct low *l, LLVMOpcode op, LLVMValueRef x, LLV
 	return LLVMBuildICmp(l->b, LLVMIntSLT, both, LLVMConstNull(LLVMTypeOf(v)), "");
 }
 
-/* Divided by x, the product is not y. By 0 nothing is divided, and by -1 not the least number: those are told apart. */
+/*
+ * A product overflows if dividing it by x does not yield y. Division by 0 and, for the least number, by -1 are handled
+ * separately.
+ */
 static LLVMValueRef not_divided_back(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMTypeOf(v);
@@ -74,7 +83,7 @@ static LLVMValueRef is_over(struct low *l, const struct overflow *o, LLVMValueRe
 	return LLVMBuildICmp(l->b, LLVMIntULT, o->op == LLVMAdd ? v : x, o->op == LLVMAdd ? x : y, "");
 }
 
-/* each use that takes one of both results; the call goes with the last one */
+/* Replaces each extraction of one of both results. Erases the call if no use is left. */
 static void expand(struct low *l, const struct overflow *o, LLVMValueRef call)
 {
 	LLVMValueRef x = LLVMGetOperand(call, 0), y = LLVMGetOperand(call, 1), v, over, user;
@@ -102,7 +111,7 @@ void low_overflows(struct low *l)
 			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
 				const struct overflow *o = overflow_of(l, i);
 
-				/* the next one may be an extractvalue of this very call: looked for again behind the call */
+				/* the next instruction may be an extractvalue of this call, which expand() erases */
 				next = LLVMGetNextInstruction(i);
 				while (o && next && LLVMIsAExtractValueInst(next) && LLVMGetOperand(next, 0) == i)
 					next = LLVMGetNextInstruction(next);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program, in line. Each function is expanded where it is called, with registers of its own: what is
- * known about the caller's pointers (which frame, which offset) then holds in the callee too, and no
- * target needs calls. Only instructions that can be reached from the function's first are expanded.
+ * Expands one program in line. Each function is expanded at each call, with its own registers. Facts about the caller's
+ * pointers (frame, offset) then hold in the callee too, and no target needs calls. Only instructions that are reachable
+ * from the function's first are expanded.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ void low_set(struct low_frame *f, unsigned reg, LLVMValueRef v)
 	LLVMBuildStore(f->p->l->b, v, f->reg[reg]);
 }
 
-/* what follows a 64-bit load is two further */
+/* The instruction after a 64-bit load is two entries further. */
 static uint32_t next(const struct low_frame *f, uint32_t pc)
 {
 	return pc + (f->p->prog->insns[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1);
@@ -48,7 +48,7 @@ static LLVMBasicBlockRef block_at(struct low_frame *f, uint32_t pc)
 	return f->block[pc];
 }
 
-/* Where control goes when there is no instruction to go to; the verifier has excluded it. */
+/* Emits the exit of a path that runs past the last instruction; the verifier has excluded such paths. */
 static void leave(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
@@ -103,7 +103,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	case GPUBPF_IMM_MAP:
 		low_set(f, insn->dst, low_const(l, GPUBPF_PTR_MAP + insn->imm));
 		return 0;
-	case GPUBPF_IMM_FUNC: /* its pc, as in the facts of the call that it goes to */
+	case GPUBPF_IMM_FUNC: /* its pc, as in the facts of the call that receives it */
 		low_set(f, insn->dst, low_const(l, insn->target));
 		return 0;
 	}
@@ -129,7 +129,7 @@ static int too_deep(struct low_frame *f, uint32_t pc)
 	return gpubpf_diag_set(f->p->l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest more than %d deep", GPUBPF_MAX_FRAMES);
 }
 
-/* Registers of its own, which know nothing but where its stack is. */
+/* Creates the callee's registers. Only r10 has a known value. */
 static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLVMBasicBlockRef ret)
 {
 	struct low *l = f->p->l;
@@ -144,7 +144,7 @@ static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLV
 			     low_const(l, GPUBPF_STACK_SIZE), ""));
 }
 
-/* The helper's result where it calls nobody back: -errno, else 0. As the kernel's bpf_loop(). */
+/* Returns the helper's result if it does not call back: -errno, else 0. As the kernel's bpf_loop(). */
 static LLVMValueRef loop_error(struct low_frame *f)
 {
 	struct low *l = f->p->l;
@@ -209,7 +209,7 @@ int low_loop(struct low_frame *f, uint32_t pc, uint32_t target)
 	return err;
 }
 
-/* r1 to r5 go in, r0 comes out; r6 to r9 stay because the callee has its own. */
+/* Passes r1 to r5 and returns r0. r6 to r9 survive because the callee has its own registers. */
 static int call_local(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
@@ -284,7 +284,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 	return 0;
 }
 
-/* The instructions from pc to the end of its block; pushes the blocks that follow. */
+/* Expands the instructions from pc to the end of its block and pushes the successor blocks. */
 static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
@@ -340,7 +340,7 @@ static void find_begins(const struct gpubpf_prog *prog, bool *begins)
 	}
 }
 
-/* A branch that no path takes made a block that nothing filled. */
+/* Terminates the empty blocks that branches without a path created. */
 static void close_blocks(struct low_frame *f)
 {
 	for (uint32_t pc = 0; pc < f->p->prog->ninsns; pc++)
@@ -381,7 +381,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 	return 0;
 }
 
-/* Depth first from `first`; the builder stands in the caller's block. */
+/* Expands depth first from `first`. The builder stands in the caller's block. */
 static int expand(struct low_frame *f, uint32_t first)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -399,7 +399,7 @@ static LLVMValueRef env_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* r1 (and r2, with a plain memory) as the program finds them */
+/* Sets r1, and r2 for a program on plain memory, to their initial values. */
 static void set_arguments(struct low_frame *f)
 {
 	struct low *l = f->p->l;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on some kinds of maps (struct gpubpf_map_impl says which) are hundreds of instructions. Where a module calls one more than once
- * it becomes a function, one for all maps that differ in nothing but their place; sizes are constants in
- * it. Called once, it is inlined like the rest.
+ * Operations on some kinds of maps (struct gpubpf_map_impl lists them) are hundreds of instructions long. If a module
+ * calls one more than once, it becomes a function that all maps share which differ only in their location. Sizes are
+ * constants in it. An operation that is called once is inlined.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -13,8 +13,10 @@
 #define PREFIX "gpubpf_shared_"
 #define OWN (NWORDS + 2) /* parameters before the operation's own */
 
-/* What operations may read of the environment, handed on by value: its address would keep it, with a place's operands
- * behind it, in memory wherever a probe stands. Parameters that nothing reads are LLVM's to leave out. */
+/*
+ * The members of the environment that operations may read, passed by value. Passing the environment's address would
+ * force it, and the place's operands after it, into memory at every probe. LLVM removes parameters that nothing reads.
+ */
 static const size_t words[] = {
 	offsetof(struct gpubpf_env, arena), offsetof(struct gpubpf_env, launch), offsetof(struct gpubpf_env, pid_tgid),
 	offsetof(struct gpubpf_env, kernel_id), offsetof(struct gpubpf_env, device), offsetof(struct gpubpf_env, clock_offset),

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do lanes part at a branch? Those who take it are some, and not all who came: lanes && lanes != active. So are then those who go
- * this lane's way, of whom it is one, whichever way that is; and who they are costs less to find. low_taking() leaves a call for the lanes,
- * which low_taking_now() answers when LLVM has put both comparisons into one place: there by %gpubpf_side, which the injector
- * declares at each place that has it, the lanes that go the way of this one; elsewhere by the lanes.
+ * Does: answers "does this branch diverge?" from the lanes on this lane's own side.
+ * Before: low_taking() left a call for the mask of lanes that take the branch.
+ * After: tests for divergence compare %gpubpf_side with the active mask; other uses read the taken mask.
+ * Requires: the passes that join both comparisons into one condition have run.
+ *
+ * A branch diverges if some but not all active lanes take it: lanes && lanes != active. Equivalently, the lanes on this
+ * lane's side, which include it, are not all active lanes. That mask is cheaper to compute. The injector declares
+ * %gpubpf_side, the lanes that go this lane's way, at each place that reads it.
  */
 #include "llvm_low.h"
 
@@ -23,7 +27,7 @@ LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
 	return LLVMBuildCall2(l->b, type, fn, args, 2, "");
 }
 
-/* Is it a comparison by `predicate` of the lanes that the call gives with `other`, NULL: with none? */
+/* Does v compare the call's result by `predicate` with `other`, or with 0 if `other` is NULL? */
 static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef call, LLVMValueRef other)
 {
 	LLVMValueRef a, b;
@@ -39,10 +43,10 @@ static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef ca
 	return a == call && (other ? b == other : LLVMIsAConstantInt(b) && LLVMIsNull(b));
 }
 
-/* Both of what v says must hold, or, with `either`, one of them; false: it says something else. */
+/* Is v the conjunction of two conditions or, with `either`, their disjunction? Stores both. */
 static bool are_joined(LLVMValueRef v, bool either, LLVMValueRef both[2])
 {
-	int other = either ? 1 : 2; /* of a select, where the first does not hold, or does */
+	int other = either ? 1 : 2; /* the select's operand for a false first condition, or for a true one */
 
 	if (LLVMIsABinaryOperator(v) && LLVMGetInstructionOpcode(v) == (either ? LLVMOr : LLVMAnd)) {
 		both[0] = LLVMGetOperand(v, 0);
@@ -57,7 +61,7 @@ static bool are_joined(LLVMValueRef v, bool either, LLVMValueRef both[2])
 	return true;
 }
 
-/* Is v true where lanes part, or, with `together`, where they do not? */
+/* Is v true if the branch diverges or, with `together`, if it does not? */
 static bool asks_parted(LLVMValueRef v, LLVMValueRef call, bool together)
 {
 	LLVMIntPredicate predicate = together ? LLVMIntEQ : LLVMIntNE;
@@ -81,7 +85,7 @@ static void answer(struct low *l, LLVMValueRef asks, LLVMValueRef call, bool tog
 	LLVMReplaceAllUsesWith(asks, LLVMBuildICmp(l->b, together ? LLVMIntEQ : LLVMIntNE, side, active, ""));
 }
 
-/* What joins two comparisons uses both of them, and each uses the call. */
+/* The joining instruction uses both comparisons, and each comparison uses the call. */
 static void answer_users(struct low *l, LLVMValueRef compare, LLVMValueRef call)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(compare), next; use; use = next) {

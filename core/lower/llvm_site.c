@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites: s32 gpubpf_site_<i>(env) with its programs one after the other; kernels that run one. */
+/* Sites: s32 gpubpf_site_<i>(env) runs its programs one after the other; kernels run one site. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "ctx.h"
 #include "llvm_low.h"
 
-/* In line, but for functions of the one kernel, of which there are so many. */
+/* Inlines the site, except in a kernel of all sites, where each site stays a function. */
 static void keep_apart(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
@@ -25,7 +25,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
-	if (l->opts->one_kernel) /* which calls it, and nothing else does */
+	if (l->opts->one_kernel) /* only the kernel calls it */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 	keep_apart(l, fn);
 	low_attribute(l, fn, 1, "noalias");
@@ -42,7 +42,7 @@ static LLVMValueRef load_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* r0 of the program at which the site is goes where the job says. */
+/* Stores r0 of the current program into its struct gpubpf_run, if the job has one. */
 static void store_r0(struct low_prog *p)
 {
 	struct low *l = p->l;
@@ -55,7 +55,7 @@ static void store_r0(struct low_prog *p)
 	low_device_store(l, LLVMBuildAdd(l->b, load_arena(p), low_const(l, run + offsetof(struct gpubpf_run, r0)), ""), r0, 8, 8);
 }
 
-/* One program of the site, from where the builder stands to a fresh block after it. */
+/* Emits one program of the site. The builder ends in a new block after it. */
 static int site_program(struct low_prog *p, uint32_t index)
 {
 	struct low *l = p->l;
@@ -101,7 +101,7 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
-/* With the words of the site's place behind it, and what is known of both already. */
+/* Creates the environment with the words of the site's place after it, and sets the members that are known. */
 static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
 	LLVMValueRef env = low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
@@ -119,7 +119,10 @@ static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
 	return call;
 }
 
-/* A kernel (arena, launch, pid_tgid; more: a number) with the environment of a site; the builder stands behind that. */
+/*
+ * Begins a kernel (arena, launch, pid_tgid; with `more`, a number) with the environment of a site. The builder stands
+ * after both.
+ */
 static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more,
 				 LLVMValueRef *env)
 {
@@ -137,7 +140,7 @@ static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site,
 	return kernel;
 }
 
-/* gpubpf_run_<i>: the site once. */
+/* gpubpf_run_<i>: runs the site once. */
 static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMValueRef env;
@@ -155,7 +158,10 @@ static void hint(struct low *l, LLVMValueRef kernel, const char *name, LLVMMetad
 			      LLVMMDNodeInContext2(l->ctx, of, n));
 }
 
-/* One lane, as wide as vectors are (OpenCL C 6.7.2): nothing is made for several, which takes as long as all else. */
+/*
+ * Declares a work-group of one lane and full-width vectors (OpenCL C 6.7.2). Otherwise the compiler also makes code for
+ * several lanes, which doubles its time.
+ */
 static void of_one_lane(struct low *l, LLVMValueRef kernel)
 {
 	LLVMMetadataRef one = LLVMValueAsMetadata(low_const32(l, 1)), size[] = { one, one, one };
@@ -165,11 +171,15 @@ static void of_one_lane(struct low *l, LLVMValueRef kernel)
 	hint(l, kernel, "vec_type_hint", type, 2);
 }
 
-/* Sites that a function chooses from. Registers of one with a branch for each of hundreds are allocated in far more than its
- * share of the time. */
+/*
+ * Sites that one function selects from. Register allocation of a function with hundreds of branches takes more than
+ * proportionally long.
+ */
 #define CHOICES 24
 
-/* The function that runs the site of that number, one of CHOICES from `first` on: void (env, uint32_t site). */
+/*
+ * Builds a function that runs the site of that number, one of CHOICES sites from `first` on: void (env, uint32_t site).
+ */
 static LLVMValueRef choice(struct low *l, uint32_t first)
 {
 	LLVMTypeRef params[] = { l->private, l->i32 };
@@ -200,7 +210,7 @@ static LLVMValueRef choice(struct low *l, uint32_t first)
 	return fn;
 }
 
-/* All choices, one behind the other: none but the site's own does anything. */
+/* Calls all selecting functions one after the other. Only the one with the site does anything. */
 void low_one_kernel(struct low *l)
 {
 	LLVMValueRef env, fn, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), args[2];
@@ -230,7 +240,7 @@ static bool ends_threads(const struct low *l, uint32_t site)
 	return false;
 }
 
-/* gpubpf_inline_<i>(): the site, for a target that puts its text into a kernel's own. */
+/* gpubpf_inline_<i>(): the site, for a target that inserts its text into a kernel. */
 static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMTypeRef param = low_int(l, 8);

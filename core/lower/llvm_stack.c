@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stack. A program's frames are one row of bytes, frame 0 first, those of keys last; bytes that one access (at any of
- * the offsets it may have) touches together belong together, and each run of bytes that belong together
- * becomes an array of its own. So a key that a helper reads, a spilled register and a table with a
- * variable index do not keep each other out of registers. Needs facts; accesses that may lie in any frame
- * tie the frames together.
+ * The stack. A program's frames are one row of bytes: frame 0 first, frames of keys last. All bytes that one access may
+ * touch, at any of its offsets, belong to one segment. Each segment becomes an array. So a key that a helper reads, a
+ * spilled register and a table with a variable index do not force each other into memory. Requires facts. An access
+ * that may lie in any frame joins the frames.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +44,7 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 
 	if (!(a->spaces & GPUBPF_SPACE_STACK) || a->size_max == 0)
 		return;
-	if (mixed && end > GPUBPF_STACK_SIZE) /* that end is the other memory's */
+	if (mixed && end > GPUBPF_STACK_SIZE) /* the end belongs to the other memory */
 		end = GPUBPF_STACK_SIZE;
 	if (a->off_max < a->off_min || first < 0 || end > GPUBPF_STACK_SIZE ||
 	    (a->frame != GPUBPF_ANY_FRAME && a->frame >= frames)) {
@@ -76,8 +75,10 @@ static void note_insn(struct cut *cut, uint32_t pc)
 		note_access(cut, pc, &f->call->key, false);
 }
 
-/* Arrays for the runs of tied bytes; each begins at a multiple of 8 of the frame, so that what is
- * aligned to r10 is aligned in the array. */
+/*
+ * Creates an array for each run of tied bytes. Each begins at a multiple of 8 of the frame, so that alignment relative
+ * to r10 holds in the array.
+ */
 static void cut_segments(struct cut *cut)
 {
 	struct low_stack *s = &cut->p->stack;
@@ -120,7 +121,7 @@ int low_stack_cut(struct low_prog *p)
 	return cut.err;
 }
 
-/* where in the row of frames an access begins at the least */
+/* Returns the lowest byte of an access in the row of frames. */
 static uint32_t lowest(const struct gpubpf_access *a, uint32_t frame)
 {
 	return frame * GPUBPF_STACK_SIZE + GPUBPF_STACK_SIZE + a->off_min;

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that lanes keep. What a program adds at many places to a value that lies at one place, whatever the lane, or to one
- * of a few in an array, and that no program reads, goes into a register of the function that the place is in: low_keep()
- * adds v to %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, 0 at the function's top, and adds it to the
- * multiprocessor's summand at that offset wherever the function is left: what finds the summand is not done at each place.
- * Where the index is a constant of the place, as what an access does is, the assembler leaves the others' registers out.
+ * Register promotion of write-only counters.
  *
- * What goes to one of more values is kept for the last of them, by the place: %gpubpf_key<bytes>_<map> is that value's offset in the
- * map, %gpubpf_kept<bytes>_<map> what was added to it, up to 32 bits. Another one takes its place, and then what was kept is added where
- * it belongs.
- * The injector declares both at each place, as those of the function where lanes may come by again (%gpubpf_keeps is 1), and adds what
- * is kept wherever that is left; where it is 0, each add is done at once. Where it is 2, places at which lanes come by once have one pair
- * of registers together: what a whole warp adds there to one value, lane %gpubpf_keeper<n> keeps for it, another one for each place and
- * each add n of its programs. So what one lane keeps is of one add, and where the function is left all add what they keep at once.
+ * Does: accumulates adds to counters that no program reads in registers.
+ * Before: programs at instructions add atomically to values of an array.
+ * After: low_keep() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it at
+ * the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes the
+ * address.
+ * Requires: a counter at one address for all lanes, or one of a few values of an array (LOW_MAX_VALUES).
  *
- * %gpubpf_first<map> is the address of the array's first value, which a function finds once, at its top.
+ * If the index is a constant of the place, such as the kind of an access, the assembler removes the other registers.
+ *
+ * For an array of more values, a pair of registers caches the last one: %gpubpf_key<bytes>_<map> is its offset in the
+ * map, and %gpubpf_kept<bytes>_<map> is the sum of up to 32 bits. An add to another value flushes the pair first.
+ * %gpubpf_keeps selects the mode:
+ *   0  Each add is done at once.
+ *   1  Lanes may pass the place again. The pair belongs to the function, and the injector flushes it at each exit.
+ *   2  Lanes pass the place once. All such places share one pair. A whole warp's add to one value is held by the lane
+ *      %gpubpf_keeper<n>, a different lane for each place and each add n of its programs. So each lane holds one add,
+ *      and at the function's exit all lanes flush at once.
+ *
+ * %gpubpf_first<map> is the address of the array's first value, which a function computes once, at its entry.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +29,7 @@
 #include "maps/impl.h"
 #include "sums.h"
 
-/* Is there room for the sum's register? */
+/* Is there room for the sum's register? Reserves it. */
 static bool has_room(struct low *l, const struct low_sum *sum)
 {
 	uint32_t i = 0;
@@ -48,7 +54,8 @@ LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name,
 	const char *constraints = bytes == 8 ? "=l" : "=r";
 	char text[80];
 	size_t n = snprintf(text, sizeof(text), statement, name);
-	static const char *const facts[] = { "memory", "nounwind", "willreturn" }; /* once is enough, wherever; "memory" 0: none */
+	/* LLVM may merge and move the read; "memory" with value 0: it accesses none */
+	static const char *const facts[] = { "memory", "nounwind", "willreturn" };
 	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
 									LLVMInlineAsmDialectATT, false), NULL, 0, "");
 
@@ -80,7 +87,7 @@ bool low_has_first(struct low_frame *f, uint32_t map)
 	return i < LOW_MAX_FIRSTS;
 }
 
-/* It is not 0, nor is what lies a map's size behind it. */
+/* The address is not 0, and neither is the address after the whole map. */
 static LLVMValueRef first_value(struct low *l, uint32_t map)
 {
 	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
@@ -107,7 +114,7 @@ LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 	return low_call(l, "gpubpf_array_address", args, n);
 }
 
-/* Adds v to the sum; at: only where that is the sum's offset in the map; NULL: always. */
+/* Adds v to the sum. at: adds only where `at` equals the sum's offset in the map; NULL: always. */
 static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
 {
 	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
@@ -125,9 +132,9 @@ static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMVa
 						    LLVMInlineAsmDialectATT, false), args, at ? 2 : 1, "");
 }
 
-/* -- of many values, the last -- */
+/* -- many values: cache the last one -- */
 
-/* Does the job have room for such a pair of registers? */
+/* Does the job have room for such a pair of registers? Reserves it. */
 static bool has_key(struct low *l, uint32_t map, uint32_t width)
 {
 	struct low_sum key = { map, 0, width };
@@ -140,7 +147,9 @@ static bool has_key(struct low *l, uint32_t map, uint32_t width)
 	return i < LOW_MAX_KEYS;
 }
 
-/* A statement on a register of the place's that takes v, or, where there is none, gives what is in the register. */
+/*
+ * Emits a statement on a register of the place that takes v. With v NULL, the statement returns the register's value.
+ */
 static LLVMValueRef on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMFunctionType(v ? LLVMVoidTypeInContext(l->ctx) : l->i32, &l->i32, v ? 1 : 0, false);
@@ -152,7 +161,7 @@ static LLVMValueRef on_register(struct low *l, const char *statement, const char
 							   LLVMInlineAsmDialectATT, false), &v, v ? 1 : 0, "");
 }
 
-/* The values and their map, of which the address is one: they are added to, and the host does not look on. */
+/* Does the access add to a map whose values are only summed, and does the host not read the map meanwhile? */
 static bool is_summed(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_access *a;
@@ -164,7 +173,9 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
 }
 
-/* The offset in the map, i64, of the instruction's access at the address: the value's and, where that is known, the offset in it. */
+/*
+ * Returns the offset in the map (i64) of the instruction's access: the value's, plus the offset in it if that is known.
+ */
 static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
 	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
@@ -175,7 +186,7 @@ static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef add
 	return LLVMBuildAdd(l->b, LLVMBuildSub(l->b, value, low_first_value(f, a->map), ""), in_value, "");
 }
 
-/* Goes on where the warp does not add together. */
+/* Holds a whole warp's add to one value in one lane. The builder continues where the warp does not add together. */
 static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *keyed, const char *kept,
 			 LLVMBasicBlockRef after)
 {
@@ -196,7 +207,7 @@ static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address,
 	LLVMPositionBuilderAtEnd(l->b, apart);
 }
 
-/* The address once more, of what is not found by then: lanes that go another way do without it. */
+/* Recomputes the address, so that lanes on other paths need not compute it. */
 static LLVMValueRef address_again(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);
@@ -248,7 +259,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
 	v = LLVMBuildTrunc(l->b, v, l->i32, "");
 	sum = LLVMBuildAdd(l->b, sum, v, "");
-	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* it has not come round */
+	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
 	LLVMPositionBuilderAtEnd(l->b, same);
 	on_register(l, "mov.b32 %s, $0;", kept, sum);
@@ -275,7 +286,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	return after;
 }
 
-/* -- of a few, each -- */
+/* -- few values: one register each -- */
 
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {

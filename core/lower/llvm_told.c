@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that the text of a place says, as how many bytes its instruction accesses: they are every lane's. low_told() leaves a
- * call that asks, which low_told_now() answers when LLVM knows what a value is made of: by %gpubpf_told, which the injector
- * declares at each place, 1 where the text says it and 0 where a register does; or by 0.
+ * Does: decides whether a value is a constant of a place's text, such as the number of bytes that an instruction
+ * accesses.
+ * Before: low_told() left a call with the value.
+ * After: each call is replaced by %gpubpf_told or by 0.
+ * Requires: the passes that expose a value's operands have run.
+ *
+ * Such a value is uniform over all lanes. The injector declares %gpubpf_told at each place: 1 if the text contains the
+ * value, 0 if a register holds it.
  */
 #include <string.h>
 
 #include "llvm_low.h"
 
 #define ASKS "gpubpf_is_told"
-#define MOST 8 /* steps from what is asked for to what the place gives */
+#define MOST 8 /* maximum depth of the search through a value's operands */
 
 static unsigned mark(const struct low *l)
 {

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Integers of 8, 16, 32 and 64 bits alone. SROA makes a word whose last byte is accessed by itself an integer of 24
- * bits and one of 8; LLVM 22's SPIR-V takes 32 bits for the former and leaves what was above them, so that it comes
- * back when the word is put together. Here such a value becomes one of the next width whose bits above are 0.
+ * Does: legalizes integers to 8, 16, 32 and 64 bits.
+ * Before: functions without switches.
+ * After: no integer has another width; an instruction that has no legal form is an error.
+ * Requires: SPIR-V; runs after the optimizing passes.
  *
- * And no value is made narrow and then wider again, but not as wide as it was: of zext(trunc(v)) LLVM 22's SPIR-V takes v
- * itself for the result, whose width is another, which no module may have. The bits above are cleared first. Nor is a value
- * reversed at once, for which kernels have no instruction.
+ * SROA splits a word whose last byte is accessed separately into integers of 24 and 8 bits. LLVM 22's SPIR-V backend
+ * uses 32 bits for the former and does not clear the upper bits, which corrupts the recombined word. Here such a value
+ * gets the next legal width, with its upper bits 0.
  *
- * Before: functions without switches. After: none has an integer of another width; what cannot be told so is an error.
+ * The backend also lowers zext(trunc(v)) to v if v is wider than the result, which is an invalid module. The pass masks
+ * v before it truncates. It expands bit reversals, for which kernels have no instruction.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "llvm_low.h"
 
-/* a value of another width, and the one that takes its place */
+/* A value of an illegal width, and its replacement. */
 struct wide {
 	LLVMValueRef old;
-	LLVMValueRef now;      /* stands for it until it is made: the users may come first */
+	LLVMValueRef now;      /* a placeholder until the replacement exists: users may precede it */
 };
 
 struct widths {
@@ -54,7 +56,7 @@ static LLVMTypeRef wide_type(struct low *l, unsigned bits)
 	return low_int(l, bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
 }
 
-/* The value as it is now: of a width that is allowed, and 0 above its own. */
+/* Returns the legalized value: of a legal width, 0 above its original width. */
 static LLVMValueRef now(struct widths *w, LLVMValueRef v)
 {
 	if (!is_odd(v))
@@ -64,7 +66,7 @@ static LLVMValueRef now(struct widths *w, LLVMValueRef v)
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->wide[i].old == v)
 			return w->wide[i].now;
-	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value will do */
+	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value is correct */
 }
 
 static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
@@ -76,13 +78,13 @@ static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
 	return have > want ? LLVMBuildTrunc(l->b, v, type, "") : LLVMBuildZExt(l->b, v, type, "");
 }
 
-/* the low bits of v alone */
+/* Clears all but the low bits of v. */
 static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
 {
 	return LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits) - 1, false), "");
 }
 
-/* Operand i with its sign in all bits of the type that it has now. */
+/* Returns operand i, sign-extended to its legal type. */
 static LLVMValueRef with_sign(struct widths *w, LLVMValueRef insn, unsigned i)
 {
 	LLVMValueRef operand = LLVMGetOperand(insn, i), v = now(w, operand);
@@ -98,7 +100,7 @@ static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
 	return low_byte_ptr(l, ptr, low_const(l, k));
 }
 
-/* A load or store of another width is one of its bytes. NULL: it has none, or is more than a load. */
+/* Splits a load or store of an illegal width into bytes. NULL: not whole bytes, or volatile or atomic. */
 static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
 {
 	LLVMValueRef ptr = LLVMGetOperand(insn, stored ? 1 : 0), v = NULL, byte, shift;
@@ -161,7 +163,7 @@ static bool is_reversal(LLVMValueRef insn)
 	return fn && LLVMIsAFunction(fn) && LLVMGetIntrinsicID(fn) == LLVMLookupIntrinsicID(name, sizeof(name) - 1);
 }
 
-/* v, whose last bit becomes the first: neighbours change places, then pairs of them, then fours, ... */
+/* Reverses the bits of v: swaps neighbours, then pairs, then fours, ... */
 static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMTypeOf(v);
@@ -176,7 +178,7 @@ static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 	return v;
 }
 
-/* What takes the instruction's place, built before it. NULL: it is none of those that are known. */
+/* Builds the legal form of the instruction before it. NULL: there is no known form. */
 static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
@@ -245,7 +247,7 @@ static bool concerns(LLVMValueRef insn)
 	return LLVMIsAAllocaInst(insn) && is_odd_type(LLVMGetAllocatedType(insn));
 }
 
-/* The instructions that have to do with other widths. NULL with *n 0: none, or no memory. */
+/* Lists the instructions with illegal widths. 0 with *n 0: there are none. -ENOMEM. */
 static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t *n)
 {
 	uint32_t room = 0;
@@ -280,7 +282,7 @@ static int not_known(struct low *l, LLVMValueRef insn)
 	return -EINVAL;
 }
 
-/* Something that no pass can know stands for each value until it is made. */
+/* Creates an opaque placeholder for each value until its replacement exists. */
 static int stand_ins(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint32_t n)
 {
 	LLVMPositionBuilderBefore(w->l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
@@ -297,7 +299,7 @@ static int stand_ins(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint
 	return 0;
 }
 
-/* The made one for the old one and what stood for it. */
+/* Replaces the old value and its placeholder by the new one. */
 static void put(struct widths *w, LLVMValueRef old, LLVMValueRef made)
 {
 	for (uint32_t i = 0; i < w->n; i++)
@@ -330,13 +332,14 @@ static int widen(struct low *l, LLVMValueRef fn)
 	}
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (is_odd(list[i]))
-			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i]))); /* by those that go as well */
+			/* the remaining users are erased too */
+			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i])));
 		LLVMInstructionEraseFromParent(list[i]);
 	}
 	return err;
 }
 
-/* zext(trunc(v)) of a v that is wider still: trunc(v & mask). NULL: it is none. */
+/* zext(trunc(v)) of a v that is wider than the result becomes trunc(v & mask). NULL: insn has another form. */
 static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
@@ -350,7 +353,7 @@ static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
 	return LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
 }
 
-/* What LLVM's SPIR-V makes wrong, or has no way to say. */
+/* Replaces an instruction that LLVM's SPIR-V backend miscompiles or cannot express. */
 static void replace(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef made;

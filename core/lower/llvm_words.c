@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays in registers, for a target whose threads have no memory of their own. What the other passes left of
- * arrays is accessed at places that only the run knows. Such an access becomes a choice among the array's words,
- * each at a place of its own, so that SROA makes registers of them. Arrays whose address goes elsewhere stay as
- * they are, and so do those that would make too much code of it.
+ * Does: promotes arrays with variable indices to registers, for a target whose threads have no memory.
+ * Before: arrays that the other passes left are accessed at offsets known only at run time.
+ * After: such an access selects among the array's words, each at a constant offset, so that SROA can promote them.
+ * Requires: SROA runs afterwards. Arrays whose address escapes, or that would need too much code, stay unchanged.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "llvm_low.h"
 
-#define MAX_WORDS 128    /* of an array: a register of 64 bits each */
-#define MAX_CHOICES 8192 /* of an array, in all */
+#define MAX_WORDS 128    /* words of an array, each a 64-bit register */
+#define MAX_CHOICES 8192 /* selections of an array, in total */
 
 struct array {
 	struct low *l;
 	LLVMValueRef at;         /* its alloca */
 	uint32_t words;
-	LLVMValueRef *varying;   /* accesses at places that vary */
+	LLVMValueRef *varying;   /* accesses at variable offsets */
 	uint32_t nvarying, room;
 };
 
@@ -61,7 +61,7 @@ static bool is_fixed(LLVMValueRef gep)
 	return true;
 }
 
-/* Setting, copying and the like of a known number of bytes: SROA takes it apart. */
+/* Sets or copies a known number of bytes, which SROA can split. */
 static bool is_known_call(LLVMValueRef call)
 {
 	static const char *const known[] = { "llvm.memset.", "llvm.memcpy.", "llvm.memmove.", "llvm.lifetime." };
@@ -75,7 +75,7 @@ static bool is_known_call(LLVMValueRef call)
 	return false;
 }
 
-/* What is done with a pointer into the array. -EINVAL: something that cannot be told word by word. */
+/* Collects the uses of a pointer into the array. -EINVAL: a use cannot be split into words. */
 static int gather(struct array *a, LLVMValueRef ptr, bool varies)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(ptr); use; use = LLVMGetNextUse(use)) {
@@ -94,7 +94,7 @@ static int gather(struct array *a, LLVMValueRef ptr, bool varies)
 	return 0;
 }
 
-/* The pointer's distance from the array: the same steps from address 0. */
+/* Returns the pointer's distance from the array: the same GEPs applied to address 0. */
 static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 {
 	LLVMValueRef index[8], base;
@@ -108,7 +108,7 @@ static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 	return LLVMBuildGEP2(a->l->b, LLVMGetGEPSourceElementType(ptr), base, index, n, "");
 }
 
-/* a part of an access: which word, how far up in it (i64), and how much */
+/* A part of an access: the word, the shift in it (i64), and the bytes. */
 struct part {
 	LLVMValueRef word, shift;
 	unsigned bytes;
@@ -215,7 +215,7 @@ static uint32_t choices(const struct array *a)
 	return n;
 }
 
-/* Whole words, so that the last one is all its own. */
+/* Rounds the array up to whole words. */
 static void widen(struct array *a)
 {
 	LLVMValueRef whole;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the text of the clc lowering stands on, between the device library and the programs: accesses of
- * any width and alignment, copies, and total arithmetic (RFC 9669 4.1).
+ * The base of the clc lowering's text, between the device library and the programs: accesses of any width and
+ * alignment, copies, and total arithmetic (RFC 9669 4.1).
  */
-#ifdef __clang__ /* programs may well assign a register to itself, or compare it with itself */
+#ifdef __clang__ /* programs may assign a register to itself, or compare it with itself */
 #pragma clang diagnostic ignored "-Wself-assign"
 #pragma clang diagnostic ignored "-Wtautological-compare"
 #endif
@@ -23,9 +23,10 @@ typedef u64 gpubpf_w8a8 __attribute__((may_alias));
 #define GPUBPF_GLOB(type, address) (*(GPUBPF_DEVMEM type *)(address))
 
 /*
- * Never true, as PoCL cannot know. In kernels with barriers PoCL 3.1 puts more of them into inner loops that, as it thinks, all
- * work-items of a group run together; it thinks so of the head of a loop that they leave at different times, where programs
- * stand (at its condition, in the body of a do), and such kernels then go wrong. What depends on the work-item has none.
+ * Never true, which PoCL cannot know. In kernels with barriers PoCL 3.1 adds implicit barriers to inner loops that it
+ * considers uniform over a work-group. It also considers the head of a loop uniform that work-items leave at different
+ * times. Programs stand there (at the condition, in the body of a do), and such kernels then fail. A condition that
+ * depends on the work-item prevents the barriers.
  */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define GPUBPF_NO_LANE (get_local_id(0) == ~0ul)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps whose values are sums of what programs add, and the programs that do no more. */
+/* Maps whose values are sums that programs add to, and programs that do nothing else. */
 #include "sums.h"
 
 #include "core/facts.h"
 #include "maps/impl.h"
 
-/* A program that asks that others see what it did does not wait with it; one that ends threads does not pass where
- * functions are left. */
+/*
+ * May the program's adds be delayed? A program that fences must not delay its earlier adds. A program that ends threads
+ * does not reach the function's exits.
+ */
 static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 {
 	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
@@ -21,7 +23,7 @@ static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 	return true;
 }
 
-/* (Programs of no site of the job have no facts here.) */
+/* Programs without a site in the job have no facts here. */
 uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
 {
 	const struct gpubpf_unit *unit = job->unit;
@@ -36,10 +38,11 @@ uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
 	return m->max_entries;
 }
 
-/* Does what it gives depend on when it is asked, or is it seen by others that it was? */
+/* Does the helper's result depend on the time of the call, or is the call visible to others? */
 static bool is_of_its_time(const struct gpubpf_helper *helper)
 {
-	bool copies = false; /* of the application's memory, by as many bytes as are asked for: not what is known of an allocation */
+	bool copies = false; /* copies of the application's memory, of a requested size; facts about an allocation do
+			      * not change */
 
 	if (helper->class != GPUBPF_CLASS_ENV && helper->class != GPUBPF_CLASS_MAP)
 		return true;

@@ -4,13 +4,17 @@
 
 #include "lower.h"
 
-/* How many values of the map each multiprocessor has a summand of, to which programs may add later than they would, and nobody
- * looks meanwhile; 0: it is not so. */
+/*
+ * Returns the number of values of the map if each multiprocessor has a copy to which adds may be delayed, and which
+ * nothing reads meanwhile. 0: adds may not be delayed.
+ */
 uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map);
-/* Do the site's programs nothing but add to such values, from what is the same for a lane at any time? Then it is no matter
- * between which of its instructions they run. */
+/*
+ * Do the site's programs only add to such values, from inputs that do not change over a lane's life? Then they may run
+ * between any of its instructions.
+ */
 bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site);
-/* Does a run come by each of its instructions once, if at all? */
+/* Does a run execute each instruction at most once? */
 bool lower_goes_on(const struct gpubpf_prog *prog);
 
 #endif

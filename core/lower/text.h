@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that grows. Running out of memory is remembered and asked about once, at the end. */
+/* Growing text. An allocation failure is recorded in `failed`; the caller checks it once, at the end. */
 #ifndef GPUBPF_LOWER_TEXT_H
 #define GPUBPF_LOWER_TEXT_H
 
