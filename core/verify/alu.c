@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic (RFC 9669 4.1): on numbers by range.c, on pointers by the rules of the kernel's
- * Documentation/bpf/verifier.rst, "Register value tracking". */
+/*
+ * Arithmetic (RFC 9669 4.1): on numbers by range.c, on pointers by the rules of the kernel's
+ * Documentation/bpf/verifier.rst, "Register value tracking".
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ int write_reg(struct verifier *v, unsigned int r)
 	return r == GPUBPF_R10 ? refuse(v, GPUBPF_E_READONLY_REG, "writes r10, the frame pointer") : 0;
 }
 
-/* Something that only a privileged kernel allows: a pointer becomes a number that the program can see. */
+/* Refuses an operation that only a privileged kernel allows: a pointer becomes a number that the program can see. */
 int leak(struct verifier *v, enum gpubpf_error code, const char *what, ...)
 {
 	char text[256];
@@ -62,8 +64,10 @@ static void unlink_scalar(struct reg *r)
 		r->off = 0;
 }
 
-/* Copies of a number share an id, so that what a branch tells about one holds for all. The kernel gives up the
- * link of a copy plus a constant when that is copied (assign_scalar_id_before_mov() of kernel/bpf/verifier.c). */
+/*
+ * Gives copies of a number one id, so that a branch on one narrows all. The kernel drops the link of a copy plus a
+ * constant when that is copied (assign_scalar_id_before_mov() of kernel/bpf/verifier.c).
+ */
 void link_scalars(struct verifier *v, struct reg *r)
 {
 	if (r->type != R_SCALAR)
@@ -74,8 +78,10 @@ void link_scalars(struct verifier *v, struct reg *r)
 		r->id = new_id(v);
 }
 
-/* A copy to which a constant is added stays linked; in 32 bits, if nothing is cut off before (RFC 9669 4.1: the
- * sum is zero-extended), so that the others are that sum less the constant, zero-extended. */
+/*
+ * A copy to which a constant is added stays linked. In 32 bits this requires that nothing is truncated (RFC 9669 4.1:
+ * the sum is zero-extended). Then the other copies equal that sum minus the constant, zero-extended.
+ */
 static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, const struct reg *src, int32_t *off)
 {
 	int64_t n = insn->width == 4 ? (int32_t)src->s.var.value : src->s.w64.smin;
@@ -90,8 +96,10 @@ static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, cons
 	return n >= INT32_MIN && n <= INT32_MAX;
 }
 
-/* Extending from a narrow width, the kernel keeps a range if all bits above are the same in it, and no
- * single bits. */
+/*
+ * When the kernel sign-extends from a narrow width, it keeps a range only if all upper bits are equal in it, and it
+ * keeps no known bits.
+ */
 static void kernel_sext(struct scalar *s, unsigned int from, const struct bounds *w)
 {
 	unsigned int up = 64 - from * 8;
@@ -117,8 +125,10 @@ void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, 
 		scalar_sext(s, from);
 }
 
-/* A move of a part that is the whole number: what is cut off are zeros, or copies of the sign (to the kernel,
- * which looks at the unsigned range, only zeros). */
+/*
+ * Does a move of a part preserve the number? The removed bits must be zeros or copies of the sign. The kernel looks at
+ * the unsigned range and so accepts only zeros.
+ */
 static bool keeps_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
 {
 	int64_t hi = insn->op == GPUBPF_MOVSX ? (int64_t)((1ull << (insn->ext - 1)) - 1) : UINT32_MAX;
@@ -217,8 +227,10 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	return 0;
 }
 
-/* What clang makes of `array[i & 7]` on the stack: an | that touches no bit of the address is an addition. Frames lie
- * at multiples of 8, in every target (core/facts.h). The kernel refuses it. */
+/*
+ * clang emits | for `array[i & 7]` on the stack. An | that touches no set bit of the address is an addition. Frames lie
+ * at multiples of 8 in every target (core/facts.h). The kernel refuses this operation.
+ */
 static bool or_adds(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *ptr,
 		    const struct reg *number)
 {
@@ -256,8 +268,10 @@ static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct re
 	return ptr_arith(v, &add, dst, ptr, dptr ? src : dst);
 }
 
-/* The kernel takes a quotient, a remainder and a shift by an unknown count as unknown; so do verdicts
- * on kernel programs. */
+/*
+ * The kernel treats a quotient, a remainder, and a shift by an unknown count as unknown; so do verdicts on kernel
+ * programs.
+ */
 static bool kernel_unknown(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *src)
 {
 	if (!v->opts.any_ctx)
@@ -299,11 +313,15 @@ static void scalar_op(struct verifier *v, const struct gpubpf_insn *insn, struct
 	dst->off = off;
 }
 
-/* A mask made of one bit (s>>= 63, or 0 - (x & 1), which compilers make of a choice), with & or | of a constant: -1
- * and 0 are walked apart, so that what comes of each stays known (maybe_fork_scalars() of kernel/bpf/verifier.c).
- * A fork is a branch: paths meet again behind it. It relies on nothing: what either side relies on it has from the
- * mask, whose mark both keep. It stops when a part of all that may be walked was: where a checksum matters in the
- * end, all that it can be would be walked. */
+/*
+ * Forks the walk at & or | of a constant and a mask made of one bit (s>>= 63, or 0 - (x & 1), which compilers emit for
+ * a select). The values -1 and 0 are walked separately, so that both results stay known (maybe_fork_scalars() of
+ * kernel/bpf/verifier.c).
+ *
+ * A fork is a branch: paths merge after it. It relies on no number. Each side relies on the mask, whose mark both sides
+ * keep. Forking stops after 1 / FORK_PART of the walk's limit. Otherwise a program that computes a checksum would be
+ * walked for every value of it.
+ */
 static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
 {
 	const struct bounds *b = insn->width == 4 ? &dst->s.w32 : &dst->s.w64;
@@ -362,7 +380,7 @@ int do_alu(struct verifier *v, const struct gpubpf_insn *insn)
 	if (insn->op == GPUBPF_END) {
 		if (v->opts.any_ctx && dst->s.w64.umin >> (insn->width * 4) >> (insn->width * 4) !=
 					       dst->s.w64.umax >> (insn->width * 4) >> (insn->width * 4))
-			bounds_full(&dst->s.w32, 32); /* the kernel cuts the 64-bit range alone */
+			bounds_full(&dst->s.w32, 32); /* the kernel truncates the 64-bit range only */
 		scalar_byteswap(&dst->s, insn->width, insn->ext);
 		unlink_scalar(dst);
 		return 0;

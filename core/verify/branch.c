@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditional jumps (RFC 9669 4.3): which way, and what both ways teach. */
+/* Conditional jumps (RFC 9669 4.3): decides which successors are possible, and narrows numbers on both. */
 #include "verify.h"
 
 struct sync {
@@ -7,8 +7,10 @@ struct sync {
 	const struct reg *skip;
 };
 
-/* r differs from `known` by a constant: its numbers follow. In 32 bits no number of the group is wider, and what
- * is below a sum wraps as that did. A sum of 4 bytes tells nothing of one of 8. */
+/*
+ * Updates r, which differs from `known` by a constant. In 32 bits no number of the group is wider, and a difference
+ * wraps as its sum did. A 4-byte sum implies nothing about an 8-byte sum.
+ */
 static void sync_one(struct verifier *v, struct reg *r, void *arg)
 {
 	const struct sync *s = arg;
@@ -39,8 +41,10 @@ static void sync_linked(struct verifier *v, struct state *st, struct reg *r)
 		state_each_reg(v, st, sync_one, &s);
 }
 
-/* A number compared with itself: the kernel deduces from it as from any other, forgets a range that becomes
- * empty, and keeps the bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c). */
+/*
+ * A number compared with itself. The kernel deduces from it as from any comparison. It discards a range that becomes
+ * empty and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
+ */
 static void learn_same(const struct gpubpf_insn *insn, bool holds, struct scalar *s)
 {
 	struct scalar was = *s;
@@ -52,7 +56,7 @@ static void learn_same(const struct gpubpf_insn *insn, bool holds, struct scalar
 	bounds_full(&s->w32, 32);
 }
 
-/* One way out of a comparison of numbers: `holds` or not. */
+/* Narrows the numbers on one edge of a comparison: `holds` or not. */
 static void learn(struct verifier *v, struct state *st, const struct gpubpf_insn *insn, bool holds)
 {
 	struct reg *regs = st->frame[st->nframes - 1]->regs, *a = &regs[insn->dst], imm, *b = &imm;
@@ -116,7 +120,7 @@ static void learn_null(struct verifier *v, struct state *st, const struct reg *p
 		ref_drop(st, ref);
 }
 
-/* Both ways are possible: the jump is walked later, the next instruction now. */
+/* Both successors are possible: the target is walked later, the next instruction now. */
 static int fork_paths(struct verifier *v, const struct gpubpf_insn *insn, struct state **other)
 {
 	*other = state_copy(v, v->cur);
@@ -143,7 +147,7 @@ static int branch_null(struct verifier *v, const struct gpubpf_insn *insn)
 
 static int branch_scalar(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *a, const struct reg *b)
 {
-	/* the kernel looks at bits that are set only if one side is known */
+	/* the kernel looks at set bits only if one side is known */
 	bool known = insn->width == 4 ? scalar_is_const32(&a->s) || scalar_is_const32(&b->s) :
 					scalar_is_const(&a->s) || scalar_is_const(&b->s);
 	bool unsure = v->opts.any_ctx && insn->op == GPUBPF_JSET && !known;
@@ -201,7 +205,7 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	if (insn->width == 8 && !insn->reg && !insn->imm && equality && reg_is_ptr(a)) {
 		if (a->or_null)
 			return branch_null(v, insn);
-		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx) /* the kernel walks both ways */
+		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx) /* the kernel walks both successors */
 			return go(v, insn, insn->op == GPUBPF_JNE);
 	}
 	if (insn->width == 8 && !v->opts.any_ctx && same_object(a, b))
@@ -213,7 +217,7 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	return 0;
 }
 
-/* Moves v->pc. */
+/* Sets v->pc to the successor. */
 int do_jcond(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	const struct reg *a = &cur_regs(v)[insn->dst], *b;

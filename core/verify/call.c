@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of helpers: arguments against the rows of include/gpubpf/helpers.def, as the kernel checks those of
- * its own (Documentation/bpf/verifier.rst). */
+/*
+ * Checks helper calls: arguments against the rows of include/gpubpf/helpers.def, as the kernel checks its own helpers
+ * (Documentation/bpf/verifier.rst).
+ */
 #include <string.h>
 
 #include "core/print_spec.h"
@@ -8,17 +10,17 @@
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
-#define FORMAT_MAX 128 /* bytes of one that is looked into */
+#define FORMAT_MAX 128 /* bytes of a format that is parsed */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
 	const struct gpubpf_helper *h;
 	const struct gpubpf_map *map;
 	int map_index;
-	struct reg *ref;            /* the record that is given back */
-	uint64_t alloc;             /* size of a record to be made */
+	struct reg *ref;            /* the record that the call releases */
+	uint64_t alloc;             /* size of the record that the call reserves */
 	uint64_t out_bytes;         /* largest size argument */
-	uint32_t callback;          /* pc of the function, if there is one */
+	uint32_t callback;          /* pc of the callback, if there is one */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
@@ -104,7 +106,7 @@ static int refuse_format(struct verifier *v, const char *what, int size, const c
 	return refuse(v, GPUBPF_E_HELPER_ARG, "%s: '%.*s'", what, size, text);
 }
 
-/* The text of a format that is a constant; false: it is not known. */
+/* Copies the text of a constant format; false: it is not known. */
 static bool format_text(struct verifier *v, int i, char text[FORMAT_MAX])
 {
 	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i], *n = p + 1;
@@ -139,7 +141,7 @@ static int check_format(struct verifier *v, int i)
 	return 0;
 }
 
-/* Does the format have %s for a value? */
+/* Does the format print this value with %s? */
 static bool prints_text(struct verifier *v, int value)
 {
 	char text[FORMAT_MAX];
@@ -156,7 +158,7 @@ static bool prints_text(struct verifier *v, int value)
 	return false;
 }
 
-/* Text in a map, which the reader of the record looks up there: the value's words must not be apart. */
+/* Text in a map. The reader of the record looks it up in the map, where the words of a value must be contiguous. */
 static int check_text(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
@@ -219,7 +221,7 @@ static int check_const(struct verifier *v, const struct call *c, int i, uint64_t
 	return 0;
 }
 
-/* What the helper costs beside the call itself, at most. */
+/* Adds the helper's own maximum cost to the cost of the call. */
 static int check_cost(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -269,8 +271,10 @@ static int check_record(struct verifier *v, struct call *c, int i)
 	return 0;
 }
 
-/* A string must end inside its memory: in read-only data its bytes are known; on the stack a byte must
- * be known to be 0. */
+/*
+ * A string must end inside its memory. In read-only data its bytes are known; on the stack a byte must be known to be
+ * 0.
+ */
 static int check_string(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i];
@@ -296,7 +300,7 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 	return bad_arg(v, c, i, "a string that ends with NUL");
 }
 
-/* A name is looked up in each kernel that is probed: it must be known by then, and any parameter may be meant. */
+/* The name is looked up in each probed kernel. It must be known by then, and it may name any parameter. */
 static int check_name(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -382,7 +386,7 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	return 0;
 }
 
-/* What probes of the kernel do by helpers that no GPU has. */
+/* Refuses a helper that does not exist on a GPU, with an alternative if there is one. */
 static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper *h)
 {
 	static const struct {
@@ -422,7 +426,7 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	return 0;
 }
 
-/* The stack of a launch comes with it as one number: which part of it programs want is known before. */
+/* A launch's stack is passed as one number, so the session must know the requested frames before the launch. */
 static int check_stack_id(struct verifier *v, const struct call *c)
 {
 	struct gpubpf_facts *f = v->facts;
@@ -451,14 +455,14 @@ static void note_call(struct verifier *v, const struct call *c)
 
 	if (c->map)
 		f->map_use[c->map_index] |= use;
-	if (c->map && use & GPUBPF_USE_OUTPUT) /* the size of the one, or of the other kind */
+	if (c->map && use & GPUBPF_USE_OUTPUT) /* reserve sets alloc, output sets out_bytes; the other is 0 */
 		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
 	if (c->h->class == GPUBPF_CLASS_PRINT)
 		v->cur->tally.cost.prints++;
 	facts_helper(f, c->h);
 }
 
-/* An element of an array that is there from the start is never NULL. */
+/* Is the element certain to exist? An element of an array at a valid constant index is never NULL. */
 static bool surely_there(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
@@ -469,7 +473,7 @@ static bool surely_there(struct verifier *v, const struct call *c)
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 
-/* The path is at a constant index that the array does not have: the call fails for sure. */
+/* Notes a constant index that the array does not have: the call always fails. */
 static void note_outside(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sub-programs, callbacks, and returns. A sub-program is walked at each call with what its caller passes.
- * A helper that calls back is a loop: either it is done (0 more calls), or the callback runs and the same
- * question is asked again, unless the callback returned 1. The walk ends when a round leaves the caller's state inside an earlier one;
- * numbers that differ from round to round and on which nothing depends are forgotten to get there.
+ * Sub-programs, callbacks, and returns. A sub-program is walked at each call with its caller's arguments.
+ *
+ * A helper that calls back is a loop. Either it returns (0 more calls), or the callback runs and the choice repeats,
+ * unless the callback returned 1. The walk ends when the caller's state after an iteration is covered by an earlier
+ * one. To get there, numbers that change between iterations and that nothing depends on become unknown.
  */
 #include "verify.h"
 
@@ -24,7 +25,7 @@ int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* The helper has called back often enough and returns. */
+/* The helper returns after its last iteration. */
 static void helper_returns(struct state *s)
 {
 	struct frame *f = s->frame[s->nframes - 1];
@@ -35,7 +36,7 @@ static void helper_returns(struct state *s)
 	f->rounds = 0;
 }
 
-/* Where the key lies that the current frame hands on (core/facts.h). */
+/* Returns the frame of the key that the current frame passes on (core/facts.h). */
 static uint8_t key_frame(const struct verifier *v)
 {
 	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);
@@ -72,7 +73,7 @@ static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, c
 	f->regs[GPUBPF_R2] = caller->regs[GPUBPF_R3];
 }
 
-/* How often the helper may call back: once an element of the map, or as often as r1 says. */
+/* Returns the maximum number of callbacks: one for each element of the map, or the value of r1. */
 static uint64_t most_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	const struct bounds *n = &cur_regs(v)[GPUBPF_R1].s.w64;
@@ -85,7 +86,10 @@ static uint64_t most_rounds(struct verifier *v, const struct gpubpf_helper *h, i
 	return n->umax < GPUBPF_LOOP_MAX ? n->umax : GPUBPF_LOOP_MAX;
 }
 
-/* After so many rounds there is no other. The kernel's maps may grow under a walk, ours have so many elements. */
+/*
+ * Returns the number of iterations after which no other can follow. The kernel's maps may grow during an iteration;
+ * ours have a fixed number of elements.
+ */
 static uint64_t last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH)
@@ -93,7 +97,10 @@ static uint64_t last_round(struct verifier *v, const struct gpubpf_helper *h, in
 	return cur_regs(v)[GPUBPF_R1].s.w64.umax;
 }
 
-/* How deep calls nest, and so how many frames there are, is known of the functions that a function names. */
+/*
+ * Does the current function name the callback? The call depth, and so the number of frames, is computed from the
+ * functions that each function names.
+ */
 static bool is_named_here(const struct verifier *v, uint32_t target)
 {
 	const struct func_info *fn = &v->funcs[v->aux[v->pc].func];
@@ -154,7 +161,7 @@ static void widen_slot(struct verifier *v, struct stack_slot *now, const struct 
 		widen(v, &now->upper, &before->upper);
 }
 
-/* Forget what changed since the last round and matters to nobody so far. */
+/* Makes numbers unknown that changed since the last iteration and that nothing has depended on. */
 static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
 {
 	const struct checkpoint *c = now->parent;
@@ -201,7 +208,7 @@ static int callback_return(struct verifier *v)
 	return 0;
 }
 
-/* 1: the program ended on this path */
+/* Returns 1 if the program ended on this path. */
 int do_exit(struct verifier *v)
 {
 	struct frame *f = cur_frame(v);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the walk: functions, control flow that stays inside them (RFC 9669 4.3), calls that nest and do
- * not recur, and which registers are live where. After: all of aux but what the walk fills.
+ * Does: finds functions, checks that control flow stays inside them (RFC 9669 4.3) and that calls do not recurse,
+ * computes live registers.
+ * Before: decoded instructions.
+ * After: all of aux except the members that the walk fills.
+ * Requires: runs before the walk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@ static bool names_function(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_CALL_LOCAL || (insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_FUNC);
 }
 
-/* The function that begins at pc, -1 if none does. */
+/* Returns the function that begins at pc, -1 if there is none. */
 int cfg_func_at(const struct verifier *v, uint32_t pc)
 {
 	uint32_t f = v->aux[pc].func;
@@ -87,7 +90,7 @@ static int check_jumps(struct verifier *v)
 	return 0;
 }
 
-/* Mark what can be reached, from each function that a reached instruction names. */
+/* Marks reachable instructions, starting at each function that a reached instruction names. */
 static int check_reachable(struct verifier *v)
 {
 	uint8_t *reached = calloc(v->n, 1);
@@ -121,7 +124,7 @@ static int check_reachable(struct verifier *v)
 	return err;
 }
 
-/* Height of the call tree below f, by depth-first search; colour 1 is on the path, 2 done. */
+/* Computes the height of the call tree below f, by depth-first search. Colour 1 is on the current path, 2 is done. */
 static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
 {
 	struct func_info *fn = &v->funcs[f];
@@ -157,8 +160,10 @@ static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
 	return 0;
 }
 
-/* Bytes of stack of the deepest chain, each frame rounded up to 16 as the kernel does. Callees come
- * before callers because call_height() has refused recursion. */
+/*
+ * Returns the stack bytes of the deepest chain, each frame rounded up to 16 as in the kernel. The recursion ends
+ * because call_height() has refused recursive programs.
+ */
 static uint32_t chain_stack(struct verifier *v, uint32_t f)
 {
 	struct func_info *fn = &v->funcs[f];
@@ -203,7 +208,7 @@ static uint16_t call_uses(const struct gpubpf_insn *insn)
 	return uses;
 }
 
-/* registers read before anything after the instruction, given those live after it */
+/* Returns the registers live before the instruction, for those live after it. */
 static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 {
 	uint16_t dst = BIT(insn->dst), src = insn->reg ? BIT(insn->src) : 0;
@@ -235,7 +240,7 @@ static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 	}
 }
 
-/* Backwards to the fixed point; live[pc] is what is live before pc. */
+/* Iterates backwards to the fixed point; live[pc] is the set before pc. */
 void cfg_liveness(struct verifier *v)
 {
 	bool changed = true;
@@ -261,7 +266,7 @@ void cfg_liveness(struct verifier *v)
 	}
 }
 
-/* Maps that instructions name exist, and the address of a value lies in the one value of an array. */
+/* Checks that named maps exist, and that the address of a value lies in the only value of an array. */
 static int check_maps(struct verifier *v)
 {
 	for (uint32_t pc = 0; pc < v->n; pc++) {
@@ -288,7 +293,7 @@ static int check_maps(struct verifier *v)
 	return 0;
 }
 
-/* Helpers that call back are where rounds of their loop meet. */
+/* Finds helpers that call back; the iterations of their loops merge there. */
 static void find_callers_back(struct verifier *v)
 {
 	for (uint32_t pc = 0; pc < v->n; pc++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Worst cases. Checkpoints form a tree: each remembers what the path from the one before cost, and the most
- * that any path from it to the end does. A path that stops at a covering state takes over the rest of that.
+ * Worst cases. Checkpoints form a tree. Each stores the cost of the path from its parent, and the maximum over all
+ * paths from it to the end. A path that stops at a covering state takes over that state's remaining cost.
  *
- * A helper that calls back is walked until its rounds bring nothing new, not as often as it calls. So what a round
- * costs, at most, is found in the same way, from the helper's own checkpoint to the callback's return; paths count how
- * often they come to the helper; and in the end each of these calls is taken for as many rounds as it may have.
+ * A helper that calls back is walked until an iteration brings no new state, not once for each call. So the maximum
+ * cost of one iteration is computed in the same way, from the helper's checkpoint to the callback's return. Paths count
+ * their calls of the helper. At the end each call is multiplied by its maximum number of iterations.
  */
 #include "verify.h"
 
@@ -46,8 +46,10 @@ void tally_jump(struct verifier *v, struct state *st, uint32_t pc)
 		st->tally.trips[v->aux[pc].loop - 1]++;
 }
 
-/* The current path ends, with `rest` to come after it. Checkpoints whose paths are all done are complete,
- * and hand their worst case to the one before. */
+/*
+ * The current path ends, with `rest` after it. A checkpoint is complete when all its paths are done; then its worst
+ * case propagates to its parent.
+ */
 void path_done(struct verifier *v, const struct tally *rest)
 {
 	struct tally tail = v->cur->tally;
@@ -80,7 +82,10 @@ void rounds_begin(struct verifier *v, uint64_t most)
 		v->calling[number - 1].rounds = most;
 }
 
-/* The round that frame `depth` is in ends `rest` behind the last checkpoint: for all back to where it began. */
+/*
+ * The iteration that frame `depth` is in ends `rest` after the last checkpoint. Propagates this cost back to the
+ * checkpoint at which the iteration began.
+ */
 static void hand_back(struct verifier *v, uint32_t depth, const struct tally *rest)
 {
 	uint32_t call = v->cur->frame[depth]->callsite;
@@ -94,7 +99,7 @@ static void hand_back(struct verifier *v, uint32_t depth, const struct tally *re
 			return;
 		}
 		if (begins && v->aux[call].calling) {
-			tail.calls[v->aux[call].calling - 1] = 0; /* the one that this is a round of */
+			tail.calls[v->aux[call].calling - 1] = 0; /* the call that this iteration belongs to */
 			tally_max(&v->calling[v->aux[call].calling - 1].round, &tail);
 		}
 		if (begins)
@@ -121,7 +126,7 @@ void round_covered(struct verifier *v, const struct checkpoint *c)
 	}
 }
 
-/* The calls of each in `t` as rounds of their own. Functions do not call themselves: this ends. */
+/* Adds the cost of all iterations of the calls in `t`. The recursion ends because functions do not call themselves. */
 static void multiply(const struct verifier *v, struct tally *t)
 {
 	for (uint32_t i = 0; i < v->ncalling && i < MAX_CALLING; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the walk leaves for lowering. Each visit of an instruction adds to its facts. A path that was not
- * walked because an earlier state covers it adds nothing: so a fact may only rest on what that comparison
- * looked at. Pointers are always compared; a number only if its mark is on, hence the notes.
+ * The facts that the walk leaves for lowering. Each visit of an instruction adds to its facts. A path that was not
+ * walked because an earlier state covers it adds nothing. So a fact may only rest on values which that comparison
+ * looked at. Pointers are always compared. A number is compared only if its mark is on, hence the notes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
 	f->prints |= h->class == GPUBPF_CLASS_PRINT;
 	f->clock |= h->op == GPUBPF_OP_CLOCK;
 	f->sm |= h->op == GPUBPF_OP_SM;
-	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* a table is a process's */
+	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* the table belongs to one process */
 		  h->op == GPUBPF_OP_STACK_ID;
 	f->allocations |= h->op == GPUBPF_OP_ALLOCATION;
 }
@@ -68,7 +68,7 @@ int gpubpf_facts_unproven(struct gpubpf_prog *prog)
 	for (uint32_t pc = 0; f && pc < prog->ninsns; pc++) {
 		const struct gpubpf_helper *h = gpubpf_insn_helper(&prog->insns[pc]);
 
-		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* no other runs */
+		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* no other class runs */
 			facts_helper(f, h);
 	}
 	gpubpf_facts_destroy(prog->facts);
@@ -118,7 +118,7 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 	to->size_max = to->size_max > from->size_max ? to->size_max : from->size_max;
 }
 
-/* A value of an element of a map of maps may be one of any map that is like it. */
+/* A value of an element of a map of maps may belong to any map with the same prototype. */
 static void access_add(const struct verifier *v, struct gpubpf_access *to, const struct gpubpf_access *from)
 {
 	struct gpubpf_access a = *from;
@@ -164,7 +164,7 @@ static void note(struct verifier *v, const struct reg *r, int arg)
 	v->notes[v->nnotes++] = (struct value_note){ v->pc, r->mark, (int8_t)arg };
 }
 
-/* *state: 0 not seen yet, 1 the same number so far, 2 not one number */
+/* *state: 0 = not seen yet, 1 = the same number so far, 2 = different numbers */
 static void see_value(struct verifier *v, const struct reg *r, uint8_t *state, uint64_t *value, int arg)
 {
 	bool known = r->type == R_SCALAR && scalar_is_const(&r->s);
@@ -217,8 +217,10 @@ static void confirm_values(struct verifier *v)
 	}
 }
 
-/* What a register holds inside a basic block, seen from one load: nothing of it, it, it plus something,
- * or something else made of it. */
+/*
+ * A register's relation to one load inside a basic block: independent, the loaded value, the loaded value plus
+ * something, or any other value derived from it.
+ */
 enum derived { NOT_OF, LOADED, SUMMED, OTHER };
 
 static enum derived add_derived(enum derived d, enum derived s)
@@ -242,7 +244,7 @@ static void follow_alu(const struct gpubpf_insn *insn, enum derived *of)
 		of[insn->dst] = OTHER;
 }
 
-/* The store that puts back, to the same address, what the load at pc got plus something; 0 none. */
+/* Finds the store that writes the value loaded at pc plus something back to the same address; 0: none. */
 static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
 {
 	const struct gpubpf_insn *load = &v->insns[pc];

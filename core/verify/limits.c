@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one target lacks of what the proof allows. A program that is safe may still not fit. */
+/*
+ * Checks a program against the limits of one target, which may be below the proof's limits. A safe program may still
+ * not fit.
+ */
 #include <string.h>
 
 #include "core/diag.h"

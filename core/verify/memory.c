@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads, stores and atomics (RFC 9669 5): which memory, within its bounds, aligned to the access, as a
- * GPU demands (PTX ISA 5.2 "Addresses as operands"; OpenCL C 3.0 6.3.5). */
+/*
+ * Loads, stores and atomics (RFC 9669 5): checks the memory, its bounds, and the alignment that a GPU requires (PTX ISA
+ * 5.2 "Addresses as operands"; OpenCL C 3.0 6.3.5).
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ const struct gpubpf_map *reg_map(const struct verifier *v, const struct reg *r)
 	return r->map >= 0 ? &v->unit->maps[r->map] : NULL;
 }
 
-/* First and last address offset that p + off may be. -1 if it is not bounded. */
+/* Computes the first and last offset that p + off may have. -1 if it is not bounded. */
 int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
 {
 	if (p->s.w64.smin <= -MAX_OFFSET || p->s.w64.smax >= MAX_OFFSET)
@@ -63,7 +65,7 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	return 0;
 }
 
-/* Keys are handed on in private memory, on the bottom of a frame of theirs (core/facts.h). */
+/* Keys are passed in private memory, at the bottom of a frame for keys (core/facts.h). */
 static void key_access(const struct reg *p, struct gpubpf_access *a)
 {
 	a->spaces = GPUBPF_SPACE_STACK;
@@ -73,7 +75,7 @@ static void key_access(const struct reg *p, struct gpubpf_access *a)
 	a->off_max -= GPUBPF_STACK_SIZE;
 }
 
-/* [p + off, p + off + size) lies in the object that p points into. `who` names the access. */
+/* Checks that [p + off, p + off + size) lies in the object that p points into. `who` names the access. */
 int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a)
 {
@@ -87,7 +89,7 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 	if (p->s.w64.smin < 0 && p->s.w64.smin + p->off + off < 0)
 		return refuse(v, code, "%s of %llu bytes may begin before %s: the offset can be as low as %lld", who,
 			      (unsigned long long)size, type_name(p), (long long)(p->s.w64.smin + p->off + off));
-	/* the kernel wants the part that varies to be positive by itself */
+	/* the kernel requires that the variable part alone is not negative */
 	if (ptr_offset(p, off, &lo, &hi) < 0 || (v->opts.any_ctx && p->s.w64.umax >= MAX_OFFSET &&
 						 !scalar_is_const(&p->s)))
 		return refuse(v, code, "%s of %llu bytes in %s has no upper bound", who, (unsigned long long)size,
@@ -147,7 +149,7 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 			v->facts->ctx_args |= 1ull << i;
 }
 
-/* A field that the place does not give would read as 0, which is no answer to a question. */
+/* A field that the place does not provide would read as 0, which the program could not tell from a value. */
 static int check_given(struct verifier *v, const struct ctx_field *f)
 {
 	enum gpubpf_site site = v->prog->site;
@@ -162,7 +164,10 @@ static int check_given(struct verifier *v, const struct ctx_field *f)
 	return 0;
 }
 
-/* The program is at one kind of place: code for others, which a function of several programs may have, is not walked. */
+/*
+ * The program runs at one kind of place, so `site` is a constant. Code for other places in a shared function is not
+ * walked.
+ */
 static void know_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
 {
 	if (f->off == offsetof(struct gpubpf_ctx, site) && v->prog->site != GPUBPF_SITE_NONE)
@@ -171,7 +176,7 @@ static void know_field(struct verifier *v, const struct ctx_field *f, struct reg
 		reg_unknown(dst);
 }
 
-/* A field in its own size, or the low bytes of a u64; bytes that no field has read as 0. */
+/* Reads a field in its own size, or the low bytes of a u64. Bytes that belong to no field read as 0. */
 static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, struct reg *dst)
 {
 	if (off + size > sizeof(struct gpubpf_ctx))
@@ -218,7 +223,7 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 	return 0;
 }
 
-/* One instruction reads the context, or other memory, never either: they are lowered differently. */
+/* An instruction may read the context or other memory, but not both: they are lowered differently. */
 static int check_kind(struct verifier *v, const struct reg *p)
 {
 	uint8_t kind = p->type == R_CTX ? 1 : 2;
@@ -252,7 +257,7 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 	return check_kind(v, p);
 }
 
-/* Constants of a frozen .rodata are known, as they are to the kernel. */
+/* Constants of a frozen .rodata are known, as in the kernel. */
 static void load_value(struct verifier *v, const struct reg *p, int off, unsigned int size, struct reg *dst)
 {
 	const struct gpubpf_map *map = reg_map(v, p);
@@ -359,7 +364,7 @@ static int atomic_operands(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* An add whose fetched value nothing reads is an add without fetch. */
+/* Does the atomic only add? An add whose fetched value nothing reads becomes an add without fetch. */
 static bool only_adds(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	uint32_t pc = insn - v->insns;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a path need not be walked on: an earlier state at the same pc, all paths from which were walked
- * and found safe, covers this one. Covers: every register that is live, and every stack slot that was read
- * later, holds there all that it can hold here; numbers whose mark is off there may differ at will.
+ * Decides when a path need not be walked further: an earlier state at the same pc covers the current one, and all paths
+ * from it were found safe. The earlier state covers if every live register, and every stack slot that was read later,
+ * includes the current value. Numbers whose mark is off there may differ freely.
  *
- * Programs with callbacks prune against unfinished rounds, whose marks are not final: they compare all
- * numbers and all of the stack. Elsewhere an unfinished state only serves to see a loop that changes nothing.
+ * Programs with callbacks prune against unfinished iterations, whose marks are not final. They compare all numbers and
+ * all of the stack. Otherwise an unfinished state only serves to detect a loop that changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "verify.h"
 
-#define MIN_INSNS 8                  /* walked between two checkpoints, and jumps */
+#define MIN_INSNS 8                  /* minimum distance between two checkpoints, in instructions and in jumps */
 #define MIN_JUMPS 2
-#define LOOP_INSNS 64                /* the same in a loop, where few states are met again: either is enough */
+#define LOOP_INSNS 64                /* the same in a loop, where states rarely match; one of the two is enough */
 #define LOOP_JUMPS 12
 #define MANY_MISSES 64
 #define MAX_STATE_BYTES (96u << 20)
@@ -32,7 +32,10 @@ struct compare {
 	uint32_t n, old_id[MAX_IDS], new_id[MAX_IDS];
 };
 
-/* Equal ids there must be equal here. Ids that differ there may be equal here: that only says more. */
+/*
+ * Ids that are equal in the old state must be equal now. Ids that differ there may be equal now, which is only more
+ * precise.
+ */
 static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 {
 	if (!old)
@@ -49,7 +52,7 @@ static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 	return true;
 }
 
-/* A number linked to nobody else here may have lost the id that it had there. */
+/* A number that is linked to no other may have lost the id that it had in the old state. */
 static bool links_match(struct compare *c, const struct reg *old, const struct reg *now)
 {
 	if (!old->id)
@@ -115,8 +118,10 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
 	}
 }
 
-/* What was spilled at the slot's first byte, or, as `kind` says, in its upper half. A longer spill here was not cut to what is
- * filled there. */
+/*
+ * Compares the register spilled at the slot's first byte or, by `kind`, in its upper half. A longer spill in the new
+ * state was not truncated to the filled size.
+ */
 static bool spill_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, uint8_t kind)
 {
 	const struct reg *before = kind == B_UPPER ? &old->upper : &old->reg, *reg = kind == B_UPPER ? &now->upper : &now->reg;
@@ -146,7 +151,7 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 	return !holds_upper(old) || !holds_upper(now) || spill_covers(c, old, now, B_UPPER);
 }
 
-/* registers of frame i that something reads from here on */
+/* Returns the registers of frame i that are read from here on. */
 static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
 {
 	uint32_t call;
@@ -161,7 +166,7 @@ static uint16_t live_regs(const struct verifier *v, const struct state *s, uint3
 
 static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
 {
-	/* rounds are bounded: behind an earlier state with more of them done fewer were walked */
+	/* iterations are bounded: an earlier state with more completed iterations walked fewer after it */
 	if (old->callsite != now->callsite || old->func != now->func || old->called_back != now->called_back ||
 	    old->rounds > now->rounds || (c->mode == EXACT && old->rounds != now->rounds))
 		return false;
@@ -196,7 +201,7 @@ static bool state_covers(struct verifier *v, const struct state *old, const stru
 	return true;
 }
 
-/* What mattered behind the earlier state matters here too. */
+/* Numbers that paths after the earlier state relied on are relied on here too. */
 static void inherit_marks(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc)
 {
 	for (uint32_t i = 0; i < old->nframes; i++) {
@@ -250,7 +255,7 @@ no_memory:
 	return -1;
 }
 
-/* States that are compared often and never cover anything are forgotten. */
+/* Is the state often compared without ever covering another? Such states are discarded. */
 static bool useless(const struct checkpoint *c)
 {
 	return c->misses > 3 * c->hits + MANY_MISSES;

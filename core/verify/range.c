@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals and their product with tristate numbers; arithmetic is in range_alu.c, comparisons in
- * range_cmp.c. */
+/* Intervals and their product with tristate numbers. range_alu.c has arithmetic, range_cmp.c comparisons. */
 #include "range.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ static uint64_t umin64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Cut both intervals at the sign: there they are intervals of the same order, and intersect. */
+/* Splits both intervals at the sign. Each half has the same order in both, so that they can be intersected. */
 bool bounds_reduce(struct bounds *b, unsigned int bits)
 {
 	uint64_t all = ones(bits), half = all >> 1;
@@ -141,7 +140,7 @@ static bool reduce_tnum(struct scalar *s)
 	return true;
 }
 
-/* One number has these bits and lies in the interval: that is it. */
+/* If only one number has these bits and lies in the interval, it is that constant. */
 void scalar_settle(struct scalar *s)
 {
 	uint64_t lo, hi;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known about a 64-bit number: its bits (tnum) and the intervals it lies in, signed and
- * unsigned, as a 64-bit number and in its low 32 bits. A pure domain. Every operation is sound: it
- * holds for all numbers that its operands stand for, with the semantics of RFC 9669 4.1.
+ * The known properties of a 64-bit number: its bits (tnum) and its signed and unsigned intervals, as a 64-bit number
+ * and in its low 32 bits. A pure domain. Every operation is sound: it holds for all numbers that its operands
+ * represent, with the semantics of RFC 9669 4.1.
  */
 #ifndef GPUBPF_VERIFY_RANGE_H
 #define GPUBPF_VERIFY_RANGE_H
@@ -12,16 +12,16 @@
 #include "core/insn.h"
 #include "tnum.h"
 
-/* Intervals of a number of some width (the `bits` argument below). 8 bits serve the exhaustive tests. */
+/* Intervals of a number of some width (the `bits` argument below). The exhaustive tests use 8 bits. */
 struct bounds {
 	uint64_t umin, umax;
 	int64_t smin, smax;
 };
 
 void bounds_full(struct bounds *b, unsigned int bits);
-/* Let the signed and unsigned interval tighten each other, exactly. False: no number is in both. */
+/* Tightens the signed and unsigned interval by each other, exactly. False: no number is in both. */
 bool bounds_reduce(struct bounds *b, unsigned int bits);
-/* out = a op b; ADD SUB MUL, and what has no rule: everything. */
+/* out = a op b for ADD, SUB and MUL; for other operations out is the full range. */
 void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
 		unsigned int bits);
 
@@ -33,7 +33,7 @@ struct scalar {
 void scalar_unknown(struct scalar *s);
 void scalar_const(struct scalar *s, uint64_t v);
 void scalar_range(struct scalar *s, uint64_t umin, uint64_t umax);
-/* Let all parts tighten each other. False, and *s unknown, when they contradict: no number fits. */
+/* Tightens all parts by each other. If they contradict, no number fits: returns false, and *s is unknown. */
 bool scalar_sync(struct scalar *s);
 void scalar_settle(struct scalar *s);
 
@@ -49,25 +49,27 @@ static inline bool scalar_is_zero(const struct scalar *s)
 
 bool scalar_is_const32(const struct scalar *s);
 bool scalar_equal(const struct scalar *a, const struct scalar *b);
-/* Every number of `in` is one of `out`. */
+/* Is every number of `in` one of `out`? */
 bool scalar_within(const struct scalar *in, const struct scalar *out);
 void scalar_zext(struct scalar *s, unsigned int bytes);
 void scalar_sext(struct scalar *s, unsigned int bytes);
-/* d = d op s for every op but MOV, MOVSX and END; width 4 (zero-extended) or 8 bytes. */
+/* d = d op s for every op except MOV, MOVSX and END; width 4 (zero-extended) or 8 bytes. */
 void scalar_alu(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s, unsigned int width);
 void scalar_byteswap(struct scalar *s, unsigned int bytes, char kind);
 /* The result of op on known numbers. */
 uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned int width);
 
-/* 1: a op b always holds; 0: never; -1: it depends. */
+/* 1 = a op b always holds, 0 = never, -1 = it depends */
 int scalar_taken(enum gpubpf_jmp_op op, const struct scalar *a, const struct scalar *b, unsigned int width);
-/* Tighten both, which may be the same, knowing that `a op b` is `holds`; `kernel`: with the losses of the Linux
- * kernel's verifier (range_linux.c). False: it cannot be. */
+/*
+ * Tightens both, which may be the same object, by the assumption that `a op b` is `holds`. `kernel`: with the precision
+ * losses of the Linux kernel's verifier (range_linux.c). False: impossible.
+ */
 bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
 		   bool kernel);
-/* scalar_sync() with the losses of the Linux kernel's (range_linux.c). */
+/* scalar_sync() with the precision losses of the Linux kernel's verifier (range_linux.c). */
 bool scalar_sync_kernel(struct scalar *s);
-/* Before scalar_alu() where no more may be known than the kernel knows. */
+/* Call before scalar_alu(), to know no more than the kernel does. */
 void scalar_lose(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic on numbers that are partly known; what each operation means is RFC 9669 4.1. */
+/* Arithmetic on partly known numbers, with the semantics of RFC 9669 4.1. */
 #include "range.h"
 
 typedef __int128 wide;
 
-/* The true result lies in [lo, hi]; it is kept modulo 2^bits. If no multiple of 2^bits (shifted by half
- * for signed numbers) lies between them, the order survives. */
+/*
+ * Stores the interval of a result that lies in [lo, hi] before reduction modulo 2^bits. The interval survives only if
+ * [lo, hi] crosses no multiple of 2^bits (shifted by half for signed numbers).
+ */
 static void keep_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __int128 hi, unsigned int bits)
 {
 	uint64_t all = UINT64_MAX >> (64 - bits);
@@ -43,7 +45,7 @@ static void bounds_mul(struct bounds *out, const struct bounds *a, const struct 
 void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
 		unsigned int bits)
 {
-	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* keeps differences positive */
+	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* makes differences positive */
 	struct bounds r;
 
 	bounds_full(&r, bits);
@@ -112,8 +114,10 @@ uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned in
 	return width == 4 ? (uint32_t)r : r;
 }
 
-/* A shift left by n: what leaves at the top decides whether the order survives. The signed interval of
- * 32 bits shifted by 32 is the compiler's sign extension (<<= 32, s>>= 32). */
+/*
+ * Shifts left by n. The interval survives if the shifted-out bits do not change within it. A shift by 32 takes the
+ * signed 32-bit interval, because compilers sign-extend with it (<<= 32, s>>= 32).
+ */
 static void shift_left(struct scalar *d, unsigned int n)
 {
 	struct bounds w64 = d->w64, low = d->w32;
@@ -173,7 +177,7 @@ static void shift32(enum gpubpf_alu_op op, struct scalar *d, unsigned int n)
 	}
 }
 
-/* Division and remainder by a known number that is not 0 (unsigned ones): monotone, and below it. */
+/* Unsigned division by a constant other than 0 is monotone; the remainder is below the divisor. */
 static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, uint64_t s, unsigned int width)
 {
 	uint64_t lo = width == 4 ? d->w32.umin : d->w64.umin, hi = width == 4 ? d->w32.umax : d->w64.umax;
@@ -202,7 +206,7 @@ static struct tnum tnum_alu(enum gpubpf_alu_op op, struct tnum a, struct tnum b)
 	}
 }
 
-/* a & b is at most either, a | b at least either; the tnum tells the rest. */
+/* a & b is at most either operand, a | b at least either. The tnum provides the rest. */
 static void bitwise_bounds(enum gpubpf_alu_op op, struct bounds *d, const struct bounds *s, unsigned int bits)
 {
 	struct bounds r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons of numbers that are partly known: what follows from the numbers, and for them. */
+/* Comparisons of partly known numbers: their result, and the facts that follow from it. */
 #include "range.h"
 
 static const uint8_t opposite[GPUBPF_NJMP] = {
@@ -81,8 +81,10 @@ static void meet(struct bounds *a, struct bounds *b)
 	a->smax = b->smax = a->smax < b->smax ? a->smax : b->smax;
 }
 
-/* `bits` low bits of both are equal; the kernel compares intervals of the width only (regs_refine_cond_op() of
- * kernel/bpf/verifier.c) */
+/*
+ * The `bits` low bits of both are equal. The kernel compares intervals of the width only (regs_refine_cond_op() of
+ * kernel/bpf/verifier.c).
+ */
 static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bool kernel)
 {
 	uint64_t low = UINT64_MAX >> (64 - width * 8);
@@ -99,7 +101,7 @@ static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bo
 	return true;
 }
 
-/* a is not the number v: only a bound that equals it moves. */
+/* a is not the number v: only a bound that equals v moves. */
 static void assume_ne(struct bounds *a, uint64_t v, int64_t sv)
 {
 	if (a->umin == a->umax || a->smin == a->smax)
@@ -122,7 +124,7 @@ static void assume_not_const(struct scalar *a, const struct scalar *b, unsigned 
 		assume_ne(&a->w64, b->var.value, (int64_t)b->var.value);
 }
 
-/* a & b is (not) zero, b known. The kernel forgets ranges when bits turn out to be clear. */
+/* a & b is (not) zero, b known. The kernel discards the ranges when bits turn out to be clear. */
 static void assume_set(struct scalar *a, const struct scalar *b, bool set, unsigned int width, bool kernel)
 {
 	struct tnum t = tnum_cast(b->var, width * 8);
@@ -142,7 +144,7 @@ static void assume_set(struct scalar *a, const struct scalar *b, bool set, unsig
 	}
 }
 
-/* a < b or a <= b; no number is below the least */
+/* Assumes a < b or a <= b. False if no number is below b's maximum or above a's minimum. */
 static bool assume_less(struct bounds *a, struct bounds *b, bool strict, bool sign)
 {
 	if (sign) {

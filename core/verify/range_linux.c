@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deduction in the steps, and with the losses, of the Linux kernel's verifier (6.18): for verdicts on its programs
- * only. Where it concludes less than scalar_sync(), a program is refused there and must be here. Source:
- * Documentation/bpf/verifier.rst and the kernel's behaviour, observed through its log.
+ * Deduction in the steps of the Linux kernel's verifier (6.18), with its precision losses, for verdicts on kernel
+ * programs only. If the kernel concludes less than scalar_sync(), it refuses a program that this verifier must refuse
+ * too. Source: Documentation/bpf/verifier.rst and the kernel's behaviour, observed through its log.
  */
 #include "range.h"
 
@@ -63,7 +63,7 @@ static void within_64(struct bounds *b)
 	}
 }
 
-/* The last step replaces the 64-bit range by the 32-bit one, also where that is the wider. */
+/* The last step replaces the 64-bit range by the 32-bit range, even if that is wider. */
 static void between(struct scalar *s)
 {
 	const uint64_t upper = ~(uint64_t)UINT32_MAX;
@@ -124,8 +124,10 @@ static void lose_unsigned(struct bounds *b, bool lost)
 	b->umax = lost ? UINT64_MAX : b->umax;
 }
 
-/* Shifting left, the kernel keeps the signed range of a sign extension (<<= 32) alone, and no unsigned one that
- * might lose its top bit (__scalar64_min_max_lsh() of kernel/bpf/verifier.c). */
+/*
+ * For a left shift the kernel keeps a signed range only for a sign extension (<<= 32). It keeps no unsigned range that
+ * might lose its top bit (__scalar64_min_max_lsh() of kernel/bpf/verifier.c).
+ */
 static void kernel_lsh(struct scalar *s, uint64_t n)
 {
 	lose_unsigned(&s->w64, s->w64.umax > 1ull << (63 - n));
@@ -139,7 +141,7 @@ static void kernel_lsh(struct scalar *s, uint64_t n)
 	s->w32.smax = INT32_MAX;
 }
 
-/* Multiplying, the kernel keeps no range that might overflow (scalar_min_max_mul()). */
+/* For a multiplication the kernel keeps no range that might overflow (scalar_min_max_mul()). */
 static void kernel_mul(struct scalar *d, const struct scalar *s)
 {
 	int64_t a, b, c, e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a refusal shows: the registers at the instruction, the source line, the program. */
+/* Fills a refusal with the registers at the instruction, the source line, and the program. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the SIMT pass: what uniform.c finds, and simt.c and wait.c judge. */
+/* Private to the SIMT pass: uniform.c computes uniformity, simt.c and wait.c check it. */
 #ifndef GPUBPF_VERIFY_SIMT_H
 #define GPUBPF_VERIFY_SIMT_H
 
@@ -10,17 +10,17 @@ enum level {
 	SAME_WARP,
 	SAME_BLOCK,
 	LEVEL = 3,      /* mask */
-	LANE_ID = 4,    /* flag: made of a thread's number */
+	LANE_ID = 4,    /* flag: computed from a thread's number */
 };
 
 struct simt {
 	struct verifier *v;
 	uint8_t *in;            /* [n][registers]: enum level before the instruction */
-	uint8_t *control;       /* [n]: level of being there */
-	uint8_t *branch;        /* [n]: JCOND: level of the condition, where both ways are possible */
+	uint8_t *control;       /* [n]: uniformity of control at the instruction */
+	uint8_t *branch;        /* [n]: JCOND: level of the condition if both successors are possible */
 	uint8_t *result;        /* [functions]: of r0 */
 	uint8_t slot[GPUBPF_STACK_ROWS][MAX_SLOTS];
-	uint32_t *join;         /* [n]: where all paths from here meet; UINT32_MAX: at the exit */
+	uint32_t *join;         /* [n]: immediate post-dominator, UINT32_MAX = the exit */
 	uint32_t *order, *work, *mark, stamp;
 	uint8_t *seen;
 	int64_t budget;
@@ -37,7 +37,7 @@ void uniform_finish(struct simt *s);
 uint8_t uniform_reg(const struct simt *s, uint32_t pc, unsigned int r);
 uint8_t uniform_result(struct simt *s, uint32_t pc);
 
-/* wait.c: refuse loops that only another lane can end */
+/* wait.c: refuses loops that only another lane can end */
 int wait_check(struct simt *s);
 
 #endif

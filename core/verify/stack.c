@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stack slots. A slot of 8 bytes holds a spilled register (all of it, or its low bytes from the slot's
- * first address on), one more in its upper half (a number's low bytes, from there on; the kernel keeps none there),
- * bytes of which only is known that they were written, zeros, or nothing. Whatever
- * overwrites a part of a spill turns the rest of it into plain bytes. A pointer is spilled and filled
- * whole or not at all.
+ * Stack slots. A slot of 8 bytes holds a spilled register, or its low bytes from the slot's first address on. It may
+ * hold a second one in its upper half: a number's low bytes, which the kernel does not track. Other bytes are written
+ * with unknown content, zeros, or not written. A write to a part of a spill turns its other bytes into bytes of unknown
+ * content. A pointer is spilled and filled as a whole or not at all.
  */
 #include <string.h>
 
@@ -85,8 +84,10 @@ static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64
 	return frame_reserve(v, frame_of(v, p), (uint32_t)(-lo + 7) / 8);
 }
 
-/* The spill's bytes become plain ones; known zeros stay known (not to the kernel: scrub_spilled_slot() of
- * kernel/bpf/verifier.c), and then the number matters. */
+/*
+ * The spill's bytes become bytes of unknown content. Known zeros stay known, and then the number matters. The kernel
+ * drops them (scrub_spilled_slot() of kernel/bpf/verifier.c).
+ */
 static void scrub(struct verifier *v, struct stack_slot *s)
 {
 	unsigned int n = spill_size(s);
@@ -105,7 +106,7 @@ static void scrub_upper(struct stack_slot *s)
 			s->kind[k] = B_MISC;
 }
 
-/* what one byte is known to be: 0 zero, 1 some number, -1 nothing */
+/* Returns the known content of one byte: 0 = zero, 1 = some number, -1 = not written. */
 static int byte_state(const struct stack_slot *s, unsigned int k)
 {
 	switch (s ? s->kind[k] : B_INVALID) {
@@ -127,8 +128,10 @@ static int uninit(struct verifier *v, int off)
 	return refuse(v, GPUBPF_E_UNINIT_STACK, "reads the stack at r10%+d, which was not written", off);
 }
 
-/* All bytes of [lo, end) hold numbers. *zero: they are all zero; the kernel sees that if all were spilled
- * or none was (check_stack_read_fixed_off() of kernel/bpf/verifier.c). */
+/*
+ * Checks that all bytes of [lo, end) hold numbers. *zero: they are all zero. The kernel sees that only if all or none
+ * of them were spilled (check_stack_read_fixed_off() of kernel/bpf/verifier.c).
+ */
 static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool *zero)
 {
 	int spilled = 0;
@@ -158,7 +161,7 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 	return 0;
 }
 
-/* The low bytes of a number that was spilled with at least so many. */
+/* Reads the low bytes of a number that was spilled with at least that many. */
 static void fill(const struct reg *spilled, unsigned int size, struct reg *dst)
 {
 	*dst = *spilled;
@@ -229,8 +232,10 @@ static int store_spill(struct verifier *v, struct stack_slot *s, unsigned int si
 	return 0;
 }
 
-/* Variables, whose address was taken, and not what arrays hold, in which it would have most paths differ: the lower half was
- * not written when the first number came. */
+/*
+ * Tracks the upper half only if the lower half was not written at its first store. Such slots are variables whose
+ * address was taken. In arrays, tracked numbers would make most states differ.
+ */
 static bool keeps_upper(const struct verifier *v, const struct stack_slot *s)
 {
 	return !v->opts.any_ctx && (holds_upper(s) || !memcmp(s->kind, (uint8_t[UPPER]){ B_INVALID }, UPPER));
@@ -245,7 +250,7 @@ static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int s
 	fill(src, size, &s->upper);
 }
 
-/* The byte range may or may not be written, or is written with bytes that are not kept. */
+/* Writes the byte range with content that is not tracked; with `surely` false, the bytes may or may not be written. */
 static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
 {
 	for (int b = lo; b < end; b++) {
@@ -260,7 +265,7 @@ static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero
 				return err;
 		}
 		if (!surely && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
-			mark_reg(v, &s->reg); /* zero over zero, or nothing */
+			mark_reg(v, &s->reg); /* zero over zero, or not written */
 			continue;
 		}
 		if (holds_spill(s))
@@ -324,8 +329,10 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 	return smear(v, frame_of(v, p), lo, hi + (int)size, zero, false);
 }
 
-/* A helper reads the memory: it holds numbers. Or it fills it: if how much or where varies, it must have
- * been written before, since not all of it will be. */
+/*
+ * A helper reads the memory, which must hold numbers, or fills it. If the location or size of the fill varies, the
+ * memory must have been written before, since not all of it will be.
+ */
 int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a)
 {
@@ -353,7 +360,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	return 0;
 }
 
-/* One byte of the frame that p points into, if it is known; it matters from now on. */
+/* Returns one byte of the frame that p points into, if it is known. The walk relies on it from now on. */
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
 {
 	struct stack_slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
@@ -380,7 +387,7 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 	return true;
 }
 
-/* The bytes at p are a known number (and it matters from now on). */
+/* Returns the number at p, if it is known. The walk relies on it from now on. */
 bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value)
 {
 	uint64_t byte, number = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers, frames, and marks. A mark stands for one number (or slot) on one path: when a number turns
- * out to matter, its mark is set, and so are the marks of all that it was computed from, back over
- * earlier checkpoints. That is how a stored state learns which of its numbers its continuation relied on.
+ * Registers, frames, and marks. A mark represents one number (or slot) on one path. When the walk relies on a number,
+ * its mark is set, and so are the marks of its inputs, back over earlier checkpoints. So a stored state records which
+ * of its numbers its continuation relied on.
  */
 #include "verify.h"
 
@@ -121,7 +121,7 @@ int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots)
 	return 0;
 }
 
-/* 0, the mark that nothing needs, is also what an exhausted memory gives; the walk stops then. */
+/* Returns 0, the mark that is never set, if memory is exhausted; the walk stops then. */
 uint32_t mark_new(struct verifier *v, uint32_t a, uint32_t b)
 {
 	if (v->nmarks == v->cap_marks) {
@@ -146,7 +146,7 @@ bool mark_is_on(const struct verifier *v, uint32_t mark)
 	return mark && v->marks[mark].on;
 }
 
-/* Set a mark and all that it comes from. Each is visited once in the life of the verifier. */
+/* Sets a mark and the marks of all its inputs. Each mark is visited once in the life of the verifier. */
 void mark_precise(struct verifier *v, uint32_t mark)
 {
 	uint32_t n = 0;
@@ -270,10 +270,10 @@ static void forget_ref(struct verifier *v, struct reg *r, void *arg)
 		return;
 	}
 	reg_uninit(r);
-	r->ref = *(uint32_t *)arg; /* for who reads it: read_reg() */
+	r->ref = *(uint32_t *)arg; /* read_reg() reports it */
 }
 
-/* What pointed into the record is no pointer any more. */
+/* Pointers into the record become invalid. */
 int ref_release(struct verifier *v, uint32_t ref)
 {
 	ref_drop(v->cur, ref);

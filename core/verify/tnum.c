@@ -18,8 +18,10 @@ struct tnum tnum_arsh(struct tnum t, unsigned int n, unsigned int bits)
 	return tnum_cast(wide, bits);
 }
 
-/* A bit of the sum is known where both operands' are and the carry into it is the same in the smallest
- * and the largest sum: carries only grow from the one to the other. */
+/*
+ * A bit of the sum is known if both operands' bits are known. The carry into it must also be the same in the smallest
+ * and the largest sum. Carries only grow from the smallest to the largest.
+ */
 struct tnum tnum_add(struct tnum a, struct tnum b)
 {
 	uint64_t least = a.value + b.value, most = tnum_max(a) + tnum_max(b);
@@ -36,8 +38,10 @@ struct tnum tnum_sub(struct tnum a, struct tnum b)
 	return (struct tnum){ (a.value - b.value) & ~unknown, unknown };
 }
 
-/* Long multiplication. The known bits of a give one product that is exact in value; each partial
- * product's uncertainty is summed as a mask-only tnum, which loses less than adding both at once. */
+/*
+ * Long multiplication. The known bits of both give one exact product. The uncertainty of each partial product is summed
+ * as a mask-only tnum, which loses less than one sum of both.
+ */
 struct tnum tnum_mul(struct tnum a, struct tnum b)
 {
 	struct tnum unsure = { 0, 0 };
@@ -82,8 +86,10 @@ struct tnum tnum_bswap(struct tnum t, unsigned int bytes)
 	return (struct tnum){ bswap(t.value, bytes), bswap(t.mask, bytes) };
 }
 
-/* Where x first differs from all members, they have a 1: the smallest of those that begin like x. Or a 0: the
- * lowest unknown bit above that x leaves 0 is raised. */
+/*
+ * Looks at the highest bit where x differs from all members. If they have a 1 there, the result is the smallest member
+ * with x's upper bits. If they have a 0, the lowest unknown bit above it that is 0 in x is set.
+ */
 bool tnum_at_least(struct tnum t, uint64_t x, uint64_t *member)
 {
 	uint64_t wrong = (x ^ t.value) & ~t.mask, below, bit;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tristate numbers: a 64-bit word of which each bit is 0, 1 or unknown. A pure domain: values in,
- * values out. value holds the bits known to be 1, mask the unknown ones; they never overlap.
- * Source: Vishwanathan, Shachnai, Narayana, Nagarakatte, "Sound, Precise, and Fast Abstract
- * Interpretation with Tristate Numbers", CGO 2022.
+ * Tristate numbers: a 64-bit word whose bits are each 0, 1 or unknown. A pure domain: values in, values out. `value`
+ * holds the bits known to be 1, `mask` the unknown bits; they never overlap. Source: Vishwanathan, Shachnai, Narayana,
+ * Nagarakatte, "Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers", CGO 2022.
  */
 #ifndef GPUBPF_VERIFY_TNUM_H
 #define GPUBPF_VERIFY_TNUM_H
@@ -73,13 +72,13 @@ static inline struct tnum tnum_cast(struct tnum t, unsigned int bits)
 	return (struct tnum){ t.value & keep, t.mask & keep };
 }
 
-/* Every member is a multiple of size, a power of two. */
+/* Is every member a multiple of size, a power of two? */
 static inline bool tnum_is_aligned(struct tnum t, uint64_t size)
 {
 	return !(tnum_max(t) & (size - 1));
 }
 
-/* Every member of `in` is a member of `out`. */
+/* Is every member of `in` a member of `out`? */
 static inline bool tnum_within(struct tnum in, struct tnum out)
 {
 	return !(in.mask & ~out.mask) && ((in.value ^ out.value) & ~out.mask) == 0;

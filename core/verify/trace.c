@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk, told line by line (`gpubpf prog verify -v`): each instruction with what it changed, where a path begins
- * with what is known there, and where it ends because an earlier state covers it. The kernel's log of level 2
- * in spirit (Documentation/bpf/verifier.rst, "Understanding eBPF verifier messages").
+ * Reports the walk line by line (`gpubpf prog verify -v`). It shows each instruction with its changes, the known state
+ * at the start of a path, and the end of a path that an earlier state covers. Similar to the kernel's log of level 2
+ * (Documentation/bpf/verifier.rst, "Understanding eBPF verifier messages").
  */
 #include "verify.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 struct trace {
-	struct reg regs[GPUBPF_NREGS]; /* before the instruction */
-	const struct state *state;     /* and of which path */
+	struct reg regs[GPUBPF_NREGS]; /* the registers before the instruction */
+	const struct state *state;     /* the path's state */
 	uint32_t nframes, pc;
 	const struct gpubpf_line *line;
 };
@@ -48,7 +48,7 @@ static bool writes(const struct gpubpf_insn *insn, int r)
 	return insn->dst == r && (insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD);
 }
 
-/* The registers of the current frame; with an instruction, those that it wrote or changed. */
+/* Appends the registers of the current frame; with an instruction, only the registers that it wrote or changed. */
 static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
 {
 	const struct reg *regs = cur_regs(v);
@@ -64,7 +64,7 @@ static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size,
 	return used;
 }
 
-/* What a store left in its slot of the stack. */
+/* Appends the content of the stack slot after a store. */
 static void add_slot(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
 {
 	const struct reg *p = &v->trace->regs[insn->dst];
@@ -118,7 +118,7 @@ static bool same_line(const struct gpubpf_line *a, const struct gpubpf_line *b)
 	return a && b && a->line == b->line && a->file && b->file && !strcmp(a->file, b->file);
 }
 
-/* Before the instruction at v->pc. */
+/* Reports the source line, and records the state before the instruction at v->pc. */
 void trace_before(struct verifier *v)
 {
 	const struct gpubpf_line *line;
@@ -139,7 +139,7 @@ void trace_before(struct verifier *v)
 	memcpy(v->trace->regs, cur_regs(v), sizeof(v->trace->regs));
 }
 
-/* After it: what it changed, or the whole frame if that is another one. */
+/* Reports the instruction's changes, or the whole frame if the frame changed. */
 void trace_after(struct verifier *v, bool ended)
 {
 	struct trace *t = v->trace;

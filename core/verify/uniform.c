@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the lanes of a warp and of a block have in common. Forward over the control flow graph, to the fixed
- * point, each register has a level: the same in the block, in the warp, or varying; a stack slot that of the
- * worst store to it. Control has a level too: between a branch on a varying condition and the point where all
- * its paths meet again (its immediate post-dominator) lanes are apart, and what is computed there varies;
- * that covers loops that lanes leave at different times. Sources: Karrenberg and Hack, "Improving Performance
- * of OpenCL on CPUs", CC 2012 (data, sync and temporal divergence); LLVM's uniformity analysis.
+ * Does: computes which registers and stack slots are uniform over a block or a warp.
+ * Before: the walk has filled the facts.
+ * After: each register has a level at each instruction: uniform in the block, uniform in the warp, or varying. A stack
+ * slot has the level of the worst store to it.
+ * Requires: the control flow graph of cfg.c.
+ *
+ * A forward analysis to the fixed point. Control has a level too. Between a branch on a varying condition and its
+ * immediate post-dominator, lanes have diverged, and results computed there vary. This includes loops that lanes leave
+ * at different times. Sources: Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", CC 2012 (data, sync and
+ * temporal divergence); LLVM's uniformity analysis.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +36,7 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return level | ((a | b) & LANE_ID);
 }
 
-/* successors in the function, calls stepped over; n of them */
+/* Returns the number of successors in the function; calls are stepped over. */
 static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -53,7 +57,7 @@ static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 	}
 }
 
-/* Where two paths meet: the one with the smaller number is further from the exits, and moves on. */
+/* Finds the nearest common post-dominator. The node with the smaller number is further from the exits, and advances. */
 static uint32_t meet(const struct simt *s, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -65,7 +69,7 @@ static uint32_t meet(const struct simt *s, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The reversed graph: those that lead to pc are from[first[pc]] to from[first[pc + 1]]. */
+/* The reversed graph: the predecessors of pc are from[first[pc]] to from[first[pc + 1]]. */
 struct reversed {
 	uint32_t *first, *from, *list, count;
 };
@@ -90,7 +94,7 @@ static int reverse(const struct simt *s, struct reversed *g)
 	return 0;
 }
 
-/* Post-order of a depth-first search from one exit, against the flow. */
+/* Numbers nodes in post-order of a depth-first search from one exit, over the reversed edges. */
 static void number(struct simt *s, struct reversed *g, uint32_t exit)
 {
 	uint32_t n = 0;
@@ -161,7 +165,7 @@ static int find_joins(struct simt *s)
 	return err;
 }
 
-/* Everything between a branch and where its paths meet runs at most at this level. */
+/* Lowers the level of all instructions between a branch and its post-dominator to at most `level`. */
 static void lower_region(struct simt *s, uint32_t branch, uint8_t level)
 {
 	uint32_t n = 0, to[2], end = s->join[branch];
@@ -242,9 +246,9 @@ static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 		return VARYING | LANE_ID;
 	if (off >= offsetof(struct gpubpf_ctx, global_linear) && off < offsetof(struct gpubpf_ctx, arg))
 		return VARYING | LANE_ID;
-	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* of a function: each lane's own */
+	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* arguments of a function differ by lane */
 		return VARYING;
-	if (off >= offsetof(struct gpubpf_ctx, result)) /* what the place gives */
+	if (off >= offsetof(struct gpubpf_ctx, result)) /* operands of the place */
 		return VARYING;
 	return SAME_BLOCK;
 }
@@ -265,13 +269,13 @@ static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 	}
 }
 
-/* The memory behind a pointer argument. */
+/* Returns the level of the memory of a pointer argument. */
 static uint8_t memory_level(struct simt *s, const struct gpubpf_access *a)
 {
 	return a->spaces == GPUBPF_SPACE_STACK ? stack_level(s, a) : VARYING;
 }
 
-/* What an element of a map of maps is, the host may change between two lanes. */
+/* The host may replace an element of a map of maps between the look-ups of two lanes. */
 static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 {
 	const struct gpubpf_map *map = c->map >= 0 ? &s->v->unit->maps[c->map] : NULL;
@@ -282,7 +286,7 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 	return memory_level(s, &c->arg[1]) & LEVEL;
 }
 
-/* what the helper gives all lanes: as a result, or where it writes to */
+/* Returns the level of the helper's output: its result, or the memory that it writes. */
 static uint8_t given_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
 {
 	switch (h->level) {
@@ -317,7 +321,7 @@ static void set_reg(uint8_t *out, unsigned int r, uint8_t level, uint8_t control
 	out[r] = least(level, control);
 }
 
-/* registers after the instruction */
+/* Computes the registers after the instruction. */
 static void transfer(struct simt *s, uint32_t pc, const uint8_t *in, uint8_t *out)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -371,7 +375,7 @@ static void flow(struct simt *s, uint32_t to, const uint8_t *regs)
 	}
 }
 
-/* A function runs at the worst level of its calls; its caller gets the worst result. */
+/* A function runs at the worst level of its calls; callers receive the worst result. */
 static void flow_call(struct simt *s, uint32_t pc, uint8_t *regs)
 {
 	uint32_t f = s->v->aux[s->v->insns[pc].target].func;
@@ -422,7 +426,7 @@ static void visit(struct simt *s, uint32_t pc)
 		flow(s, to[i], out);
 }
 
-/* Called back functions run apart: how often differs by lane. */
+/* Callbacks run divergently: the number of iterations differs by lane. */
 static void lower_callbacks(struct simt *s)
 {
 	for (uint32_t f = 0; f < s->v->nfuncs; f++) {
@@ -495,7 +499,7 @@ uint8_t uniform_reg(const struct simt *s, uint32_t pc, unsigned int r)
 	return s->in[(size_t)pc * GPUBPF_NREGS + r];
 }
 
-/* The level of what the instruction computes: a register, or the condition of a jump. */
+/* Returns the level of the instruction's result: a register, or the condition of a jump. */
 uint8_t uniform_result(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk: every path through the program is followed with what is known of each register and stack slot,
- * until it ends or an earlier state covers it. VERIFIER.md says why that is sound.
+ * The walk follows every path through the program, with the known state of each register and stack slot, until the path
+ * ends or an earlier state covers it. VERIFIER.md argues that this is sound.
  */
 #include "verify.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_WALKED 1000000
-#define MAX_MARKS ((4u << 20) - 4096) /* with what one instruction adds, a power of two: 48 MiB */
+#define MAX_MARKS ((4u << 20) - 4096) /* plus the marks of one instruction, a power of two: 48 MiB */
 #define MAX_STATE_BYTES (128u << 20)
 
 int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...)
@@ -25,7 +25,7 @@ int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...)
 	return gpubpf_diag_set(v->diag, code, v->pc, "%s", text);
 }
 
-/* Takes the state, also when it fails. */
+/* Takes ownership of the state, also on failure. */
 int push_branch(struct verifier *v, struct state *state, uint32_t pc)
 {
 	if (v->npending == MAX_PENDING || v->state_bytes > MAX_STATE_BYTES) {
@@ -50,7 +50,7 @@ int push_branch(struct verifier *v, struct state *state, uint32_t pc)
 	return 0;
 }
 
-/* False: all paths are walked. */
+/* Returns false when all paths are walked. */
 static bool next_path(struct verifier *v)
 {
 	state_free(v, v->cur);
@@ -63,7 +63,7 @@ static bool next_path(struct verifier *v)
 	return true;
 }
 
-/* 1: the path ended */
+/* Returns 1 if the path ended. */
 static int step(struct verifier *v)
 {
 	const struct gpubpf_insn *insn = &v->insns[v->pc];

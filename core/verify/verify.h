@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the verifier: what its files share. VERIFIER.md tells the algorithm; one file a concern:
+ * Declarations that the verifier's files share. VERIFIER.md describes the algorithm.
  *
  *   verify.c  the walk over all paths            cfg.c     functions, reachability, live registers
- *   state.c   registers, frames, checkpoints     prune.c   when a state is covered by an earlier one
+ *   state.c   registers, frames, checkpoints     prune.c   when an earlier state covers a state
  *   alu.c     arithmetic, pointers included      memory.c  loads, stores, atomics by space
- *   stack.c   stack slots                        branch.c  comparisons and what follows from them
+ *   stack.c   stack slots                        branch.c  comparisons and their consequences
  *   call.c    helpers, arguments                 callback.c sub-programs, callbacks, returns
- *   facts.c   what is left for lowering          report.c  diagnostics
- *   cost.c    worst case and trips               uniform.c what lanes have in common
- *   simt.c    rules that come from it            wait.c    loops that wait for other lanes
- *   limits.c  what one target lacks              trace.c   the walk, line by line
+ *   facts.c   facts for lowering                 report.c  diagnostics
+ *   cost.c    worst case and trips               uniform.c uniformity of values over lanes
+ *   simt.c    rules that depend on uniformity    wait.c    loops that wait for other lanes
+ *   limits.c  limits of one target               trace.c   the walk, line by line
  *   tnum.c range*.c  numbers (pure)
  */
 #ifndef GPUBPF_VERIFY_VERIFY_H
@@ -21,14 +21,14 @@
 #include "core/prog.h"
 #include "range.h"
 
-#define MAX_OFFSET (1 << 29)      /* a pointer's offset stays below: sums of two never overflow */
+#define MAX_OFFSET (1 << 29)      /* a pointer's offset stays below this, so that sums of two never overflow */
 #define MAX_SLOTS (GPUBPF_STACK_SIZE / 8)
 #define MAX_PENDING 8192          /* branches waiting to be walked */
 #define MAX_REFS 16
 #define MAX_LOOPS 8               /* back edges whose trips are counted */
-#define MAX_CALLING 8             /* calls of helpers that call back, whose rounds are counted */
+#define MAX_CALLING 8             /* calls of helpers that call back, whose iterations are counted */
 
-/* what to do where a program would read what a kernel's argument points to */
+/* remedy for a program that reads memory through a kernel's argument */
 #define NO_DEVICE_MEMORY \
 	"a kernel's arguments are numbers; memory that they point to is read by bpf_probe_read_kernel(&to, size, ctx->arg[i]), the " \
 	"bytes of a struct that is passed by value by bpf_gpu_read_arg(); the context's fields are read as they are (ctx->launch)"
@@ -41,21 +41,23 @@ enum reg_type {
 	R_VALUE,    /* into a map value */
 	R_STACK,
 	R_RECORD,   /* into a reserved ring-buffer record */
-	R_KEY,      /* into the key that for_each_map_elem hands its callback; read-only */
+	R_KEY,      /* into the key that for_each_map_elem passes to its callback; read-only */
 	R_MEM,      /* into the memory of the conformance tool */
 	R_FUNC,     /* a callback */
 };
 
-/* What a register or a spilled slot holds. Numbers that only ever decide nothing (no bound, no branch,
- * no size depended on them) do not matter when states are compared: `mark` says which (state.c). */
+/*
+ * The content of a register or a spilled slot. States are compared without numbers that no bound, branch or size
+ * depends on. `mark` identifies them (state.c).
+ */
 struct reg {
 	uint8_t type;       /* enum reg_type */
 	bool or_null;       /* the pointer may be NULL */
 	uint8_t frame;      /* STACK: depth of the frame */
-	uint8_t linked;     /* SCALAR: not 0: off is the difference to the others with this id, added in 4 or 8 bytes */
+	uint8_t linked;     /* SCALAR: if not 0, off is the difference to others with this id, added as 4 or 8 bytes */
 	int16_t map;        /* VALUE, MAP, RECORD, KEY */
-	uint32_t id;        /* SCALAR: equal ids, equal numbers; or_null: NULL together */
-	uint32_t ref;       /* RECORD: the reference to give back; UNINIT: that was given back, or 0 */
+	uint32_t id;        /* SCALAR: registers with equal ids hold equal numbers. or_null: NULL together */
+	uint32_t ref;       /* RECORD: the reference to release. UNINIT: the released reference, or 0 */
 	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
 	uint32_t size;      /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
 	uint32_t mark;      /* SCALAR: precision mark, 0 none */
@@ -85,17 +87,17 @@ struct frame {
 	struct stack_slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
 	bool called_back;   /* by a helper at callsite */
 	uint32_t nrefs;     /* called_back: records held when it began */
-	uint32_t rounds;    /* of the helper that this frame is calling */
+	uint32_t rounds;    /* iterations of the helper that this frame is calling */
 };
 
-/* What a stretch of a path costs, and how often it takes each back edge and comes to each helper that calls back. */
+/* The cost of a part of a path, and how often it takes each back edge and reaches each helper that calls back. */
 struct tally {
 	struct gpubpf_cost cost;
 	uint32_t trips[MAX_LOOPS];
 	uint32_t calls[MAX_CALLING];
 };
 
-/* A helper that calls back: the most rounds of one call, and what one of them costs. */
+/* A helper that calls back: the maximum iterations of one call, and the cost of one iteration. */
 struct calling {
 	uint64_t rounds;
 	struct tally round;
@@ -110,17 +112,18 @@ struct state {
 	struct tally tally;          /* since then */
 };
 
-/* A state that was stored where paths meet. */
+/* A state stored where paths merge. */
 struct checkpoint {
 	struct checkpoint *next;     /* at the same pc */
 	struct checkpoint *all;      /* of the program, to free them */
 	struct checkpoint *parent;
-	struct state *state;         /* NULL once forgotten */
-	struct tally rest;           /* worst case from here to the end, */
-	struct tally *round;         /* and to the end of the round that each frame is in; NULL: of none yet */
+	struct state *state;         /* NULL after it was discarded */
+	struct tally rest;           /* worst case from here to the end */
+	struct tally *round;         /* and to the end of the iteration that each frame is in; NULL: no iteration has
+				      * ended yet */
 	struct tally from_parent;
 	uint32_t pc;
-	uint32_t branches;           /* paths from here that are not finished; 0: complete */
+	uint32_t branches;           /* unfinished paths from here; 0: complete */
 	uint32_t hits, misses;
 };
 
@@ -130,30 +133,30 @@ struct pending {
 };
 
 struct mark {
-	uint32_t from[2];            /* marks of what this was made of, 0 none */
+	uint32_t from[2];            /* marks of the inputs, 0: none */
 	bool on;
 };
 
-struct value_note {                  /* a known result, to be confirmed when all marks are final */
+struct value_note {                  /* A known result, to be confirmed when all marks are final. */
 	uint32_t pc, mark;
-	int8_t arg;                  /* of a call; -1: the result */
+	int8_t arg;                  /* argument of a call; -1: the result */
 };
 
 struct insn_aux {
-	bool prune;                  /* paths meet here */
+	bool prune;                  /* paths merge here */
 	bool leader;                 /* first of a basic block */
 	uint8_t seen;                /* JCOND: bit 0 fell through, bit 1 taken */
 	bool calls_back;             /* a helper that calls back: */
 	uint8_t calling;             /* its number from 1; 0: too many */
-	uint8_t ptr_kind;            /* what memory it was used with: 1 the context, 2 other */
-	uint8_t value_state;         /* 0 none yet, 1 known so far, 2 varies */
+	uint8_t ptr_kind;            /* memory it was used with, 1 = the context, 2 = other */
+	uint8_t value_state;         /* 0 = none yet, 1 = known so far, 2 = varies */
 	uint8_t arg_state[5];
 	uint16_t live;               /* registers read later, before being written */
-	uint8_t loop;                /* back edge: its number from 1; 0 none, or too many */
+	uint8_t loop;                /* back edge: its number from 1, or 0 = none, or too many */
 	uint16_t func;
 	uint32_t walked;
 	bool outside;                /* a call with a constant index that its array does not have, */
-	uint32_t index;              /* this one */
+	uint32_t index;              /* this index */
 	struct checkpoint *saved;
 };
 
@@ -166,12 +169,13 @@ struct func_info {
 	uint8_t colour;
 };
 
-/* Sees the verifier before each instruction that is walked. */
+/* A callback that observes the verifier before each walked instruction. */
 struct verifier;
 struct watch {
 	void (*fn)(void *arg, const struct verifier *v);
 	void *arg;
-	bool compare_all;            /* prune without marks: every number here is then in a state seen */
+	bool compare_all;            /* prune without marks: every number of this path is then included in an observed
+				      * state */
 };
 
 struct verifier {
@@ -207,7 +211,7 @@ struct verifier {
 	size_t state_bytes;
 	bool compare_all;            /* some helper calls back: see prune.c */
 	bool no_memory;
-	const struct watch *watch;   /* NULL but in tests */
+	const struct watch *watch;   /* NULL except in tests */
 	struct trace *trace;         /* NULL without opts.trace */
 };
 
@@ -226,7 +230,7 @@ static inline struct reg *cur_regs(struct verifier *v)
 
 int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...) __attribute__((format(printf, 3, 4)));
 int push_branch(struct verifier *v, struct state *state, uint32_t pc);
-/* gpubpf_verify(), watched. */
+/* gpubpf_verify() with a watch. */
 int verify_watched(const struct gpubpf_unit *unit, struct gpubpf_prog *prog, const struct gpubpf_verify_opts *opts,
 		   const struct watch *watch, struct gpubpf_diag *diag);
 
@@ -242,7 +246,7 @@ struct state *state_new(struct verifier *v);
 struct state *state_copy(struct verifier *v, const struct state *from);
 void state_free(struct verifier *v, struct state *s);
 bool holds_upper(const struct stack_slot *s);
-/* The slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
+/* Returns the slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
 struct stack_slot *slot_of(const struct frame *f, int off);
 struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uint32_t callsite);
 void frame_pop(struct verifier *v, struct state *s);
@@ -257,25 +261,30 @@ void reg_unknown(struct reg *r);
 void reg_const(struct reg *r, uint64_t value);
 bool reg_is_ptr(const struct reg *r);
 bool reg_is_zero(const struct reg *r);
-/* Every register and spilled slot of a state, in all frames. */
+/* Visits every register and spilled slot of a state, in all frames. */
 typedef void (*reg_fn)(struct verifier *v, struct reg *r, void *arg);
 void state_each_reg(struct verifier *v, struct state *s, reg_fn fn, void *arg);
 int ref_acquire(struct verifier *v, uint32_t *ref);
 int ref_release(struct verifier *v, uint32_t ref);
 void ref_drop(struct state *s, uint32_t ref);
 
-/* prune.c: 1 covered, 0 go on, < 0 refused */
+/* prune.c: 1 = covered, 0 = continue, < 0 = refused */
 int prune_at(struct verifier *v, uint32_t pc);
 void path_done(struct verifier *v, const struct tally *rest);
 void tally_add(struct tally *sum, const struct tally *t);
 void tally_max(struct tally *max, const struct tally *t);
-/* Rounds of helpers that call back: the helper at the current pc is called, a round of it ends, a path ends in one
- * because the checkpoint covers the rest; in the end, what all rounds take beside those that were walked. */
+/*
+ * Iterations of helpers that call back.
+ *   rounds_begin()   the helper at the current pc is called
+ *   round_end()      an iteration ends
+ *   round_covered()  a path ends inside an iteration because the checkpoint covers it
+ *   rounds_add()     adds the cost of all iterations that were not walked, at the end of the walk
+ */
 void rounds_begin(struct verifier *v, uint64_t most);
 void round_end(struct verifier *v);
 void round_covered(struct verifier *v, const struct checkpoint *c);
 void rounds_add(struct verifier *v);
-/* The jump at pc was taken by this state. */
+/* This state has taken the jump at pc. */
 void tally_jump(struct verifier *v, struct state *st, uint32_t pc);
 
 /* alu.c */
@@ -303,7 +312,7 @@ int stack_load(struct verifier *v, const struct reg *p, int off, unsigned int si
 	       struct gpubpf_access *a);
 int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
 		struct gpubpf_access *a);
-/* Memory that a helper reads (initialised) or fills. */
+/* Checks memory that a helper reads (initialized) or fills. */
 int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a);
 bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value);
@@ -317,13 +326,13 @@ int do_call(struct verifier *v, const struct gpubpf_insn *insn);
 
 /* callback.c */
 int do_call_local(struct verifier *v, const struct gpubpf_insn *insn);
-/* 1: the path ended */
+/* Returns 1 if the path ended. */
 int do_exit(struct verifier *v);
 int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target);
 
 /* facts.c */
 int facts_init(struct verifier *v);
-void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h); /* what a call of it asks for */
+void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h); /* records the requirements of a call of h */
 void facts_access(struct verifier *v, const struct gpubpf_access *a);
 void facts_arg(struct verifier *v, int i, const struct gpubpf_access *a);
 void facts_value(struct verifier *v, uint32_t pc, const struct reg *r);
@@ -336,7 +345,7 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from);
 int simt_check(struct verifier *v);
 int warn(struct verifier *v, uint32_t pc, const char *text, ...) __attribute__((format(printf, 3, 4)));
 
-/* trace.c: all but trace_init() do nothing where v->trace is NULL */
+/* trace.c: all except trace_init() do nothing where v->trace is NULL */
 int trace_init(struct verifier *v);
 void trace_before(struct verifier *v);
 void trace_after(struct verifier *v, bool ended);

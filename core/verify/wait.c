@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that wait for another lane. Lanes of a warp may run in lockstep: one that spins until another writes
- * a word, or gives back a lock, can keep that other from running (PTX ISA, "Independent forward progress" is
- * promised by newer devices only; OpenCL C 3.0, 3.2.1 promises none between work-items). Such a loop leaves on
- * nothing but what it reads, at an address that does not change, from memory that other lanes write. A loop
- * that counts, stores to one place after the other, or retries a compare-and-exchange with what it last read, goes
- * on by itself.
+ * Refuses loops that wait for another lane. Lanes of a warp may run in lockstep. A lane that spins until another lane
+ * writes a word or releases a lock can keep that other lane from running. In the PTX ISA only newer devices promise
+ * "Independent forward progress"; OpenCL C 3.0, 3.2.1 promises none between work-items.
+ *
+ * Such a loop exits only on a value that it reads, at a fixed address, from memory that other lanes write. A loop makes
+ * progress alone if it counts, stores to successive addresses, or retries a compare-and-exchange with the value it last
+ * read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 
 #include "simt.h"
 
-/* what a register is made of inside the loop; nothing: it is the same in every round */
+/* The origin of a register's value inside the loop; 0: it is the same in every iteration. */
 enum {
-	FROM_SHARED = 1, /* read in this round from shared memory at a fixed address */
-	FROM_ROUND = 2,  /* differs from round to round by the loop's own doing */
+	FROM_SHARED = 1, /* read in this iteration from shared memory at a fixed address */
+	FROM_ROUND = 2,  /* the loop itself changes it in each iteration */
 };
 
 struct loop {
@@ -77,7 +78,7 @@ static void step(const struct loop *l, uint32_t pc, uint8_t *regs)
 	case GPUBPF_INSN_CALL_LOCAL: {
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
 
-		/* the element that a key names is the same in every round */
+		/* the element of a key is the same in every iteration */
 		regs[GPUBPF_R0] = helper && helper->op == GPUBPF_OP_LOOKUP ? 0 : FROM_ROUND;
 		break;
 	}
@@ -86,7 +87,7 @@ static void step(const struct loop *l, uint32_t pc, uint8_t *regs)
 	}
 }
 
-/* 1 and 2: the instructions that may be next, but for the head; calls are stepped over. */
+/* Returns the number of successors (1 or 2), without the head; calls are stepped over. */
 static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
@@ -115,8 +116,10 @@ static void reach_from_head(struct loop *l)
 			}
 }
 
-/* The body: what the head reaches, and what reaches the jump back without passing the head again. False: a jump
- * back that is none, where the compiler put later code first. */
+/*
+ * Finds the loop's body: instructions that the head reaches, and that reach the back jump without passing the head
+ * again. False: the jump is no back edge, because the compiler placed later code first.
+ */
 static bool find_body(struct loop *l)
 {
 	bool changed = true;
@@ -159,7 +162,7 @@ static bool join(uint8_t *to, const uint8_t *from)
 	return changed;
 }
 
-/* What is written anywhere in the loop is another value in each round, at its head. */
+/* At the loop's head, registers that the loop writes differ in each iteration. */
 static void head_regs(const struct loop *l, uint8_t *regs)
 {
 	memset(regs, 0, GPUBPF_NREGS);
@@ -207,7 +210,7 @@ static bool leaves(const struct loop *l, uint32_t pc)
 	       !(l->body[insn->target] && l->body[pc + 1]);
 }
 
-/* It stores to another place in each round: it works, and what it reads may be what it stored. */
+/* Does the loop store to another address in each iteration? Then it makes progress, and may read its own stores. */
 static bool works(const struct loop *l)
 {
 	for (uint32_t pc = l->first; pc <= l->last; pc++)
