@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers of the interpreter: the device library, compiled for the host. What each takes, and from where, says its row
- * of include/gpubpf/helpers.def; arguments are checked by their kind (core/args.def), whatever the verifier said of them.
+ * Helpers of the interpreter: the device library, compiled for the host. A helper's row of include/gpubpf/helpers.def
+ * lists its arguments. They are checked by their kind (core/args.def), independent of the verifier.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "host.h"
 #include "maps/impl.h"
 
-/* a call: its arguments as the device library takes them, pointers as addresses of this process */
+/* A call: its arguments in the form of the device library, pointers as addresses of this process. */
 struct call {
 	struct host *h;
 	s32 id;
 	const struct gpubpf_helper *helper;
 	struct gpubpf_map_view view;  /* the map, or the print ring */
 	u64 arg[5];
-	u64 more[5];                  /* what goes with an argument: the size of a text, that of a parameter */
-	u64 word[5];                  /* U64_OUT: written there, since the program's memory need not be aligned */
+	u64 more[5];                  /* second value of an argument: the size of a text or parameter */
+	u64 word[5];                  /* U64_OUT: written here first, since the program's memory may be unaligned */
 };
 
 static u64 reg(const struct call *c, int i)
@@ -35,7 +35,7 @@ static bool bad(const struct call *c, const char *why)
 	return false;
 }
 
-/* The map that argument i points to, if the helper can work on it. */
+/* Takes the map that argument i points to, if the helper supports it. */
 static bool take_map(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -68,7 +68,7 @@ static bool take_memory(struct call *c, int i, u64 size, bool write)
 	return p != NULL;
 }
 
-/* A string is what stands before its NUL, or as much of it as is printed. */
+/* Takes a string: the bytes up to and including its NUL, limited to the printed length. */
 static bool take_text(struct call *c, int i)
 {
 	const u8 *end;
@@ -80,7 +80,7 @@ static bool take_text(struct call *c, int i)
 	return end && take_memory(c, i, c->more[i], false);
 }
 
-/* A parameter of which there are no bytes has 0. */
+/* A parameter without bytes reads as 0. */
 static bool take_param(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -93,7 +93,7 @@ static bool take_param(struct call *c, int i)
 	return true;
 }
 
-/* What has no such parameter has 0, as has a run without a kernel. */
+/* Takes a parameter by name. It reads as 0 in a run without a kernel. An unknown name fails. */
 static bool take_named(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -109,7 +109,7 @@ static bool take_named(struct call *c, int i)
 	return true;
 }
 
-/* A record is given back: it is one that the program holds. */
+/* Releases a record, which the program must hold. */
 static bool take_record(struct call *c, int i)
 {
 	struct host *h = c->h;
@@ -143,8 +143,8 @@ static bool take(struct call *c, int i)
 }
 
 /*
- * Calls of the device library out of the table: PASS_<kind>(i) is what goes for argument i. They get what take() made
- * of the arguments.
+ * Calls of the device library, generated from the table. PASS_<kind>(i) expands to the values for argument i that
+ * take() prepared.
  */
 #define POINTER(i) , HOST_PTR(c->arg[i])
 #define NUMBER(i) , c->arg[i]
@@ -187,7 +187,7 @@ static bool take(struct call *c, int i)
 	CALL_##class(name, ret, PASS_##a1(0) PASS_##a2(1) PASS_##a3(2) PASS_##a4(3) PASS_##a5(4))
 #include "gpubpf/helpers.def"
 
-/* What is handed on, in order. */
+/* Calls an operation of the map with the arguments that its function takes, in order. */
 static u64 call_on_map(struct call *c)
 {
 	u64 arg[5], n = 0, value;
@@ -203,7 +203,7 @@ static u64 call_on_map(struct call *c)
 	return value;
 }
 
-/* bpf_loop(), and bpf_for_each_map_elem(), which comes to no more elements than a map may have: uapi/linux/bpf.h */
+/* bpf_loop(), and bpf_for_each_map_elem(), which visits at most as many elements as a map may have: uapi/linux/bpf.h */
 static u64 call_loop(struct call *c)
 {
 	u64 n = c->view.map ? c->view.map->max_entries : reg(c, 0), target = reg(c, 1);
@@ -239,7 +239,7 @@ static u64 call_end(struct call *c)
 	return 0;
 }
 
-/* by the rows of the table */
+/* indexed by the rows of the table */
 static u64 (*const calls[])(struct call *c) = {
 #define ROW_ENV(name) call_##name,
 #define ROW_PRINT(name) call_##name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's host: what memory a program may touch, its helpers, and what to say when it fails. */
+/* The interpreter's host: the memory that a program may access, its helpers, and the diagnostics of failed runs. */
 #include "interp.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 	return gpubpf_diag_set(diag, GPUBPF_E_CFG, vm->pc, "control left the program's end");
 }
 
-/* What the device library asks its environment and the host's thread for. */
+/* Fills the environment and the host's thread that the device library reads. */
 static void surround(struct host *h, const struct gpubpf_interp_job *job)
 {
 	static const struct gpubpf_ctx alone = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
@@ -131,7 +131,8 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
 	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
-	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES; /* 0: unproven */
+	/* 0: not proven */
+	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
 	surround(h, job);
 }
 

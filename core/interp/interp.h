@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter: runs a program of a unit on the host, ISA v1 to v4 (RFC 9669), every access checked.
- * It is the oracle of all tests and runs host-side programs. Two layers:
+ * The interpreter runs a program of a unit on the host, ISA v1 to v4 (RFC 9669), and checks every access. It is the
+ * oracle of all tests and runs host-side programs. It has two layers:
  *
  *   vm.h      the core loop, in the device library's subset of C: no recursion, no function
- *             pointers, no libc; what it needs of its host are the few gpubpf_vm_* functions it names
- *   interp.c  those functions on the host: the region table, helpers over maps/, the observer
+ *             pointers, no libc; it calls its host through a few gpubpf_vm_* functions
+ *   interp.c  these functions on the host: the region table, helpers over maps/, the observer
  *
- * Pointers are those of core/facts.h: small numbers for stack, context and maps; map values, records
- * and MEM are host addresses, values lying directly in the arena.
+ * Pointers are those of core/facts.h: small numbers for stack, context and maps. Map values, records and MEM are host
+ * addresses; values lie directly in the arena.
  */
 #ifndef GPUBPF_INTERP_INTERP_H
 #define GPUBPF_INTERP_INTERP_H
@@ -19,7 +19,7 @@
 
 struct gpubpf_diag;
 
-/* what an observer sees before each instruction; valid during the call only */
+/* The state passed to an observer before each instruction; valid during the call only. */
 struct gpubpf_interp_state {
 	uint32_t pc;
 	uint32_t depth;               /* frame: 0 for the program itself */
@@ -33,13 +33,15 @@ struct gpubpf_interp_job {
 	const struct gpubpf_ctx *ctx;       /* r1; NULL: r1 and r2 are address and length of mem */
 	void *mem;
 	uint64_t mem_size;
-	/* The arena and where the unit's maps lie in it; both NULL if the unit has no map. Helpers 6 and
-	 * 501 write to the layout's print ring, if it has one. Read-only maps cannot be written. */
+	/*
+	 * The arena and the layout of the unit's maps in it; both NULL if the unit has no map. Helpers 6 and 501 write
+	 * to the layout's print ring, if it has one. Read-only maps cannot be written.
+	 */
 	void *arena;
 	const struct gpubpf_layout *layout;
 	uint64_t pid_tgid;                  /* helper 14 */
 	uint32_t sm, warp, lane;            /* helpers 8 and 509, 510, 511; sm < layout->replicas */
-	const void *arg_bytes;              /* helper 520: bytes of parameters, as params say */
+	const void *arg_bytes;              /* helper 520: bytes of the parameters that params describe */
 	const struct gpubpf_param *params;
 	uint32_t nparams;
 	uint64_t max_insns;                 /* 0: 64 million */
@@ -53,9 +55,11 @@ struct gpubpf_interp_result {
 	bool ended_thread;                  /* helper 507 */
 };
 
-/* Run the program to its exit. 0, or -EINVAL and a diagnostic with the instruction: an access outside
- * live frames, context, MEM, map values and reserved records; a write to read-only memory; a misaligned
- * atomic; an unknown helper or bad arguments of one; calls that nest too deep; max_insns reached. */
+/*
+ * Runs the program to its exit. 0, or -EINVAL and a diagnostic with the instruction. It refuses an access outside live
+ * frames, context, MEM, map values and reserved records. It refuses a write to read-only memory, a misaligned atomic,
+ * an unknown helper or bad arguments of one. It also refuses too deep calls, and more than max_insns instructions.
+ */
 int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result,
 		      struct gpubpf_diag *diag);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The region table: what memory a program may touch. */
+/* The region table: the memory that a program may access. */
 #include <stddef.h>
 
 #include "host.h"
@@ -10,7 +10,10 @@ static bool within(u64 address, u64 size, u64 base, u64 room)
 	return address >= base && size <= room && address - base <= room - size;
 }
 
-/* Does [off, off + size) of the arena lie in one value of the map, if it has memory? How far into it, or -1. */
+/*
+ * Returns the offset in the value that contains [off, off + size) of the arena. -1: no value of the map does, or it has
+ * no memory.
+ */
 static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
 	return map->type->impl->where && !map->prototype ? map->type->impl->where(l, off, size) : -1;
@@ -47,7 +50,7 @@ int gpubpf_interp_where(const struct host *h, u64 address, s64 *off)
 	return -1;
 }
 
-/* Does it lie in a key that a callback was handed, which nobody writes? */
+/* Does it lie in a key that was passed to a callback? Such keys are read-only. */
 static bool in_key(const struct host *h, u64 address, u64 size)
 {
 	u64 frame = (address - GPUBPF_PTR_STACK) / GPUBPF_STACK_SIZE - h->keys, map;

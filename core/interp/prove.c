@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts, proven again as a verified program runs (debug builds): before each instruction what is said of it and of the
- * one before is compared with the registers. What it finds is a bug of the verifier, never of the program.
+ * Checks facts while a verified program runs (debug builds). Before each instruction the facts of it and of the
+ * previous one are compared with the registers. A violation is a bug of the verifier, never of the program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool in_stack(const struct gpubpf_access *a, u64 address, u64 size)
 	       in_range(a, (s64)((address - GPUBPF_PTR_STACK) % GPUBPF_STACK_SIZE) - GPUBPF_STACK_SIZE, size);
 }
 
-/* Space, alignment and range of an access; of a pointer argument that is NULL, that it may be. */
+/* Checks space, alignment and range of an access. A pointer argument that is NULL must be allowed to be NULL. */
 static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 address, u64 size)
 {
 	s64 off;
@@ -54,7 +54,7 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 	       in_range(a, off, size);
 }
 
-/* An element of a map of maps is used as what it is like. */
+/* An element of a map of maps is used as its prototype is. */
 static u32 proven_use(const struct host *h, int map)
 {
 	const struct gpubpf_unit *unit = h->job->unit;
@@ -67,7 +67,7 @@ static u32 proven_use(const struct host *h, int map)
 	return proven;
 }
 
-/* What is done to a map's values: a replica is made of it if they are only added to. */
+/* Checks the operations on a map's values: a map that is only added to is replicated. */
 static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f, u64 address)
 {
 	bool add = insn->kind == GPUBPF_INSN_ATOMIC &&
@@ -110,7 +110,7 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 	return NULL;
 }
 
-/* The instruction that ran before, by what it left. */
+/* Checks the facts of the previous instruction against its results. */
 static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
 	bool taken = h->vm.pc == insn->target, apart = insn->target != h->proven_pc + 1;

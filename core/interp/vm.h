@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The core loop of the interpreter, in the device library's subset: no recursion, no
- * function pointers, no libc. A file that includes this one first defines, static inline:
+ * The core loop of the interpreter, in the device library's subset: no recursion, no function pointers, no libc. A file
+ * that includes this one first defines, static inline:
  *
  *   u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write)
- *       the bytes at an address, or NULL (0) after setting vm->status
+ *       returns the bytes at an address, or NULL (0) after setting vm->status
  *   void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
- *       run a helper on vm->reg[1..5]; r0 is its result; may set vm->status, or vm->rounds for calls of a function,
- *       of which r0 will be how many there were
+ *       runs a helper on vm->reg[1..5]; r0 is its result; may set vm->status, or vm->rounds to call a
+ *       function repeatedly, and then r0 becomes the number of calls
  *   int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds)
- *       arguments of the next round of helper 164; 0: the map has no more elements
+ *       sets the arguments of the next iteration of helper 164; 0: the map has no more elements
  *   void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
- *       load a map, map value or function
+ *       loads a map, map value or function
  *   void gpubpf_vm_step(struct gpubpf_vm *vm)
  *       called before each instruction
  *
@@ -115,7 +115,7 @@ static inline u32 gpubpf_vm_alu32(u32 op, u32 d, u32 s)
 	case GPUBPF_SDIV: return !s ? 0 : s + 1 == 0 ? 0 - d : (u32)((s32)d / (s32)s);
 	case GPUBPF_SMOD: return !s ? d : s + 1 == 0 ? 0 : (u32)((s32)d % (s32)s);
 	}
-	return (u32)gpubpf_vm_alu64(op, d, s); /* the low half does not depend on the high ones */
+	return (u32)gpubpf_vm_alu64(op, d, s); /* the low half does not depend on the high halves */
 }
 
 static inline u64 gpubpf_vm_alu(const struct gpubpf_insn *insn, u64 d, u64 s)
@@ -165,7 +165,7 @@ static inline u64 gpubpf_vm_atomic_result(u32 op, u64 old, u64 s, u64 expected)
 	return s; /* XCHG */
 }
 
-/* A compare-and-swap loop serves every operation: other threads may work on the same map. */
+/* A compare-and-swap loop implements every operation, because other threads may use the same map. */
 static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u64 s, u64 expected)
 {
 	if (insn->width == 8) {
@@ -186,7 +186,7 @@ static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u
 	return old;
 }
 
-/* What others may work on, too: aligned. */
+/* Returns memory that other threads may access too; it must be aligned. */
 static inline u8 *gpubpf_vm_aligned(struct gpubpf_vm *vm, u64 address, u64 size, int write)
 {
 	u8 *p = gpubpf_vm_memory(vm, address, size, write);
@@ -237,7 +237,7 @@ static inline void gpubpf_vm_store(struct gpubpf_vm *vm, const struct gpubpf_ins
 		gpubpf_vm_write(p, insn->width, insn->reg ? vm->reg[insn->src] : (u64)(s64)insn->imm);
 }
 
-/* RFC 9669 4.3.2: a callee gets a frame of its own, and r6 to r9 outlive the call */
+/* RFC 9669 4.3.2: a callee gets its own frame, and r6 to r9 survive the call. */
 static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 {
 	struct gpubpf_vm_frame *frame = &vm->frame[vm->depth];
@@ -256,7 +256,7 @@ static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 	vm->pc = target;
 }
 
-/* Begin the next round of the frame below; 0: there is none. */
+/* Starts the next iteration of the caller's frame; 0: there is none. */
 static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 {
 	struct gpubpf_vm_rounds *rounds = &vm->frame[vm->depth - 1].rounds;
@@ -271,7 +271,7 @@ static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 	return 1;
 }
 
-/* Back to the frame below. */
+/* Returns to the caller's frame. */
 static inline void gpubpf_vm_return(struct gpubpf_vm *vm)
 {
 	struct gpubpf_vm_frame *frame = &vm->frame[--vm->depth];
@@ -302,7 +302,7 @@ static inline void gpubpf_vm_call_back(struct gpubpf_vm *vm)
 		gpubpf_vm_return(vm);
 }
 
-/* Execute the instruction before vm->pc. */
+/* Executes the instruction before vm->pc. */
 static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
 	u64 *dst = &vm->reg[insn->dst];
@@ -349,8 +349,10 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 	}
 }
 
-/* Run from pc 0 until vm->status says why it ended; vm->pc is then the instruction that did. The caller has
- * set insns, ninsns, limit, r1 to r5, and zeroed the rest. */
+/*
+ * Runs from pc 0 until vm->status holds the reason for the end; vm->pc is then the last instruction. The caller has set
+ * insns, ninsns, limit, r1 to r5, and zeroed the rest.
+ */
 static inline void gpubpf_vm_run(struct gpubpf_vm *vm)
 {
 	u32 at;

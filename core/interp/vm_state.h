@@ -11,23 +11,23 @@ enum gpubpf_vm_status {
 	GPUBPF_VM_EXIT,
 	GPUBPF_VM_ENDED,      /* helper 507 */
 	GPUBPF_VM_ACCESS,     /* vm->address is out of bounds, or not writable */
-	GPUBPF_VM_MISALIGNED, /* vm->address of an atomic */
+	GPUBPF_VM_MISALIGNED, /* vm->address, of an atomic, is misaligned */
 	GPUBPF_VM_HELPER,     /* vm->address is a helper that does not exist, or its arguments are bad */
 	GPUBPF_VM_DEPTH,
 	GPUBPF_VM_LIMIT,
-	GPUBPF_VM_FELL_OFF,   /* control left the program's end */
+	GPUBPF_VM_FELL_OFF,   /* control passed the program's end */
 };
 
-/* calls of a function by a helper, one after the other */
+/* Repeated calls of a function by a helper. */
 struct gpubpf_vm_rounds {
-	u64 n, i;             /* how many at most, and which one this is; n is 0: it was called once, by the program */
-	u64 arg;              /* what the program hands on to each */
-	u64 map, at;          /* of helper 164: the map, and how far in it; map is 0: of helper 181 */
+	u64 n, i;             /* maximum and current iteration; n is 0 if the program called it once */
+	u64 arg;              /* argument that the program passes to each iteration */
+	u64 map, at;          /* helper 164: the map, and the position in it; map is 0 for helper 181 */
 	u32 target;
 };
 
 struct gpubpf_vm_frame {
-	u32 ret;              /* pc to go on at */
+	u32 ret;              /* return pc */
 	u64 saved[4];         /* r6 to r9 of the caller */
 	struct gpubpf_vm_rounds rounds;
 };
@@ -39,10 +39,10 @@ struct gpubpf_vm {
 	u32 depth;
 	u32 status;           /* enum gpubpf_vm_status */
 	u64 executed, limit;
-	u64 address, size;    /* what a failing access touched */
+	u64 address, size;    /* address and size of a failed access */
 	int write;
 	u64 reg[GPUBPF_NREGS];
-	struct gpubpf_vm_rounds rounds; /* that a helper has asked for */
+	struct gpubpf_vm_rounds rounds; /* requested by a helper */
 	struct gpubpf_vm_frame frame[GPUBPF_MAX_FRAMES];
 	u8 stack[GPUBPF_STACK_ROWS * GPUBPF_STACK_SIZE] __attribute__((aligned(16)));
 };

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program adds to a value of its CPU, as bpftrace compiles count(), sum(), avg() and hist(): it looks the value up,
- * adds to what it read, and updates the key. On a CPU nobody comes between; on a multiprocessor others do, and all but one
- * would be lost. So, of maps with a value a CPU, where the value is read for that alone:
+ * Does: turns a read-modify-write of a per-CPU value into an atomic add.
+ * Before: a program as passed to bpf(2). bpftrace compiles count(), sum(), avg() and hist() to: look the value up, add
+ * to it, update the key.
+ * After: the add is atomic. Programs of another form stay unchanged.
+ * Requires: a map with a value for each CPU, whose value the program reads only for this add.
  *
- *	r0 = lookup(map, key)              stays
- *	if r0 == 0 goto new                stays
- *	rX = *(u64 *)r0                    becomes rX = 0
- *	... rY = rX + n
- *   new:
- *	*(u64 *)(r10 - V) = rY             is n
- *	update(map, key, r10 - V, 0)       becomes, behind the program: add n atomically to the value that is there, put it in
- *	                                   where there is none
+ * On a CPU nothing interrupts the sequence. On a multiprocessor other threads do, and all additions except one would be
+ * lost.
  *
- * Before and after: a program as bpf(2) is given it; what is not of that form stays.
+ *    r0 = lookup(map, key)              stays
+ *    if r0 == 0 goto new                stays
+ *    rX = *(u64 *)r0                    becomes rX = 0
+ *    ... rY = rX + n
+ * new:
+ *    *(u64 *)(r10 - V) = rY             is n
+ *    update(map, key, r10 - V, 0)       becomes a jump to code after the program: add n atomically to an existing
+ *                                       value, or insert n as a new value
  */
 #include "internal.h"
 
@@ -25,22 +28,22 @@
 
 #define HELPER_LOOKUP 1
 #define HELPER_UPDATE 2
-#define INSNS_MAX 4096u            /* jumps reach that far, and bpftrace makes fewer */
+#define INSNS_MAX 4096u            /* limit of a jump's range; bpftrace emits fewer instructions */
 
-/* what a register has of the value that was read */
+/* How a register relates to the value that was read. */
 enum part {
 	PART_NONE,
 	PART_POINTER,              /* its address, or NULL */
-	PART_VALUE,                /* it, and what was added */
+	PART_VALUE,                /* the value, and its sum with other numbers */
 	PART_OTHER,
 };
 
 struct addition {
 	const struct bpf_insn *insns;
 	uint32_t n;
-	uint32_t update, store, load, lookup; /* instructions; load 0: it is not read */
+	uint32_t update, store, load, lookup; /* instruction indices; load is 0 if the value is not read */
 	int32_t map;
-	int16_t key, value;        /* on the stack */
+	int16_t key, value;        /* offsets on the stack */
 };
 
 static bool is_call(const struct bpf_insn *insn, int32_t helper)
@@ -53,7 +56,7 @@ static bool is_second_half(const struct bpf_insn *insns, uint32_t i)
 	return i && insns[i - 1].code == (BPF_LD | BPF_IMM | BPF_DW);
 }
 
-/* Where jumps go that are not the program's end. */
+/* Returns the targets of all jumps, except exits. */
 static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
 {
 	bool *target = calloc(n + 1, sizeof(*target));
@@ -76,7 +79,7 @@ static bool writes(const struct bpf_insn *insn, uint8_t reg)
 	return insn->dst_reg == reg && (class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX || class == BPF_LD);
 }
 
-/* Of one that calls keep */
+/* reg is one that calls preserve */
 static bool reads(const struct bpf_insn *insn, uint8_t reg)
 {
 	uint8_t class = BPF_CLASS(insn->code);
@@ -86,7 +89,10 @@ static bool reads(const struct bpf_insn *insn, uint8_t reg)
 	return (source && insn->src_reg == reg) || (insn->dst_reg == reg && !mov && class != BPF_LDX && class != BPF_LD);
 }
 
-/* A register that has one address of the stack all along: what sets it are a copy of r10 and what is added to that. */
+/*
+ * Does the register hold one stack address in the whole program? It must be set only by a copy of r10 and additions to
+ * it.
+ */
 static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg, int32_t *off)
 {
 	uint32_t copies = 0, i = 0;
@@ -104,7 +110,7 @@ static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg
 	return copies == 1;
 }
 
-/* reg = r10 + *off, set up by the instructions before `at`, none of which is jumped to. */
+/* Is reg = r10 + *off, computed by the instructions before `at` without a jump target among them? */
 static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *target, uint32_t at, uint8_t reg, int16_t *off)
 {
 	int32_t sum = 0, base = 0;
@@ -130,7 +136,7 @@ static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *targe
 	return false;
 }
 
-/* The map in reg; -1: it is not said. */
+/* Returns the map in reg; -1: unknown. */
 static int32_t map_in(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
 {
 	while (at-- && !target[at + 1]) {
@@ -153,7 +159,7 @@ static bool is_zero(const struct bpf_insn *insns, const bool *target, uint32_t a
 	return false;
 }
 
-/* The store into the value that is put in, behind which nothing jumps. */
+/* Finds the store of the inserted value. No jump may follow it before the update. */
 static bool find_store(struct addition *a, const bool *target)
 {
 	uint32_t at = a->update;
@@ -221,7 +227,7 @@ static bool follow_load(struct addition *a, uint32_t at, enum part *part)
 	return true;
 }
 
-/* Only where there is none may be jumped over what reads it. */
+/* A jump over the reads of the value is allowed only where there is no value. */
 static bool follow_jump(const struct addition *a, uint32_t at, const enum part *part)
 {
 	const struct bpf_insn *insn = &a->insns[at];
@@ -251,7 +257,7 @@ static bool follow(struct addition *a, uint32_t at, enum part *part)
 	return false;
 }
 
-/* Does the register's value come to where it is read? seen: [n], where this was asked already. */
+/* Is the register's value still live at an instruction that reads it? seen: [n], instructions visited before. */
 static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, bool *seen)
 {
 	while (at < a->n && !seen[at]) {
@@ -273,7 +279,7 @@ static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, boo
 	return false;
 }
 
-/* Behind the store */
+/* Is the register read after the store? */
 static bool is_read_behind(const struct addition *a, uint8_t reg)
 {
 	bool *seen = calloc(a->n + 1, sizeof(*seen));
@@ -283,7 +289,7 @@ static bool is_read_behind(const struct addition *a, uint8_t reg)
 	return read;
 }
 
-/* From the look-up to the store, what is there of the value; nobody may have it but that. */
+/* Follows the value from the look-up to the store. Nothing else may use it. */
 static bool is_sum(struct addition *a)
 {
 	enum part part[16] = { [BPF_REG_0] = PART_POINTER };
@@ -317,9 +323,9 @@ static bool is_addition(struct addition *a, const bool *target)
 	       find_lookup(a, target) && is_sum(a);
 }
 
-/* -- what comes in its place -- */
+/* -- the replacement -- */
 
-#define BLOCK 25                   /* instructions of it */
+#define BLOCK 25                   /* instructions of the replacement */
 
 static struct bpf_insn *put_map_key(struct bpf_insn *at, const struct addition *a)
 {
@@ -340,29 +346,29 @@ static struct bpf_insn jump(uint8_t op, int16_t off)
 	return (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | op | BPF_K), .off = off };
 }
 
-/* At instruction `from` of the program; it goes on behind the update. */
+/* Writes the replacement at instruction `from`. It continues after the update. */
 static void put_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
 {
 	struct bpf_insn *at = put_map_key(&insns[from], a);
 
 	*at++ = call(HELPER_LOOKUP);
-	*at++ = jump(BPF_JNE, 15);             /* there is one: add */
+	*at++ = jump(BPF_JNE, 15);             /* the value exists: add */
 	at = put_map_key(at, a);
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST };
 	*at++ = call(HELPER_UPDATE);
-	*at++ = jump(BPF_JEQ, 9);              /* it is there now: done */
+	*at++ = jump(BPF_JEQ, 9);              /* inserted: done */
 	at = put_map_key(at, a);
-	*at++ = call(HELPER_LOOKUP);           /* or another was first */
-	*at++ = jump(BPF_JEQ, 3);              /* the map is full: done, without it */
+	*at++ = call(HELPER_LOOKUP);           /* another thread inserted it first */
+	*at++ = jump(BPF_JEQ, 3);              /* the map is full: give up */
 	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
 	*at = jump(BPF_JA, (int16_t)((int64_t)a->update - (at - insns)));
 }
 
-/* -- all of a program -- */
+/* -- the whole program -- */
 
 static bool has_functions(const struct bpf_insn *insns, uint32_t n)
 {
@@ -405,11 +411,12 @@ struct rewriting {
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 	struct gpubpf_sys_prog *prog;
-	const struct bpf_insn *came;   /* [n] */
+	const struct bpf_insn *came;   /* the original, [n] */
 	uint32_t n;
 	bool *target;
 	bool rewrites;
-	bool explains;                 /* what cannot be added is refused: who made it knows no atomics */
+	bool explains;                 /* refuse an update that cannot become an add: the compiler of the program has no
+				        * atomics */
 };
 
 static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *diag)

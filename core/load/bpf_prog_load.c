@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that comes without its object, as bpf(2) is given it: what the object's loading would have made of it. */
+/* Loads a program without its object, as passed to bpf(2). The result equals that of loading the object. */
 #include "internal.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given
 	return err;
 }
 
-/* The first, of which those that it may go on in become parts. */
+/* Loads the first program. The programs that it may tail-call become parts of it. */
 static int take_programs(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -85,7 +85,7 @@ static int take_programs(struct gpubpf_loading *l, const struct gpubpf_load_give
 	return err;
 }
 
-/* Given twice it is two objects: each has maps of its own. */
+/* A program loaded twice counts as two objects: each has its own maps. */
 static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_given *given)
 {
 	static uint64_t count;

@@ -13,11 +13,11 @@
 
 #include "core/wire/file_size.h"
 
-#define FIRST_ID 1          /* of maps and programs, as bpf_map_info and bpf_prog_info tell */
+#define FIRST_ID 1          /* first id of maps and programs in bpf_map_info and bpf_prog_info */
 
 static _Thread_local struct gpubpf_sys *active;
 
-/* A new descriptor of `size` bytes and its inode. */
+/* Returns a new descriptor of `size` bytes, and its inode number. */
 static int handle_create(const char *name, uint64_t size, ino_t *ino)
 {
 	struct stat st;
@@ -48,7 +48,7 @@ static bool handle_ino(int fd, ino_t *ino)
 	return true;
 }
 
-/* Newest first: the number of a closed descriptor's inode may come again. */
+/* Searches the newest first: the inode number of a closed descriptor may be reused. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd)
 {
 	ino_t ino;
@@ -73,7 +73,7 @@ const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int 
 	return NULL;
 }
 
-/* One more zeroed element at the end of an array. */
+/* Appends a zeroed element to an array. */
 static void *grow(void *array, uint32_t n, size_t size)
 {
 	char *p = reallocarray(array, n + 1, size);
@@ -83,7 +83,7 @@ static void *grow(void *array, uint32_t n, size_t size)
 	return p;
 }
 
-/* A copy of n records of `have` bytes as records of `want` bytes, cut or zero-padded. */
+/* Copies n records of `have` bytes to records of `want` bytes, truncated or zero-padded. */
 static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	const char *src = (const char *)(uintptr_t)from;
@@ -122,8 +122,10 @@ static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return fd;
 }
 
-/* What libbpf puts into a map of maps or programs, by index: those that its definition names. A program that is not loaded has
- * no descriptor. */
+/*
+ * Records an element that libbpf stores into a map of maps or programs, by index, from the map's definition. A program
+ * that is not loaded has no descriptor.
+ */
 static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	int fd = *(const int *)(uintptr_t)attr->value;
@@ -146,7 +148,7 @@ static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return 0;
 }
 
-/* libbpf writes and reads only the one value of global data, at index 0. */
+/* Reads or writes a value. libbpf only accesses the one value of global data, at index 0. */
 static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool write)
 {
 	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->map_fd);
@@ -209,7 +211,7 @@ static int btf_load(void)
 	return handle_create("gpubpf-btf", 0, &ino);
 }
 
-/* Fill what libbpf asks of a map or program of ours, as much of it as its buffer takes. */
+/* Fills the info of a map or program, as far as libbpf's buffer has room. */
 static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->info.bpf_fd);
@@ -243,8 +245,10 @@ static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return -EBADF;
 }
 
-/* 0, a descriptor, or -errno. A trivial program, map or BTF that libbpf loads to learn what the kernel
- * can do is taken like any other: everything that it asks about, we can. */
+/*
+ * Returns 0, a descriptor, or -errno. libbpf also loads trivial programs, maps and BTF to probe the kernel's features.
+ * They are accepted like any other, so every probed feature exists.
+ */
 static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size)
 {
 	union bpf_attr attr = { 0 };
@@ -268,11 +272,13 @@ static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size
 	case BPF_OBJ_GET_INFO_BY_FD:
 		return object_info(sys, &attr);
 	}
-	return -EOPNOTSUPP; /* pinning, links, ids: nothing that loading needs */
+	return -EOPNOTSUPP; /* pinning, links, ids: loading does not need them */
 }
 
-/* What our libbpf calls in place of libc's syscall(). A caller may pass fewer than six arguments: the rest is then
- * whatever the registers hold, which the kernel ignores, as with libc's own. */
+/*
+ * Our libbpf calls this in place of libc's syscall(). A caller may pass fewer than six arguments. The others have the
+ * registers' contents, which the kernel ignores, as with libc's own.
+ */
 long gpubpf_libbpf_syscall(long nr, ...)
 {
 	long arg[6], ret;

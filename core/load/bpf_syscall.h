@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2) in user space. libbpf makes its system calls through libc's syscall(); in the libbpf that is
- * linked into us that name is another one (meson.build), which this file defines. While a thread is inside
- * gpubpf_sys_enter() .. gpubpf_sys_leave() its bpf(2) calls are answered here and recorded; every other call goes
- * to the kernel unchanged. Nothing else in the process is concerned, another libbpf neither.
+ * bpf(2) in user space. libbpf makes its system calls through libc's syscall(). In the libbpf that is linked into us
+ * that symbol is renamed (meson.build), and this file defines the new name. While a thread is between
+ * gpubpf_sys_enter() and gpubpf_sys_leave(), its bpf(2) calls are answered here and recorded. Every other call goes to
+ * the kernel unchanged. Nothing else in the process is affected, including another libbpf.
  *
- * Descriptors handed to libbpf are memfds, known by their inode: dup, fcntl, mmap and close work on them,
- * and a map's memfd holds the map's content.
+ * Descriptors passed to libbpf are memfds, identified by their inode. dup, fcntl, mmap and close work on them, and a
+ * map's memfd holds the map's content.
  */
 #ifndef GPUBPF_LOAD_BPF_SYSCALL_H
 #define GPUBPF_LOAD_BPF_SYSCALL_H
@@ -24,8 +24,9 @@ struct gpubpf_sys_map {
 	uint32_t type, key_size, value_size, max_entries, flags;
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
-	uint32_t inner;                    /* of a map of maps: what its elements are like, by its index in sys.maps, + 1 */
-	struct gpubpf_map_element *elements; /* [nelements] that it has, by their index there; of a map of programs in sys.progs */
+	uint32_t inner;                    /* map of maps: index of the prototype of its elements in sys.maps, + 1 */
+	struct gpubpf_map_element *elements; /* [nelements] initial elements, by their index there; for a map of
+					      * programs in sys.progs */
 	uint32_t nelements;
 	bool frozen;
 };
@@ -42,7 +43,7 @@ struct gpubpf_sys_prog {
 	uint32_t nlines;
 };
 
-/* what one load created, in order; zero-initialised by the caller */
+/* The objects that one load created, in order; zero-initialized by the caller. */
 struct gpubpf_sys {
 	struct gpubpf_sys_map *maps;
 	uint32_t nmaps;
@@ -50,13 +51,13 @@ struct gpubpf_sys {
 	uint32_t nprogs;
 };
 
-/* Answer this thread's bpf(2) calls until leave. Does not nest. */
+/* Answers this thread's bpf(2) calls until gpubpf_sys_leave(). Does not nest. */
 void gpubpf_sys_enter(struct gpubpf_sys *sys);
 void gpubpf_sys_leave(void);
-/* what libbpf calls */
+/* libbpf calls this in place of syscall(). */
 long gpubpf_libbpf_syscall(long nr, ...);
 
-/* What a descriptor of libbpf stands for, NULL if not one of ours. */
+/* Returns the map or program of a descriptor, NULL if it is not ours. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd);
 const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int fd);
 void gpubpf_sys_finish(struct gpubpf_sys *sys);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .BTF, checked as the Linux kernel checks it (kernel/bpf/btf.c) as far as libbpf relies on it: every
- * offset inside its section, every type id that of a type, of the kind that its place needs, no type that
- * holds itself by value. Layouts are those of <linux/btf.h>.
+ * Checks .BTF as the Linux kernel does (kernel/bpf/btf.c), as far as libbpf relies on it. Every offset lies inside its
+ * section. Every type id names a type of the required kind. No type contains itself by value. Layouts follow
+ * <linux/btf.h>.
  */
 #include "internal.h"
 
@@ -29,7 +29,7 @@ static uint32_t kind_of(const struct gpubpf_btf_check *c, uint32_t id)
 	return id ? BTF_INFO_KIND(c->types[id]->info) : BTF_KIND_UNKN;
 }
 
-/* Bytes that follow struct btf_type; -1 for an unknown kind. */
+/* Returns the number of bytes after struct btf_type; -1 for an unknown kind. */
 static int64_t tail_size(const struct btf_type *t)
 {
 	uint32_t vlen = BTF_INFO_VLEN(t->info);
@@ -81,7 +81,7 @@ bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t
 	return has_type(c, id) && kind_of(c, id) == kind;
 }
 
-/* A type that a value can have. */
+/* Is this the type of a value? */
 static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 {
 	uint32_t kind;
@@ -93,7 +93,7 @@ static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 	       kind != BTF_KIND_VAR && kind != BTF_KIND_DECL_TAG && kind != BTF_KIND_FWD;
 }
 
-/* Where each type begins. */
+/* Indexes the start of each type. */
 static int index_types(struct gpubpf_btf_check *c, const uint8_t *at, const uint8_t *end)
 {
 	c->types = calloc(MAX_TYPES + 1, sizeof(*c->types));
@@ -204,7 +204,7 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable of no type");
 	case BTF_KIND_DECL_TAG:
 		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a tag on nothing");
-	default: /* pointers, modifiers and typedefs: of void too */
+	default: /* pointers, modifiers and typedefs may also refer to void */
 		return has_type(c, t->type) ? 0 : bad_type(c, id, "refers to a type that does not exist");
 	}
 }
@@ -235,7 +235,7 @@ static int check_type(struct gpubpf_btf_check *c, uint32_t id)
 	return check_reference(c, id);
 }
 
-/* Types nested by value, modifiers and typedefs included, end: depth-first, each type once. */
+/* Checks that nesting by value ends, through modifiers and typedefs too: depth-first, each type once. */
 enum { UNSEEN, OPEN, CLOSED };
 
 static int check_nesting(struct gpubpf_btf_check *c, uint8_t *state, uint32_t id, int depth)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .BTF.ext, checked against .BTF: functions, lines and CO-RE relocations of each program section. Its layout
- * is that of libbpf and pahole; no public header has it.
+ * Checks .BTF.ext against .BTF: functions, lines and CO-RE relocations of each program section. Its layout is that of
+ * libbpf and pahole; no public header has it.
  */
 #include "internal.h"
 
@@ -15,7 +15,7 @@
 struct btf_ext_header {
 	uint16_t magic;
 	uint8_t version, flags;
-	uint32_t hdr_len; /* the rest is offsets and lengths, from the header's end */
+	uint32_t hdr_len; /* the members after it are offsets and lengths, from the header's end */
 	uint32_t func_info_off, func_info_len;
 	uint32_t line_info_off, line_info_len;
 	uint32_t core_relo_off, core_relo_len; /* may be missing */
@@ -48,8 +48,10 @@ static int check_line_record(struct gpubpf_btf_check *c, const void *record)
 	return 0;
 }
 
-/* Where a CO-RE relocation points: indices, from one to the next a colon. libbpf reads them by "%d" and does
- * not look at the sign. */
+/*
+ * Checks the access string of a CO-RE relocation: indices separated by colons. libbpf reads them by "%d" and does not
+ * check the sign.
+ */
 static bool is_access(const char *s)
 {
 	size_t digits;
@@ -71,7 +73,7 @@ static int check_core_record(struct gpubpf_btf_check *c, const void *record)
 	return 0;
 }
 
-/* Record size, then for each program section its name, the number of records, and the records. */
+/* Checks a record size, then for each program section its name, the number of records, and the records. */
 static int check_info(struct gpubpf_btf_check *c, const uint8_t *at, uint32_t len, uint32_t least,
 		      int (*check)(struct gpubpf_btf_check *c, const void *record))
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which programs of an object are loaded. Before: libbpf has opened the object and would load
- * all. After: only programs for a GPU are to be loaded, as kprobes, and no map is to be pinned.
+ * Does: selects the programs of an object that are loaded.
+ * Before: libbpf has opened the object and would load all programs.
+ * After: libbpf loads only programs for a GPU, as kprobes, and pins no map.
+ * Requires: nothing.
  */
 #include "internal.h"
 
@@ -38,7 +40,7 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint, list);
 }
 
-/* By core/sections.def: 1 ours, 0 the Linux kernel's. */
+/* Applies core/sections.def: returns 1 for a GPU program, 0 for a program of the Linux kernel. */
 static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
 {
 	const char *name = bpf_program__name(prog);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled with -target bpf -g; its BTF is what CO-RE relocates probes against. */
+/* Compiled with -target bpf -g. CO-RE relocates probes against its BTF. */
 #include "gpubpf/ctx.h"
 
-/* x86-64's, as the kernel has it; the first part of struct gpubpf_ctx has the same layout */
+/* The kernel's struct for x86-64. The first part of struct gpubpf_ctx has the same layout. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libbpf has loaded, added to the unit: types, then maps, then programs that refer to them. */
+/* Adds the objects that libbpf has loaded to the unit: types, then maps, then the programs that refer to them. */
 #include "internal.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int read_content(const struct bpf_map *from, struct gpubpf_map *map, stru
 	return -ENOMEM;
 }
 
-/* Can programs for a GPU have such a map? */
+/* Can programs for a GPU use such a map? */
 static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type), *inner;
@@ -103,7 +103,7 @@ static int refuse_map(struct gpubpf_loading *l, const struct gpubpf_map *outer, 
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s", what);
 }
 
-/* What the elements of a map of maps are like, as one more map of the unit, which has no memory. */
+/* Adds the prototype of a map of maps' elements to the unit, as a map without memory. */
 static int take_prototype(struct gpubpf_loading *l, uint32_t outer)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -157,7 +157,7 @@ static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint
 	return NULL;
 }
 
-/* What may stand in a map of programs: those that its definition names, and those of no kernel. */
+/* Lists the programs that a map of programs may hold: those in its definition, and programs without a kernel. */
 static int take_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
 {
 	struct bpf_program *prog;
@@ -277,7 +277,7 @@ static int take_maps(struct gpubpf_loading *l)
 	return err < 0 ? err : take_maps_of_progs(l);
 }
 
-/* Helper 502 has the base of helper 5 in sections of ours; bpftime's expect the time since 1970 of it. */
+/* Helper 502 has the base of helper 5 in gpu/ sections. In bpftime's sections it returns the time since 1970. */
 static void take_own_clock(struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
@@ -285,7 +285,7 @@ static void take_own_clock(struct gpubpf_prog *prog)
 			prog->insns[pc].imm = HELPER_KTIME;
 }
 
-/* One program at one pattern: several --attach of a program make several of it. */
+/* Adds one program at one pattern. Several --attach of a program add it several times. */
 static int take_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
 {
 	const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(from));

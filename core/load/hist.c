@@ -48,7 +48,7 @@ static bool slot_array(const struct btf *btf, const struct btf_type *t, struct g
 	return slot_width(btf, btf_array(t)->type, &shape->width);
 }
 
-/* A member of no bytes that says a number: char name[0][NUMBER]. */
+/* A member without bytes that encodes a number: char name[0][NUMBER]. */
 static bool number_member(const struct btf *btf, const struct btf_member *m, const char *name, uint64_t *number)
 {
 	const struct btf_type *t = real_type(btf, m->type), *inner;
@@ -129,14 +129,14 @@ bool gpubpf_var_tagged(const struct btf *btf, const char *variable, const char *
 	return false;
 }
 
-/* -- in values -- */
+/* -- histograms in values -- */
 
 struct search {
 	const struct btf *btf;
 	size_t size;
 	struct gpubpf_hists *hists;
-	uint64_t covered;          /* bytes of histograms */
-	uint32_t steps;            /* types are not trusted */
+	uint64_t covered;          /* bytes covered by histograms */
+	uint32_t steps;            /* bounds the search, because types are not trusted */
 };
 
 static void search_in(struct search *s, uint32_t type, uint64_t at, const char *path, int depth);
@@ -156,7 +156,7 @@ static void search_members(struct search *s, const struct btf_type *t, uint64_t 
 	}
 }
 
-/* of an array's elements, as many as are drawn */
+/* Searches only as many elements of an array as are drawn. */
 static void search_elements(struct search *s, const struct btf_type *t, uint64_t at, const char *path, int depth)
 {
 	int64_t size = btf__resolve_size(s->btf, btf_array(t)->type);
@@ -204,7 +204,7 @@ void gpubpf_hists_find(const struct btf *btf, uint32_t type, size_t size, struct
 	hists->only = hists->n && s.covered == size;
 }
 
-/* -- what they tell -- */
+/* -- statistics -- */
 
 void gpubpf_hist_add(const struct gpubpf_hist_shape *shape, const void *data, uint64_t *slot)
 {
@@ -263,7 +263,10 @@ static uint32_t last_slot(const struct gpubpf_hist_shape *shape, const uint64_t 
 	return i ? i - 1 : 0;
 }
 
-/* Values are taken to lie evenly in a slot, but in the last one that has any: the largest of them is not known. */
+/*
+ * Values are assumed to be evenly distributed in a slot, except in the last non-empty slot, whose largest value is
+ * unknown.
+ */
 uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent)
 {
 	long double rank = gpubpf_hist_count(shape, slot) * (percent / 100.0L), within;
@@ -284,7 +287,9 @@ uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uin
 	return 0;
 }
 
-/* A lower bound of the mean in the last slot: the sum less the largest values that the other slots may hold. */
+/*
+ * Returns a lower bound of the mean in the last slot: the sum minus the largest values that the other slots may hold.
+ */
 static uint64_t least_mean(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, uint32_t last)
 {
 	long double left = sum;

@@ -14,8 +14,8 @@
 #include "gpubpf/placement.h"
 #include "internal.h"
 
-#define MAX_TARGET 4096                /* bytes of a place in a program */
-#define MAX_USED 256                   /* maps that a program is asked for */
+#define MAX_TARGET 4096                /* bytes of an attach target */
+#define MAX_USED 256                   /* maps of one program that are queried */
 
 struct gpubpf_linux {
 	struct bpf_object *obj;
@@ -25,7 +25,7 @@ struct gpubpf_linux {
 	uint32_t nused;
 };
 
-/* One line: what was tried, why it failed, and where rights are missing, which. */
+/* Writes one line: the attempted operation and its error, or the missing rights. */
 static int told(int err, const char *what, char *why, size_t size)
 {
 	struct gpubpf_diag diag;
@@ -56,7 +56,9 @@ static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int ind
 	return NULL;
 }
 
-/* The kernel wants elements of maps of maps to have the flags of what they are defined to be like. */
+/*
+ * Is the map an initial element? The kernel requires that elements of maps of maps have the flags of their prototype.
+ */
 static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *map)
 {
 	for (uint32_t i = 0; i < unit->nmaps; i++)
@@ -66,8 +68,10 @@ static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *
 	return false;
 }
 
-/* Arrays that a GPU has too are made so that their memory can be mapped; types that the kernel lacks are left out, as are maps
- * with programs for the GPU in them, whose slots libbpf fills by their type alone. */
+/*
+ * Prepares a map for the kernel. Arrays that a GPU also uses become mappable. Types that the kernel lacks are not
+ * created. Maps that hold programs for the GPU are not created either, because libbpf fills their slots by type only.
+ */
 static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, const struct gpubpf_unit *unit)
 {
 	uint32_t type = bpf_map__type(map);
@@ -79,11 +83,13 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_autocreate(map, false);
 	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
-	if (type == BPF_MAP_TYPE_RINGBUF || type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) { /* what records are is a matter of readers */
+	/* readers define the type of records */
+	if (type == BPF_MAP_TYPE_RINGBUF || type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) {
 		bpf_map__set_key_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 		bpf_map__set_value_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 	}
-	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS)); /* a matter of GPUs */
+	/* flags for GPUs only */
+	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS));
 	bpf_map__set_pin_path(map, NULL);
 	if (other && other->global_data && other->init)
 		bpf_map__set_initial_value(map, other->init, other->value_size);
@@ -202,7 +208,7 @@ static bool is_map(const struct bpf_insn *insn, int fd)
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD && insn->imm == fd;
 }
 
-/* Is the map what stands in r1, as far as the instructions straight before the call tell? */
+/* May the map be in r1, judged by the instructions directly before the call? */
 static bool may_take(const struct bpf_insn *insns, size_t call, int fd)
 {
 	for (size_t i = call; i-- > 0 && BPF_CLASS(insns[i].code) != BPF_JMP && BPF_CLASS(insns[i].code) != BPF_JMP32;)

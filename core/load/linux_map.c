@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #define HELPER_LOOKUP 1
-#define BATCH_BYTES (1u << 20)         /* of keys and values that are read at once */
+#define BATCH_BYTES (1u << 20)         /* limit of the keys and values read in one batch */
 #define BATCH_LEAST 64u
-#define EACH_INSNS 4u                  /* of a word, */
-#define OTHER_INSNS 32u                /* and in all */
+#define EACH_INSNS 4u                  /* instructions for a word, */
+#define OTHER_INSNS 32u                /* and the constant part */
 
 enum { ADD, EXCHANGE, PROGS };
 
@@ -21,10 +21,10 @@ struct gpubpf_linux_map {
 	struct gpubpf_linux_map_opts o;
 	bool percpu;
 	uint32_t cpus;
-	int work_fd, prog[PROGS];      /* -1: not made yet */
-	uint8_t *work;                 /* what they work on, an array of one value that is mapped: the key, then a value, */
-	size_t work_size;              /* then another, each padded to 8 bytes */
-	uint8_t *keys, *values;        /* of a batch, of */
+	int work_fd, prog[PROGS];      /* -1: not created yet */
+	uint8_t *work;                 /* their input, a mapped array of one value: the key, then a value, */
+	size_t work_size;              /* then a second value, each padded to 8 bytes */
+	uint8_t *keys, *values;        /* of a batch with `room` elements */
 	uint32_t room;
 };
 
@@ -45,7 +45,7 @@ size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map)
 	return map->percpu ? map->cpus * padded(map->o.value_size) : map->o.value_size;
 }
 
-/* -- words in place -- */
+/* -- words changed in place -- */
 
 static size_t value_at(const struct gpubpf_linux_map *map, int which)
 {
@@ -77,7 +77,7 @@ static size_t begin(const struct gpubpf_linux_map *map, struct bpf_insn *insn)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-/* r6: the work; r7: the value */
+/* r6 points to the input, r7 to the value */
 static size_t add_word(const struct gpubpf_linux_map *map, uint32_t at, struct bpf_insn *insn)
 {
 	uint8_t width = map->o.word == 8 ? BPF_DW : BPF_W;
@@ -187,7 +187,7 @@ int gpubpf_linux_map_exchange(struct gpubpf_linux_map *map, const void *key, con
 					 run(map, EXCHANGE, key, old, value);
 }
 
-/* -- made -- */
+/* -- open and close -- */
 
 static int check(struct gpubpf_linux_map *map)
 {
@@ -293,7 +293,7 @@ int gpubpf_linux_map_take(struct gpubpf_linux_map *map, void *value)
 	return (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_AND_DELETE_ELEM, &attr);
 }
 
-/* More room, for a bucket of the kernel's that has more elements than there is. */
+/* Enlarges the buffers for a bucket of the kernel with more elements than they hold. */
 static int more_room(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
@@ -323,7 +323,7 @@ static int hand_out(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux_eleme
 
 int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn fn, void *arg)
 {
-	uint8_t position[2][512 + 8];      /* of a hash a bucket, of a trie a key */
+	uint8_t position[2][512 + 8];      /* a bucket of a hash, a key of a trie */
 	int at = 0, err = 0;
 	bool first = true;
 

@@ -13,7 +13,7 @@
 #include "core/diag.h"
 #include "internal.h"
 
-/* libbpf's message hook and feature cache are process-wide */
+/* libbpf's message hook and feature cache are global to the process. */
 static pthread_mutex_t libbpf_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...)
@@ -67,7 +67,7 @@ static bool has_program(const struct gpubpf_loaded *out, const char *name)
 	return false;
 }
 
-/* Every --attach must have found its program. */
+/* Checks that every --attach names a program. */
 static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out, struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; i < opts->nattach; i++) {

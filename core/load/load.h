@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified; its bpf(2) calls for
- * GPU programs are answered by core/load/bpf_syscall.c in this process, which hands over the
- * relocated instructions, maps and BTF. Nothing is trusted: a hostile file gets a diagnostic.
+ * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified. core/load/bpf_syscall.c answers its
+ * bpf(2) calls for GPU programs in this process, and returns the relocated instructions, maps and BTF. Nothing is
+ * trusted: a hostile file gets a diagnostic.
  */
 #ifndef GPUBPF_LOAD_LOAD_H
 #define GPUBPF_LOAD_LOAD_H
@@ -19,13 +19,13 @@ struct gpubpf_attach {         /* --attach PROG=PATTERN */
 	const char *pattern;
 };
 
-struct gpubpf_load_image {     /* an object that is in memory */
-	const void *data;              /* NULL: it is read from its path */
+struct gpubpf_load_image {     /* An object in memory. */
+	const void *data;              /* NULL: read it from its path */
 	size_t size;
 };
 
-struct gpubpf_load_value {     /* what global data holds in place of what the file says */
-	char *object, *map;            /* the object as it is called, and the end of the map's name, ".rodata" */
+struct gpubpf_load_value {     /* Global data that replaces the file's content. */
+	char *object, *map;            /* path of the object, and suffix of the map's name, such as ".rodata" */
 	void *data;
 	size_t size;
 };
@@ -38,7 +38,7 @@ struct gpubpf_load_opts {
 	uint32_t nattach;
 	const struct gpubpf_load_value *values;
 	uint32_t nvalues;
-	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are ours */
+	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are for a GPU */
 };
 
 struct gpubpf_loaded {
@@ -47,88 +47,101 @@ struct gpubpf_loaded {
 		char path[256];
 		char sha256[65];
 		struct btf *btf;       /* NULL if none */
-		char (*host)[64];      /* programs for the Linux kernel, by name */
+		char (*host)[64];      /* names of programs for the Linux kernel */
 		uint32_t nhost;
 		void *image;           /* the file's bytes */
 		size_t size;
 	} *objects;
 	uint32_t nobjects;
-	char (*notes)[400];            /* what was decided: programs left to the Linux kernel, ...; warnings */
+	char (*notes)[400];            /* decisions and warnings: programs left to the Linux kernel, ... */
 	uint32_t nnotes;
 };
 
 int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 void gpubpf_loaded_object_finish(struct gpubpf_loaded_object *object);
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
-/* Add a line to the notes. */
+/* Adds a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
-/* A program as bpf(2) is given it, what it may go on in, and the maps that they name by their numbers here. */
+/* A program as passed to bpf(2), its tail-call targets, and its maps, which instructions name by index here. */
 struct gpubpf_load_given_prog {
-	char name[64];                 /* no other has it */
-	uint32_t number;               /* from 1, by which maps of programs have it */
+	char name[64];                 /* unique */
+	uint32_t number;               /* from 1; maps of programs refer to it */
 	const struct gpubpf_sys_prog *prog; /* core/load/bpf_syscall.h */
 };
 struct gpubpf_load_given {
-	const char *from;              /* who gave it, for reports */
+	const char *from;              /* the caller's name, for reports */
 	const char *pattern;
 	enum gpubpf_site site;
-	const struct gpubpf_load_given_prog *progs; /* [nprogs]: itself, and the others */
+	const struct gpubpf_load_given_prog *progs; /* [nprogs]: the program, then its tail-call targets */
 	uint32_t nprogs;
 	const void *btf;               /* NULL: none */
 	size_t btf_size;
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 };
-/* One object of it, with the first program, or with the maps alone where there is none. Maps that have targets bring them for
- * good, as init. */
+/*
+ * Loads one object with the first program, or with the maps only if there is none. Ownership of the maps' targets and
+ * init passes to the unit.
+ */
 int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
-/* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */
+/* Creates a unit of one program from raw instructions, for tests. Instructions refer to maps by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,
 		    struct gpubpf_unit *unit, struct gpubpf_diag *diag);
-/* Of several, prog0, prog1, ..., each of which begins behind the one before; in one that a map has for a target others go on. */
+/*
+ * The same for several programs prog0, prog1, ...; each starts where the previous one ends. Programs may tail-call a
+ * program that is a map's target.
+ */
 int gpubpf_unit_raws(const struct gpubpf_raw_insn *insns, uint32_t n, const uint32_t *begin, uint32_t nprogs,
 		     const struct gpubpf_map *maps, uint32_t nmaps, struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 void gpubpf_unit_finish(struct gpubpf_unit *unit);
 
-/* What types and bytes do not tell: the names of kernels, by the ids of type gpubpf_kernel; NULL or "": nobody's. */
+/*
+ * Names that types and bytes do not contain. kernel() returns a kernel's name by the ids of type gpubpf_kernel; NULL or
+ * "": unknown.
+ */
 struct gpubpf_typed_names {
 	const char *(*kernel)(void *ctx, uint64_t id);
 	void *ctx;
 	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
-	/* The parameters of a kernel, *n of them; NULL: not known. */
+	/* Returns the parameters of a kernel, *n of them; NULL: unknown. */
 	const struct gpubpf_typed_param *(*params)(void *ctx, uint64_t id, uint32_t *n);
-	const char *(*stack)(void *ctx, uint64_t id); /* of type gpubpf_stack; until it is asked again */
-	const char *(*stack_numbered)(void *ctx, uint64_t number); /* of type gpubpf_stack_number, the same way */
+	const char *(*stack)(void *ctx, uint64_t id); /* of type gpubpf_stack; valid until the next call */
+	const char *(*stack_numbered)(void *ctx, uint64_t number); /* of type gpubpf_stack_number; valid until the next
+								    * call */
 };
 
 struct gpubpf_typed_param {
 	const char *name, *type;       /* "" unknown */
-	uint32_t size;                 /* bytes; 0: it has no value */
+	uint32_t size;                 /* bytes; 0: no value */
 	enum gpubpf_typed_how {
 		GPUBPF_TYPED_SIGNED, GPUBPF_TYPED_UNSIGNED, GPUBPF_TYPED_REAL, GPUBPF_TYPED_ADDRESS, GPUBPF_TYPED_BYTES,
 	} how;
 };
-/* "float *a": a parameter as it is declared, as far as that is known; i is its number. */
+/* Writes the known part of a parameter's declaration, such as "float *a"; i is its number. */
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size);
 
-/* core/load/typed.c: a key or value as text ("{ .x = 1 }", 42) or JSON through BTF; type 0: hex bytes. Text has runs
- * of zeros in one, and the names of struct gpubpf_name and of kernels as names. names may be NULL. */
+/*
+ * core/load/typed.c: writes a key or value through BTF as text ("{ .x = 1 }", 42) or JSON. Type 0 means hex bytes. Text
+ * abbreviates runs of zeros, and shows struct gpubpf_name and kernels by name. names may be NULL.
+ */
 int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names, const void *data,
 		      size_t size, char *buf, size_t room);
 struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names,
 				      const void *data, size_t size);
-/* core/load/typed_read.c: words of a command line as a key or value of `size` bytes, by their type (0: as bytes). -EINVAL and
- * why, in words. */
+/*
+ * core/load/typed_read.c: parses words of a command line as a key or value of `size` bytes, by their type (0: bytes).
+ * -EINVAL and a reason.
+ */
 int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
 		      char *why, size_t why_size);
-/* The same of members or variables (.name=VALUE ...) of a value that is there: the others stay what they are. */
+/* Parses members or variables (.name=VALUE ...) of an existing value. The others stay unchanged. */
 int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
 			char *why, size_t why_size);
-/* Bytes of a value of the type, -1 if it has none: records of a ring need not be of its value's size. */
+/* Returns the bytes of a value of the type, -1 if it has no size. A ring's records may differ from its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
-/* True if the type is, or is a typedef of, `name`: gpubpf_kernel of <gpubpf/probe.h>, say. */
+/* Is the type `name`, or a typedef of it? For example gpubpf_kernel of <gpubpf/probe.h>. */
 bool gpubpf_typed_is(const struct btf *btf, uint32_t type, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbpf's messages. Its first warning is the one that knows what is wrong; later ones say what failed
- * in consequence. It becomes the one line of the diagnostic.
+ * Records libbpf's messages. Its first warning names the cause; later ones report consequences. The first becomes the
+ * one line of the diagnostic.
  */
 #include "internal.h"
 
@@ -18,12 +18,12 @@ static _Thread_local struct {
 	char first[512];
 } log;
 
-/* Our libbpf's stderr (meson.build), which only the printer that it begins with would use. */
+/* The stderr of our libbpf (meson.build). Only libbpf's initial printer would use it. */
 FILE *gpubpf_libbpf_stderr;
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying")) /* that may succeed */
+	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying")) /* the retry may succeed */
 		vsnprintf(log.first, sizeof(log.first), fmt, ap);
 	return 0;
 }
@@ -44,7 +44,7 @@ void gpubpf_log_end(void)
 	log.on = false;
 }
 
-/* What a message of libbpf is about, by the words that it uses. */
+/* Classifies a message of libbpf by the words in it. */
 static enum gpubpf_error classify(const char *text)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Map definitions: the rules that all types have; those of each kind are its own (maps/<kind>.c). */
+/* Map definitions: the rules of all types. Each kind's own rules are in maps/<kind>.c. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);
 	if (def->flags & GPUBPF_F_ALLOCATIONS)
-		map->map_flags |= BPF_F_RDONLY_PROG; /* the session's to fill in: not .rdonly, a constant */
+		map->map_flags |= BPF_F_RDONLY_PROG; /* the session fills the map: not .rdonly, which means constant */
 	if (!type)
 		return unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One object: read, check, open, choose its programs, let libbpf load them, take what it made. */
+/* Loads one object: read, check, open, choose its programs, let libbpf load them, add the result to the unit. */
 #include "internal.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static int read_image(struct gpubpf_loading *l)
 	return err;
 }
 
-/* The entry in out->objects: path and content's hash. */
+/* Fills the entry in out->objects: path and hash of the content. */
 static void describe(struct gpubpf_loading *l)
 {
 	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
@@ -93,7 +93,7 @@ static void describe(struct gpubpf_loading *l)
 	l->out->nobjects = l->index + 1;
 }
 
-/* A descriptor with the types that CO-RE relocates against: struct gpubpf_ctx and struct pt_regs. */
+/* Returns a descriptor with the types that CO-RE relocates against: struct gpubpf_ctx and struct pt_regs. */
 static int target_btf(void)
 {
 	int fd;
@@ -180,7 +180,7 @@ static int load_object(struct gpubpf_loading *l)
 	return err < 0 ? gpubpf_log_refuse(l->diag, "the object cannot be loaded", err) : 0;
 }
 
-/* The way of an object; bpf(2) is ours from here to the end. */
+/* Runs the stages of an object. bpf(2) is answered in this process from here to the end. */
 static int load_stages(struct gpubpf_loading *l, int btf_fd)
 {
 	int err = open_object(l, btf_fd);
@@ -197,7 +197,9 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 	return err;
 }
 
-/* For who loads the others into the Linux kernel, or writes it elsewhere. */
+/*
+ * Keeps the image for callers that load the other programs into the Linux kernel, or write the object to another place.
+ */
 static void keep_image(struct gpubpf_loading *l)
 {
 	struct gpubpf_loaded_object *o = &l->out->objects[l->index];

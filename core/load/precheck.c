@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libbpf and libelf read without looking: checked here first, in one pass over the image, so that a
- * hostile object is refused before either sees it. (A trial run in a forked child would show crashes,
- * but not memory that is silently corrupted.) After it
+ * libbpf and libelf read some input without checks. This pass over the image checks it first, so that a hostile object
+ * is refused before either sees it. (A trial run in a forked child would show crashes, but not silent memory
+ * corruption.) Afterwards
  *
  *   - every section, string, symbol and relocation lies inside the image and the section that it names;
  *   - there is one symbol table and at least one function;
@@ -20,9 +20,9 @@
 
 #define MAX_SECTIONS 4096u
 #define MAX_SYMBOLS (1u << 18)
-#define MAX_FUNCS 2048u         /* libbpf recurses as deep as functions call each other */
+#define MAX_FUNCS 2048u         /* libbpf recurses to the depth of nested calls */
 #define MAX_EXTERNS 256u
-#define MAX_DATA (64u << 20)    /* of all sections that the file does not hold (.bss) */
+#define MAX_DATA (64u << 20)    /* total of all sections without bytes in the file (.bss) */
 #define MAX_COPIED (32u << 20)  /* instructions: sub-programs are copied into each program */
 #define INSN_SIZE 8u
 
@@ -74,7 +74,7 @@ static int check_header(struct elf *e)
 	return 0;
 }
 
-/* The section lies in the file, and is aligned as its entries need it. */
+/* Checks that the section lies in the file and is aligned for its entries. */
 static int check_extent(struct elf *e, uint32_t i)
 {
 	const Elf64_Shdr *s = &e->sections[i];
@@ -126,7 +126,7 @@ static int check_sections(struct elf *e)
 	return err;
 }
 
-/* Sections that libbpf must not meet, and the size of code. */
+/* Refuses sections that libbpf cannot handle, and checks the size of code. */
 static int check_kinds(struct elf *e)
 {
 	for (uint32_t i = 1; i < e->nsections; i++) {
@@ -242,8 +242,10 @@ static bool is_local_call(const struct gpubpf_raw_insn *insn)
 	return (insn->code == 0x85 && src == 1) || (insn->code == 0x18 && src == GPUBPF_IMM_FUNC);
 }
 
-/* Calls from a program's section to sub-programs, which are in .text, are relocated. libbpf 1.1.2 frees
- * twice where a program without relocations calls two sub-programs (append_subprog_relos). */
+/*
+ * Checks that calls from a program's section to sub-programs, which are in .text, are relocated. libbpf 1.1.2 frees
+ * twice where a program without relocations calls two sub-programs (append_subprog_relos).
+ */
 static int check_calls(struct elf *e, uint32_t section)
 {
 	const Elf64_Shdr *s = &e->sections[section];
@@ -281,7 +283,7 @@ static int check_all_calls(struct elf *e)
 	return err;
 }
 
-/* The last of equal names counts, as in libbpf; a second one is refused anyway. */
+/* Finds a section by name. libbpf uses the last of equal names; a second one is refused here. */
 static int find_once(struct elf *e, const char *name, uint32_t *index)
 {
 	*index = 0;

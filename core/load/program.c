@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as PROG_LOAD got it -- relocated, sub-programs appended -- to struct gpubpf_prog. */
+/* Converts the arguments of PROG_LOAD -- relocated, sub-programs appended -- to struct gpubpf_prog. */
 #include "internal.h"
 
 #include <ctype.h>
@@ -35,7 +35,7 @@ static const char *btf_string(const struct btf *btf, uint32_t offset)
 	return s ? s : "";
 }
 
-/* The strings stay those of the object's BTF, which lives as long as the program. */
+/* The strings belong to the object's BTF, which lives as long as the program. */
 static int take_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
@@ -81,7 +81,7 @@ static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, in
 	return name >= 0 && (uint32_t)name < l->sys.nmaps ? &l->sys.maps[name] : NULL;
 }
 
-/* From libbpf's descriptor to the map's index in the unit. */
+/* Resolves libbpf's descriptor to the map's index in the unit. */
 static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
 {
 	const struct gpubpf_sys_map *def = named_map(l, insn->imm);
@@ -170,7 +170,7 @@ int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	return 0;
 }
 
-/* .BTF.ext knows the sub-programs' names. */
+/* Names the sub-programs from .BTF.ext. */
 static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < from->nfuncs; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A unit made of raw instructions, without an object: tests and the conformance tool. */
+/* Creates a unit from raw instructions, without an object, for tests and the conformance tool. */
 #include "internal.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int check_maps(const struct gpubpf_prog *prog, uint32_t nmaps, struct gpu
 	return 0;
 }
 
-/* *to becomes a copy; NULL of NULL. */
+/* Sets *to to a copy; a copy of NULL is NULL. */
 static int copy(const void *from, size_t size, void *to)
 {
 	void *made = from ? malloc(size) : NULL;
@@ -89,7 +89,7 @@ static int make_progs(const struct gpubpf_raw_insn *insns, uint32_t n, const uin
 	return err;
 }
 
-/* Programs that go on in others become one with them. */
+/* Merges programs with their tail-call targets. */
 static int link_tails(struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded loaded = { .unit = *unit };

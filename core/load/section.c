@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs are ours: the section's name, by core/places.def and core/sections.def. */
+/* Decides which programs are for a GPU from the section's name, by core/places.def and core/sections.def. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		size_t len = strlen(sections[i].prefix);
-		bool bare = strlen(name) == len - 1; /* "kprobe": the kernel comes from --attach */
+		bool bare = strlen(name) == len - 1; /* "kprobe": --attach names the kernel */
 
 		if (strncmp(name, sections[i].prefix, bare ? len - 1 : len))
 			continue;
@@ -40,7 +40,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 		section->site = sections[i].site;
 		section->pattern = name + (bare ? len - 1 : len);
 		if (bare && gpubpf_place_kind(section->site)->operands & GPUBPF_GIVES_CAPTURE)
-			section->pattern = "*"; /* bpftime's has no name */
+			section->pattern = "*"; /* bpftime's section has no name */
 		if (section->of == GPUBPF_SECTION_MAYBE && gpubpf_kprobe_is_gpu(section->pattern)) {
 			section->of = GPUBPF_SECTION_GPU;
 			section->pattern = gpubpf_kprobe_kernel(section->pattern);
@@ -71,7 +71,10 @@ void gpubpf_section_list(char *buf, size_t size)
 	}
 }
 
-/* procfs makes the text anew at each read, 0.1 s of work: read it once an object, and only if asked. */
+/*
+ * Reads the symbols. procfs generates the text at each read, in 0.1 s, so it is read once for an object, and only if
+ * needed.
+ */
 static void read_symbols(struct gpubpf_kallsyms *syms)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -91,7 +94,7 @@ static void read_symbols(struct gpubpf_kallsyms *syms)
 		fclose(f);
 }
 
-/* A line is "address type name" and perhaps "\tmodule"; names are readable by everyone. */
+/* A line is "address type name", optionally followed by "\tmodule"; names are readable by everyone. */
 bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function)
 {
 	const char *at, *end;

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tail calls. Before: the programs of an object as they came, which call helper 12. After: one of them that does is made of
- * itself and all that it may come to, each a function, called one after the other by a first one:
+ * Does: replaces tail calls (helper 12) by calls.
+ * Before: the programs of an object, which call helper 12.
+ * After: each such program consists of itself and all its possible targets, each as a function. A dispatcher calls them
+ * one after the other.
+ * Requires: all programs of the object are decoded.
  *
- *	r6 = r1, r7 = 0, r8 = the program's own number
- *   again:
- *	*(u64 *)(r10 - 8) = r7                  how many tail calls there were
- *	if r8 == N goto call_N                  for each
- *	goto out
- *   call_N:
- *	r1 = r6, r0 = N(r1), goto next
- *   next:
- *	r8 = r0 >> 32, r7 += 1, if r8 != 0 goto again
- *   out:
- *	exit
+ * The dispatcher:
  *
- * A program gives back the number of the one that follows in the upper half of r0. Helper 12 becomes, behind its function:
+ *    r6 = r1, r7 = 0, r8 = the program's own number
+ * again:
+ *    *(u64 *)(r10 - 8) = r7             the number of tail calls so far
+ *    if r8 == N goto call_N             for each
+ *    goto out
+ * call_N:
+ *    r1 = r6, r0 = N(r1), goto next
+ * next:
+ *    r8 = r0 >> 32, r7 += 1, if r8 != 0 goto again
+ * out:
+ *    exit
  *
- *	if *(u64 *)(r10 of the first frame - 8) > 32 goto none
- *	r0 = tail_slot(r1, r2, r3)
- *	if r0 == N goto gone_N                  for each that may stand in the map
- *   none:
- *	call a function that does nothing       after which r0 to r5 cannot be read, as the Linux kernel has it
- *	goto the next instruction
- *   gone_N:
- *	r0 = N << 32, exit
+ * A program returns the number of its successor in the upper half of r0. Helper 12 is replaced by code after its
+ * function:
  *
- * So whatever the map holds is one of these or nothing, and the verifier walks, and counts, all that a chain can be; a program
- * may come to itself. That there are 33 tail calls at most is the Linux kernel's rule (MAX_TAIL_CALL_CNT).
+ *    if *(u64 *)(r10 of the first frame - 8) > 32 goto none
+ *    r0 = tail_slot(r1, r2, r3)
+ *    if r0 == N goto gone_N             for each program that the map may hold
+ * none:
+ *    call a function that does nothing  after it r0 to r5 cannot be read, as in the Linux kernel
+ *    goto the next instruction
+ * gone_N:
+ *    r0 = N << 32, exit
+ *
+ * So a slot holds one of these programs or nothing, and the verifier walks, and counts, all possible chains. A program
+ * may tail-call itself. The Linux kernel limits a chain to 33 tail calls (MAX_TAIL_CALL_CNT).
  */
 #include "internal.h"
 
@@ -46,26 +52,26 @@
 
 #define NUMBERS (GPUBPF_MAX_PROGS + 1)
 
-/* a program on its way into another one */
+/* A program that becomes a function of another one. */
 struct member {
 	const struct gpubpf_prog *prog;
-	uint32_t number;             /* of its object's programs */
-	uint32_t first;              /* where it begins there */
-	uint32_t more;               /* instructions that come behind its own function */
-	bool *begins;                /* [ninsns]: jumps go there */
-	bool any[NUMBERS];           /* what may stand in some map that it names, by number */
+	uint32_t number;             /* among its object's programs */
+	uint32_t first;              /* first instruction in the result */
+	uint32_t more;               /* instructions inserted after its own function */
+	bool *begins;                /* [ninsns]: jump targets */
+	bool any[NUMBERS];           /* by number: programs that any map it names may hold */
 };
 
 struct tails {
 	struct gpubpf_loading *l;
-	const struct gpubpf_prog *progs; /* of the object: [n] of the unit */
+	const struct gpubpf_prog *progs; /* of the object: [n] in the unit */
 	uint32_t n;
-	bool (*may)[NUMBERS];        /* what may stand in each map of the unit, by number */
-	struct member *member;       /* [nmembers]: the program itself, and what it may come to; room for n */
+	bool (*may)[NUMBERS];        /* by number: programs that each map of the unit may hold */
+	struct member *member;       /* [nmembers]: the program itself and its possible targets; room for n */
 	uint32_t nmembers;
 	struct gpubpf_prog *out;
 	uint32_t at, room;           /* instructions */
-	uint32_t all;                /* of all that were made */
+	uint32_t all;                /* of all results */
 };
 
 static bool is_tail_call(const struct gpubpf_insn *insn)
@@ -87,7 +93,7 @@ static bool jumps(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND;
 }
 
-/* The map of programs that an instruction names. */
+/* Returns the map of programs that an instruction names. */
 static int named(const struct tails *t, const struct gpubpf_insn *insn)
 {
 	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
@@ -96,7 +102,7 @@ static int named(const struct tails *t, const struct gpubpf_insn *insn)
 	return is ? insn->imm : ANY_OF_ITS_MAPS;
 }
 
-/* The map of the call at pc, where the instructions before it say which: the map's index, or any that the program names. */
+/* Returns the map of the call at pc if the instructions before it determine the map's index, else ANY_OF_ITS_MAPS. */
 static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 {
 	while (pc && !m->begins[pc]) {
@@ -120,7 +126,7 @@ static const struct gpubpf_prog *find(const struct tails *t, const char *name)
 	return NULL;
 }
 
-/* What may stand in the map is one more member, if programs of the place can go on in it. */
+/* Adds a program that the map may hold as a member, if it runs at the same kind of place. */
 static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t pc, const struct gpubpf_map *map,
 		      const struct gpubpf_map_target *target)
 {
@@ -152,7 +158,7 @@ static int add_targets(struct tails *t, struct member *m, const int32_t *first_c
 	return err;
 }
 
-/* Only the program itself can end for another: of its functions, others would have to go on. */
+/* Only the program itself may tail-call. A function could not end its callers. */
 static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, uint32_t pc)
 {
 	if (pc < prog->funcs[0].count)
@@ -161,7 +167,7 @@ static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, u
 	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a function of the program");
 }
 
-/* By which maps a member goes on in others, as where it first does; -1: not by this one. */
+/* Finds the maps through which a member tail-calls, with the first call of each; -1: not through this map. */
 static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 {
 	const struct gpubpf_prog *prog = m->prog;
@@ -197,7 +203,7 @@ static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 	return 0;
 }
 
-/* The program, what it may come to, and what these may. */
+/* Collects the program, its possible targets, and their targets. */
 static int gather(struct tails *t)
 {
 	int32_t first_call[GPUBPF_MAX_MAPS];
@@ -217,7 +223,7 @@ static int gather(struct tails *t)
 	return err;
 }
 
-/* -- what is written -- */
+/* -- emission -- */
 
 static uint32_t emit(struct tails *t, struct gpubpf_insn insn)
 {
@@ -277,7 +283,7 @@ static void emit_line(struct tails *t, const struct gpubpf_line *line)
 	t->out->lines[t->out->nlines++].pc = t->at;
 }
 
-/* What calls the members: as drawn above. */
+/* Emits the dispatcher, as drawn above. */
 static void emit_first(struct tails *t, uint32_t *ifs)
 {
 	uint32_t again, out;
@@ -306,7 +312,7 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_exit(t);
 }
 
-/* Helper 12 at pc of a member. */
+/* Emits the code of helper 12 at pc of a member. */
 static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint32_t nothing, uint32_t *ifs)
 {
 	int map = map_of(t, m, pc);
@@ -333,7 +339,7 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 	}
 }
 
-/* What a member goes to is where it is now; behind its own function there are `more` instructions. */
+/* Copies instructions of a member with relocated targets. `more` instructions were inserted after its own function. */
 static void emit_own(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
 {
 	uint32_t line = 0, own = m->prog->funcs[0].count;
@@ -353,7 +359,10 @@ static void emit_own(struct tails *t, const struct member *m, uint32_t from, uin
 	}
 }
 
-/* A member's own function, in which helper 12 and exit became jumps behind it; there they are; its other functions. */
+/*
+ * Emits a member's own function, in which helper 12 and exit became jumps, then the code of these, then its other
+ * functions.
+ */
 static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uint32_t *ifs)
 {
 	uint32_t own = m->prog->funcs[0].count, first = m->first = t->at;
@@ -408,7 +417,7 @@ static void name_functions(const struct tails *t)
 	}
 }
 
-/* Once without room, to find where all begins, and how much it is; then all knows where the others are. */
+/* Emits twice: once without room to compute sizes and offsets, then with all targets known. */
 static int write_out(struct tails *t, uint32_t *ifs)
 {
 	uint32_t lines = 0;
@@ -435,7 +444,7 @@ static int write_out(struct tails *t, uint32_t *ifs)
 	return 0;
 }
 
-/* prog of the unit as one with what it may come to. */
+/* Merges a program of the unit with its possible targets. */
 static int link_program(struct tails *t, const struct gpubpf_prog *prog, uint32_t number, struct gpubpf_prog *out)
 {
 	uint32_t *ifs = calloc(t->n + 1, sizeof(*ifs));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values through BTF. One walk over type and bytes, and two writers (typed_write.c). Neither type nor bytes are trusted: every read is checked against the value's size, depth and
- * number of scalars are bounded, and what does not fit its type comes out as hex bytes.
+ * Formats values through BTF: one walk over type and bytes, and two writers (typed_write.c). Neither type nor bytes are
+ * trusted. Every read is checked against the value's size, and depth and number of scalars are bounded. A value that
+ * does not fit its type is written as hex bytes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,11 +18,11 @@
 
 #define MAX_SCALARS (1u << 20)
 #define GPUBPF_TYPED_ARGS 32 /* of struct gpubpf_args */
-#define MANY_ZEROS 8    /* elements of an array: as many are told in one */
+#define MANY_ZEROS 8    /* elements of an array: at least this many are abbreviated */
 
 static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit, int depth);
 
-/* Up to 64 bits from bit offset `bit`, little-endian; false if they are not all in the value. */
+/* Reads up to 64 bits at bit offset `bit`, little-endian; false if they are not all in the value. */
 static bool read_bits(struct typed_writer *w, uint64_t bit, uint32_t bits, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -54,7 +55,7 @@ static void write_hex(struct typed_writer *w, const char *name, const uint8_t *d
 	free(text);
 }
 
-/* A scalar that is no number of ours: 128-bit integers, extended floats. */
+/* A scalar without a numeric form here: 128-bit integers, extended floats. */
 static void walk_bytes(struct typed_writer *w, const char *name, uint64_t bit, uint32_t size)
 {
 	if (bit % 8 || bit / 8 + size > w->size)
@@ -173,7 +174,7 @@ static bool is_char(const struct btf *btf, uint32_t id)
 	return name && !strcmp(name, "char");
 }
 
-/* An array of char that holds text up to a NUL, or up to its end, and then only zeros. */
+/* Does an array of char hold text up to a NUL or its end, followed only by zeros? */
 static bool is_text(const uint8_t *s, uint32_t n, size_t *len)
 {
 	uint32_t i = 0;
@@ -186,7 +187,7 @@ static bool is_text(const uint8_t *s, uint32_t n, size_t *len)
 	return i == n;
 }
 
-/* How many elements from the i-th on are all zero bytes. */
+/* Returns the number of consecutive all-zero elements, starting at the i-th. */
 static uint32_t zero_elements(const uint8_t *data, uint32_t n, uint64_t size, uint32_t i)
 {
 	uint32_t first = i;
@@ -254,7 +255,7 @@ static void walk_stack(struct typed_writer *w, const char *name, const char *(*o
 		w->ops->integer(w, name, id, true);
 }
 
-/* struct gpubpf_args: a kernel's id, how many arguments it has, and the first of them */
+/* struct gpubpf_args: a kernel's id, the number of its arguments, and the first of them. */
 static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	uint64_t word[2 + GPUBPF_TYPED_ARGS];
@@ -272,7 +273,7 @@ static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
-/* struct gpubpf_name, where it holds a name */
+/* struct gpubpf_name, if it holds a name. */
 static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	char text[256];
@@ -287,7 +288,7 @@ static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
-/* May it be one of those that walk_meaning() asks for one by one? Most are not, and maps have millions of values. */
+/* May the type be one that walk_meaning() compares by name? Most are not, and maps have millions of values. */
 static bool may_mean(const struct btf *btf, uint32_t type)
 {
 	for (int depth = 0; depth < GPUBPF_TYPED_DEPTH; depth++) {
@@ -303,7 +304,7 @@ static bool may_mean(const struct btf *btf, uint32_t type)
 	return false;
 }
 
-/* What the type means, where it is one of <gpubpf/probe.h>'s: true if that has been written. */
+/* Writes a value of a type of <gpubpf/probe.h> in its special form. False: the type has no special form. */
 static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit)
 {
 	struct gpubpf_hist_shape shape;
@@ -335,7 +336,7 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 	return true;
 }
 
-/* Members of a struct or union; those of a nameless member stand among their parent's. */
+/* Writes the members of a struct or union. Members of a nameless member are listed with their parent's. */
 static void walk_members(struct typed_writer *w, const struct btf_type *t, uint64_t bit, int depth)
 {
 	for (uint32_t i = 0; i < btf_vlen(t) && !w->bad; i++) {
@@ -361,7 +362,7 @@ static void walk_members(struct typed_writer *w, const struct btf_type *t, uint6
 	}
 }
 
-/* Global data: the variables of a section. */
+/* Writes global data: the variables of a section. */
 static void walk_datasec(struct typed_writer *w, const struct btf_type *t, uint64_t bit, int depth)
 {
 	for (uint32_t i = 0; i < btf_vlen(t) && !w->bad; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the walk over a typed value (typed.c) and what writes it down (typed_write.c). */
+/* The interface between the walk over a typed value (typed.c) and its writers (typed_write.c). */
 #ifndef GPUBPF_LOAD_TYPED_H
 #define GPUBPF_LOAD_TYPED_H
 
@@ -29,12 +29,12 @@ struct typed_ops {
 	/* A histogram that its type declares, as slots. */
 	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
 		     const uint64_t *slot);
-	/* What struct gpubpf_args holds: n values, and the kernel's parameters, NULL if not known. */
+	/* The content of struct gpubpf_args: n values, and the kernel's parameters, NULL if unknown. */
 	void (*args)(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
 		     const uint64_t *value, uint32_t n);
-	/* n elements of an array that are all zero bytes, after the first of them; NULL: each by itself */
+	/* n all-zero elements of an array, called after the first of them; NULL: write each one */
 	void (*repeats)(struct typed_writer *w, uint32_t n);
-	/* what struct gpubpf_name holds; NULL: as the struct that it is */
+	/* the name in a struct gpubpf_name; NULL: write it as a struct */
 	void (*bare)(struct typed_writer *w, const char *name, const char *s);
 };
 
@@ -45,7 +45,7 @@ struct typed_writer {
 	const uint8_t *data;
 	size_t size;                             /* of data in bytes */
 	uint32_t scalars;
-	bool bad;                                /* type and bytes do not fit */
+	bool bad;                                /* the bytes do not fit the type */
 	/* text */
 	char *buf;
 	size_t room, at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of a kernel, by its parameters as far as they are known. */
+/* Writes the arguments of a kernel, by its parameters as far as they are known. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "load.h"
 #include "typed.h"
 
-/* what is known of a parameter of which nothing is */
+/* stands for an unknown parameter */
 static const struct gpubpf_typed_param unknown = { "", "", 8, GPUBPF_TYPED_ADDRESS };
 
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size)
@@ -21,7 +21,7 @@ void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, ch
 	snprintf(buf, size, "%s%s%s", param->type, end && !star ? " " : "", param->name[0] ? param->name : number);
 }
 
-/* As the context has arguments: zero-extended. */
+/* Sign-extends an argument, which the context holds zero-extended. */
 static int64_t sign_extend(uint64_t v, uint32_t size)
 {
 	uint32_t shift = size && size < 8 ? 64 - 8 * size : 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of a command line to a key or value, the reverse of typed_write.c. Neither words nor types are trusted: every
- * write is checked against the value's size, every number against its type's range.
+ * Parses words of a command line to a key or value, the reverse of typed_write.c. Neither words nor types are trusted:
+ * every write is checked against the value's size, every number against its type's range.
  *
- *   as many words as there are bytes, or "hex" before them: bytes, as bpftool-map(8) has them
- *   .member=VALUE ...: members of a struct by path (.a.b, .c[2]); those that are not named are zero
- *   VALUE ...: a number, an enumerator, text of an array of char; of another array one word an element
- *   { .member = VALUE, ... }, { VALUE, ... }: a struct or an array in one word, as it is printed, or as JSON has it
+ *   one word for each byte, or "hex" before them: bytes, as in bpftool-map(8)
+ *   .member=VALUE ...: members of a struct by path (.a.b, .c[2]); other members are zero
+ *   VALUE ...: a number, an enumerator, text for an array of char; for another array one word an element
+ *   { .member = VALUE, ... }, { VALUE, ... }: a struct or an array in one word, as printed, or as in JSON
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include "load.h"
 #include "typed.h"
 
-#define MAX_MEMBERS (1u << 16) /* that are looked at: types may hold one another many times */
+#define MAX_MEMBERS (1u << 16) /* limit of the search: types may contain one another many times */
 
 struct reading {
 	const struct btf *btf;
@@ -28,10 +28,10 @@ struct reading {
 	size_t size;
 	char *why;
 	size_t why_size;
-	uint32_t looked;               /* at members */
+	uint32_t looked;               /* members visited */
 };
 
-/* Where a path leads: a type and its place in the value. */
+/* The target of a path: a type and its position in the value. */
 struct spot {
 	uint32_t type;
 	uint64_t bit;
@@ -67,7 +67,7 @@ static int put_bits(struct reading *r, uint64_t bit, uint32_t bits, uint64_t v)
 	return 0;
 }
 
-/* A whole number of `bits` bits, signed or not, in base 10, 16 (0x) or 8 (0). */
+/* Parses an integer of `bits` bits, signed or not, in base 10, 16 (0x) or 8 (0). */
 static int read_integer(struct reading *r, const char *word, uint32_t bits, bool is_signed, uint64_t *v)
 {
 	bool negative = word[0] == '-', fits;
@@ -190,7 +190,7 @@ static int read_scalar(struct reading *r, const struct spot *at, const char *wor
 	}
 }
 
-/* The member of that name, in nameless members too. */
+/* Finds the member of that name, in nameless members too. */
 static bool find_member(struct reading *r, const struct btf_type *t, const char *name, size_t len, uint64_t bit,
 			int depth, struct spot *spot)
 {
@@ -210,7 +210,7 @@ static bool find_member(struct reading *r, const struct btf_type *t, const char 
 	return false;
 }
 
-/* The variable of that name of global data. */
+/* Finds the variable of that name in global data. */
 static bool find_variable(const struct reading *r, const struct btf_type *t, const char *name, size_t len, struct spot *spot)
 {
 	for (uint32_t i = 0; i < btf_vlen(t); i++) {
@@ -258,15 +258,17 @@ static int step_element(struct reading *r, const char **path, struct spot *spot)
 	return 0;
 }
 
-/* -- a struct or an array as a whole -- */
+/* -- a whole struct or array -- */
 
 static const char *behind_space(const char *s)
 {
 	return s + strspn(s, " \t\n");
 }
 
-/* What begins there, in quotes or up to what ends it, for the caller to free; a member's name with a dot before it.
- * NULL: there is no memory. */
+/*
+ * Returns the word at *text, in quotes or up to a separator; the caller frees it. A member's name gets a leading dot.
+ * NULL: out of memory.
+ */
 static char *take_word(const char **text, bool member)
 {
 	bool quoted = **text == '"';
@@ -288,7 +290,10 @@ static char *take_word(const char **text, bool member)
 	return word;
 }
 
-/* .NAME = or "NAME": of the struct `at`, which becomes the member. What has no name holds members of the struct's own. */
+/*
+ * Parses .NAME = or "NAME": of the struct `at`, which becomes the member. A value in braces without a name holds
+ * members of the struct itself.
+ */
 static int enter_member(struct reading *r, const char **text, struct spot *at)
 {
 	char *name = **text == '{' ? NULL : take_word(text, true);
@@ -332,7 +337,7 @@ static int read_one(struct reading *r, const struct spot *at, const char **text,
 	return err;
 }
 
-/* What stands between these brackets and those that close them. */
+/* Parses the elements between an opening bracket and its closing one. */
 static int read_each(struct reading *r, const struct spot *at, const char **text, int depth)
 {
 	const struct btf_type *t = real_type(r, at->type);
@@ -368,7 +373,7 @@ static int read_whole(struct reading *r, const struct spot *at, const char *word
 	return !err && *behind_space(s) ? refuse(r, "%s stands behind its end", behind_space(s)) : err;
 }
 
-/* A word that is a struct or an array, or in which there is no other. */
+/* Parses a word that is a whole struct or array, or one scalar. */
 static int read_given(struct reading *r, const struct spot *at, const char *word)
 {
 	const struct btf_type *t = real_type(r, at->type);
@@ -392,7 +397,7 @@ static int read_member(struct reading *r, uint32_t type, const char *word)
 	return err < 0 ? err : read_given(r, &spot, path + 1);
 }
 
-/* One word for a scalar, one word an element for an array. */
+/* Parses one word for a scalar, one word for each element of an array. */
 static int read_plain(struct reading *r, uint32_t type, const char *const *words, uint32_t n)
 {
 	const struct btf_type *t = real_type(r, type);
@@ -424,7 +429,7 @@ static int read_bytes(struct reading *r, const char *const *words, uint32_t n, i
 	return 0;
 }
 
-/* Are they numbers alone? An enumerator of a type of one byte is none. */
+/* Do all words start with a digit? An enumerator of a one-byte type does not. */
 static bool numbers(const char *const *words, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

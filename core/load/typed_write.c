@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A typed value as text, in the manner of a C initialiser, and as JSON. */
+/* Writes a typed value as text, in the form of a C initializer, and as JSON. */
 #include "hist.h"
 #include "load.h"
 #include "typed.h"
@@ -132,7 +132,7 @@ static void json_add(struct typed_writer *w, const char *name, struct json_objec
 		json_object_object_add(top, name, value);
 }
 
-/* stack[0] is the whole value; stack[d] what is open at depth d. */
+/* stack[0] is the whole value; stack[d] is the open container at depth d. */
 static void json_open(struct typed_writer *w, const char *name, bool array)
 {
 	struct json_object *value = array ? json_object_new_array() : json_object_new_object();
