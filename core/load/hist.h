@@ -18,7 +18,7 @@ struct gpubpf_hist_shape {
 	uint32_t width;            /* bytes of one: 4 or 8 */
 	uint32_t offset;           /* of the first slot in the value */
 	uint64_t step;             /* linear: slot 0 is below min, slot i starts at min + (i - 1) step, and the last is
-				    * unbounded; */
+				    * unbounded */
 	uint64_t min;
 	bool zeros;                /* log2 (step 0): slots as in gpubpf_log2(). Else as in libbpf-tools: slot i counts
 				    * values of [2^i, 2^(i+1)), slot 0 zeros too */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device has and lacks: data, filled once when it opens, sent over the session, read by layout,
- * lowering and the launch path. Shared code asks these and never which vendor it is. It travels field by field:
- * what is added here is added to gpubpf_codec_caps() too.
+ * The capabilities of a device. They are data, filled once when the device opens, and sent to the session. Layout,
+ * lowering and the launch path read them. Shared code checks these and never the vendor. They are encoded field by
+ * field: a new member also needs code in gpubpf_codec_caps().
  */
 #ifndef GPUBPF_CORE_WIRE_CAPS_H
 #define GPUBPF_CORE_WIRE_CAPS_H
@@ -13,15 +13,16 @@ enum gpubpf_image_kind {
 	GPUBPF_IMAGE_NONE,
 	GPUBPF_IMAGE_OPENCL_C,     /* source text */
 	GPUBPF_IMAGE_SPIRV,        /* IL */
-	GPUBPF_IMAGE_OPENCL_BINARY, /* what clGetProgramInfo(CL_PROGRAM_BINARIES) gave */
-	GPUBPF_IMAGE_OPENCL_PARTS, /* several of these, compiled one by one and linked: backends/spirv/wire/parts.h */
+	GPUBPF_IMAGE_OPENCL_BINARY, /* result of clGetProgramInfo(CL_PROGRAM_BINARIES) */
+	GPUBPF_IMAGE_OPENCL_PARTS, /* several of these, compiled separately and linked: backends/spirv/wire/parts.h */
 	GPUBPF_IMAGE_PTX,          /* text */
 	GPUBPF_IMAGE_CUBIN,        /* ELF machine code */
 	GPUBPF_IMAGE_FATBIN,
 	GPUBPF_IMAGE_AMDGPU,       /* ELF code object */
-	GPUBPF_IMAGE_OFFLOAD_BUNDLE, /* __CLANG_OFFLOAD_BUNDLE__, or CCOB: the same compressed */
+	GPUBPF_IMAGE_OFFLOAD_BUNDLE, /* __CLANG_OFFLOAD_BUNDLE__, or CCOB, its compressed form */
 	GPUBPF_IMAGE_LLVM_IR,
-	GPUBPF_IMAGE_OPENCL_QUERY, /* OpenCL C that a compiler refuses with the answer (backends/spirv/wrap/query.h), or the answers */
+	GPUBPF_IMAGE_OPENCL_QUERY, /* OpenCL C that a compiler refuses with the answer (backends/spirv/wrap/query.h), or
+				    * the answers */
 	GPUBPF_NIMAGES,
 };
 
@@ -31,39 +32,39 @@ enum gpubpf_clock {
 	GPUBPF_CLOCK_KHR,          /* cl_khr_kernel_clock */
 	GPUBPF_CLOCK_GLOBALTIMER,  /* NVIDIA %globaltimer, ns */
 	GPUBPF_CLOCK_REALTIME,     /* AMD s_memrealtime or s_sendmsg_rtn */
-	GPUBPF_CLOCK_CYCLES,       /* Intel GPUs' timestamp register: cycles of the core, at whatever rate it runs */
+	GPUBPF_CLOCK_CYCLES,       /* timestamp register of Intel GPUs: core cycles at the current clock rate */
 	GPUBPF_CLOCKS,
 };
 
 enum gpubpf_cap_bits {
 	GPUBPF_CAP_TAKES_SPIRV = 1 << 0,    /* clCreateProgramWithIL */
 	GPUBPF_CAP_TAKES_OPENCL_C = 1 << 1,
-	GPUBPF_CAP_SHARED_ARENA = 1 << 2,   /* the arena is host memory that the tool sees live */
+	GPUBPF_CAP_SHARED_ARENA = 1 << 2,   /* the arena is host memory, and the tool sees writes at once */
 	GPUBPF_CAP_ATOMIC64 = 1 << 3,
-	GPUBPF_CAP_SUBGROUPS = 1 << 4,      /* lane and warp ids are real */
+	GPUBPF_CAP_SUBGROUPS = 1 << 4,      /* lane and warp ids exist */
 	GPUBPF_CAP_LINK = 1 << 6,           /* clCompileProgram and clLinkProgram work */
-	GPUBPF_CAP_NVPTX_ASM = 1 << 7,      /* OpenCL C takes inline PTX */
-	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 at entry is possible where no barrier follows */
+	GPUBPF_CAP_NVPTX_ASM = 1 << 7,      /* OpenCL C supports inline PTX */
+	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 works at entry if no barrier follows */
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
-	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: its loads and stores keep their order without fences */
+	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: loads and stores stay ordered without fences */
 	GPUBPF_CAP_TAKES_PTX = 1 << 12,
 	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
-	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */
-	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL as it loads them: nothing is built before */
-	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know where the application's allocations lie (hooks/allocations.c) */
-	/* memory that maps may lie in: the rows of core/wire/placements.def */
+	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings while kernels run */
+	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL at load, so no build is needed */
+	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know the application's allocations (hooks/allocations.c) */
+	/* memory for maps: the rows of core/wire/placements.def */
 	GPUBPF_CAP_HOST_PINNED = 1 << 17,
 	GPUBPF_CAP_HOST_REGISTERED = 1 << 18,
 	GPUBPF_CAP_SVM_FINE = 1 << 19,
 	GPUBPF_CAP_SVM_SYSTEM = 1 << 20,
 	GPUBPF_CAP_MANAGED = 1 << 21,
 	GPUBPF_CAP_HOST_ATOMICS = 1 << 22,
-	GPUBPF_CAP_SM_ID = 1 << 23,         /* kernels know the number of their multiprocessor */
+	GPUBPF_CAP_SM_ID = 1 << 23,         /* kernels can read the number of their multiprocessor */
 };
 
 struct gpubpf_device_caps {
 	char backend[16];          /* "opencl" */
-	char name[96];             /* as the runtime says */
+	char name[96];             /* as reported by the runtime */
 	char driver[96];           /* "vendor, driver version"; OpenCL: CL_DEVICE_VENDOR, CL_DRIVER_VERSION */
 	char arch[32];             /* "sm_90", "gfx90a", "" */
 	uint64_t bits;             /* enum gpubpf_cap_bits */
@@ -74,16 +75,16 @@ struct gpubpf_device_caps {
 	uint32_t opencl_c_version; /* 120, 300 */
 	uint32_t address_bits;
 	uint32_t max_threads_per_block;
-	uint32_t max_blocks[3];    /* of a launch; 0: the runtime names no limit */
-	uint32_t sub_groups;       /* the sizes that a kernel may ask for, powers of 2, or-ed */
+	uint32_t max_blocks[3];    /* of a launch; 0: the runtime reports no limit */
+	uint32_t sub_groups;       /* sizes that a kernel may request, powers of 2, or-ed */
 	uint64_t memory;           /* bytes of device memory */
 	uint64_t max_alloc;        /* largest single allocation */
 	uint32_t ordinal;          /* helper 512 */
 	uint32_t pad;
-	char settings[1024];       /* what the user told the runtime of how it compiles, in its environment: NAME=VALUE lines; "?":
-				    * more than there is room for */
-	char extensions[4096];     /* OpenCL: CL_DEVICE_EXTENSIONS, cut at a blank; HIP: "sramecc+:xnack-", the
-				    * features behind arch in the device's target ID; "" unknown */
+	char settings[1024];       /* environment variables that configure the runtime's compiler, as NAME=VALUE lines.
+				    * "?": too long to store */
+	char extensions[4096];     /* for OpenCL, CL_DEVICE_EXTENSIONS, truncated at a blank. For HIP, the features
+				    * after arch in the device's target ID: "sramecc+:xnack-". "" if unknown */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asserts for what only our own mistake can break. Builds for CI have them (ci/build), packages do not. */
+/* Asserts against our own bugs. Builds for CI enable them (ci/build), packages do not. */
 #ifndef GPUBPF_CORE_WIRE_CHECKS_H
 #define GPUBPF_CORE_WIRE_CHECKS_H
 
@@ -9,17 +9,17 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* This thread holds the mutex: of those that are not of another kind glibc notes the owner. */
+/* Does this thread hold the mutex? glibc records the owner of mutexes of the default kind. */
 #define gpubpf_assert_held(mutex) assert((mutex)->__data.__owner == gettid())
 
-/* A reference was given up, of which there were `had`: was it the last one? */
+/* Was the released reference the last of `had` references? */
 static inline bool gpubpf_was_last(uint32_t had)
 {
 	assert(had > 0);
 	return had == 1;
 }
 
-/* The same where somebody else looks whether it was. */
+/* The same where the caller does not need to know whether it was the last. */
 static inline void gpubpf_was_counted(int had)
 {
 	assert(had > 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fields of structures as bytes. One description serves both directions: a codec either writes what the structure
- * holds or reads into it, so the two cannot drift apart. Writing changes nothing of the structure. Reading trusts
- * nothing: every length, index and enumeration is checked, and what does not fit makes the codec fail; the structure
- * is then incomplete and must not be used.
+ * Structures as bytes, field by field. One description serves both directions: a codec either writes the structure or
+ * reads into it, so the two cannot diverge. Writing does not change the structure. Reading trusts nothing: every
+ * length, index and enumeration is checked. A bad value makes the codec fail; the structure is then incomplete and must
+ * not be used.
  */
 #ifndef GPUBPF_CORE_WIRE_FIELDS_H
 #define GPUBPF_CORE_WIRE_FIELDS_H
@@ -16,7 +16,8 @@ struct gpubpf_pool;
 struct gpubpf_codec {
 	struct gpubpf_writer *w;   /* writing; NULL: reading */
 	struct gpubpf_reader r;
-	struct gpubpf_pool *pool;  /* reading: where arrays and strings of any length go; NULL where there are none */
+	struct gpubpf_pool *pool;  /* reading: allocates arrays and strings of any length; NULL: the structure contains
+				    * neither */
 	bool failed;
 };
 
@@ -27,7 +28,7 @@ void gpubpf_codec_u64(struct gpubpf_codec *c, uint64_t *v);
 void gpubpf_codec_s16(struct gpubpf_codec *c, int16_t *v);
 void gpubpf_codec_s32(struct gpubpf_codec *c, int32_t *v);
 void gpubpf_codec_bool(struct gpubpf_codec *c, bool *v);
-/* a number below limit; returns it */
+/* Codes a number below limit; returns it. */
 uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 #define GPUBPF_CODEC_ENUM(c, v, limit)                                \
 	do {                                                          \
@@ -36,11 +37,11 @@ uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 			(v) = got_;                                   \
 	} while (0)
 void gpubpf_codec_str(struct gpubpf_codec *c, char *buf, size_t size);
-/* Reading: fail unless `ok`. */
+/* Reading: fails unless `ok`. */
 void gpubpf_codec_check(struct gpubpf_codec *c, bool ok);
 
 void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps);
-/* The same in a message of the session. False, and the reader failed, if it holds no capabilities. */
+/* The same in a message of the session. Returns false, with the reader failed, if the message holds no capabilities. */
 void gpubpf_put_caps(struct gpubpf_writer *w, const struct gpubpf_device_caps *caps);
 bool gpubpf_get_caps(struct gpubpf_reader *r, struct gpubpf_device_caps *caps);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in memory count as files: where one grew beyond the process's limit (ulimit -f), a signal would end it. */
+/* Memfds count as files: a write beyond the process's limit (ulimit -f) would raise a signal that ends the process. */
 #ifndef GPUBPF_WIRE_FILE_SIZE_H
 #define GPUBPF_WIRE_FILE_SIZE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns of names as fnmatch(3) has them without flags, by bytes: POSIX.1-2024 XCU 2.14.1 and 2.14.2 in the POSIX locale.
- * The C library's takes 2 to 23 KiB of stack, by pattern and locale, and hooked calls match on the application's stack.
+ * Matches patterns as fnmatch(3) without flags, by bytes: POSIX.1-2024 XCU 2.14.1 and 2.14.2 in the POSIX locale. The C
+ * library's version uses 2 to 23 KiB of stack, depending on pattern and locale. Hooked calls match on the application's
+ * stack.
  */
 #include "match.h"
 
@@ -17,7 +18,7 @@ static const struct {
 	{ "lower", islower }, { "print", isprint }, { "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
 };
 
-/* Is c in the class that `at` names, after its "[:"? *end is after its ":]", or NULL where it is no class. */
+/* Is c in the class that `at` names, after its "[:"? *end is after its ":]", or NULL if it is not a class. */
 static bool in_class(const char *at, unsigned char c, const char **end)
 {
 	const char *close = strstr(at, ":]");
@@ -31,7 +32,7 @@ static bool in_class(const char *at, unsigned char c, const char **end)
 	return false;
 }
 
-/* A character of a bracket expression, as itself, escaped, or as [.c.] or [=c=]. NULL: the pattern ends in it. */
+/* Parses a character of a bracket expression: itself, escaped, or [.c.] or [=c=]. NULL: the pattern ends in it. */
 static const char *bracket_char(const char *at, unsigned char *c)
 {
 	if (at[0] == '[' && (at[1] == '.' || at[1] == '=') && at[2] && at[3] == at[1] && at[4] == ']') {
@@ -43,8 +44,10 @@ static const char *bracket_char(const char *at, unsigned char *c)
 	return *at ? at + 1 : NULL;
 }
 
-/* Does the expression at `at`, after its '[', match c? *end is after its ']'. An expression without ']' has *end NULL: its '['
- * is a character. */
+/*
+ * Does the expression at `at`, after its '[', match c? *end is after its ']'. Without a ']', *end is NULL and the '['
+ * is an ordinary character.
+ */
 static bool in_bracket(const char *at, unsigned char c, const char **end)
 {
 	bool not = *at == '!' || *at == '^', found = false;
@@ -70,7 +73,7 @@ static bool in_bracket(const char *at, unsigned char c, const char **end)
 	return found != not;
 }
 
-/* Does the pattern's first piece, which is no '*', match c? *next is after that piece. */
+/* Does the pattern's first piece, which is not '*', match c? *next is after that piece. */
 static bool piece_matches(const char *pattern, unsigned char c, const char **next)
 {
 	const char *end;
@@ -92,7 +95,10 @@ static bool piece_matches(const char *pattern, unsigned char c, const char **nex
 	return pattern[1] && (unsigned char)pattern[1] == c; /* a last '\' matches nothing */
 }
 
-/* A '*' takes as little as lets the pieces up to the next '*' match; then no earlier one needs another length. */
+/*
+ * A '*' matches the shortest text with which the pieces up to the next '*' match. Earlier ones then never need another
+ * length.
+ */
 bool gpubpf_glob_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = NULL, *next;

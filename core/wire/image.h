@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images: what an application hands to its runtime, and what is made of it. libc only: agent, session and workers. */
+/*
+ * Images: code that an application passes to its runtime, and code that is generated from it. libc only: used by agent,
+ * session and workers.
+ */
 #ifndef GPUBPF_CORE_WIRE_IMAGE_H
 #define GPUBPF_CORE_WIRE_IMAGE_H
 
@@ -23,21 +26,21 @@ struct gpubpf_header {
 };
 
 struct gpubpf_image {
-	const void *data;          /* as the application handed it to the runtime */
+	const void *data;          /* as the application passed it to the runtime */
 	size_t size;
 	enum gpubpf_image_kind kind;
 	const char *options;       /* build options, "" if none */
 	const struct gpubpf_header *headers; /* clCompileProgram */
 	uint32_t nheaders;
-	const char *cwd;           /* the application's when it built, for relative -I; "" unknown */
-	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
-	const char *kernel;        /* the only one that is asked for, in its short form: inspect() may leave out the others;
-				    * "" all */
-	uint32_t places;           /* of the places of blocks and of single instructions, the kinds that inspect() is to
-				    * list: a set of GPUBPF_TAKES (core/places.h) */
-	const char *answer;        /* of the device's compiler to the target's query; NULL: none. One that begins with '!' says why
-				    * the compiler gave none */
-	const uint8_t *digest;     /* SHA-256 of the data, so that jobs of one image know it again; NULL: not reckoned */
+	const char *cwd;           /* the application's folder at the build, for relative -I; "" unknown */
+	uint64_t built_ns;         /* time of the build, by CLOCK_REALTIME; 0: includes no files */
+	const char *kernel;        /* the only requested kernel, in its short form: inspect() may omit the others; ""
+				    * all */
+	uint32_t places;           /* requested kinds of block and instruction places, which inspect() lists: a set of
+				    * GPUBPF_TAKES (core/places.h) */
+	const char *answer;        /* the device compiler's answer to the target's query; NULL: none. An answer that
+				    * begins with '!' is the reason for a missing answer */
+	const uint8_t *digest;     /* SHA-256 of the data, by which jobs recognize an image; NULL: not computed */
 };
 
 #endif

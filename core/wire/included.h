@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of comment behind the text of a twin of OpenCL C, whole lines each. */
+/* Comment lines after the text of an OpenCL C twin. Each occupies a whole line. */
 #ifndef GPUBPF_CORE_WIRE_INCLUDED_H
 #define GPUBPF_CORE_WIRE_INCLUDED_H
 
-#define GPUBPF_INCLUDED_PATH "//gpubpf-included "          /* where an #include looks, whether there is a file or not */
-#define GPUBPF_INCLUDED_KNOWN "//gpubpf-included-known\n"  /* these are all */
+#define GPUBPF_INCLUDED_PATH "//gpubpf-included "          /* a path that an #include searches, whether the file exists
+							    * or not */
+#define GPUBPF_INCLUDED_KNOWN "//gpubpf-included-known\n"  /* the list is complete */
 #define GPUBPF_INCLUDED_UNKNOWN "//gpubpf-included-unknown\n"
 
 #endif

@@ -21,15 +21,15 @@
 
 #define MAGIC 0x3174706b66706267ull /* "gbpfkpt1" */
 #define MOST (16u << 20)
-#define CACHE "gpubpf" /* the last part of the cache's path */
+#define CACHE "gpubpf" /* last component of the cache's path */
 
-/* Only this user and root can replace the content of a folder of that owner. */
+/* Only this user and root can replace the content of a folder with that owner. */
 static bool is_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || !st->st_uid;
 }
 
-/* The cache makes nothing in a folder of another user, who could replace it. */
+/* Creates a folder. The cache creates nothing in a folder of another user, who could replace it. */
 static int make_in(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -43,7 +43,7 @@ static int make_in(int dir, const char *name, bool make)
 	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* A folder above the cache. A link there may be the system's or the user's. */
+/* Opens a folder above the cache. A link there must belong to root or the user. */
 static int open_above(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -59,7 +59,7 @@ static int open_above(int dir, const char *name, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A folder of the cache. */
+/* Opens a folder of the cache. */
 static int open_own(int dir, const char *name, bool make)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), err;
@@ -80,7 +80,7 @@ static int open_own(int dir, const char *name, bool make)
 	return fd;
 }
 
-/* Where the cache begins: at the last part of the path that has its name, else at the last part. */
+/* Returns the cache's root: the last component named CACHE, else the last component. */
 static const char *find_root(const char *path)
 {
 	const char *root = NULL, *last = path;
@@ -121,7 +121,7 @@ int gpubpf_kept_open(const char *folder, bool make)
 	return fd;
 }
 
-/* -- files that are not whole yet: their writer holds a lock -- */
+/* -- incomplete files: their writer holds a lock -- */
 
 #define TEMP ".tmp."
 
@@ -169,7 +169,7 @@ bool gpubpf_kept_drop_temp(int dir, const char *name)
 	return left;
 }
 
-/* Once for each folder of a process: to list one may take longer than to write a file. */
+/* Once for each folder in a process: listing a folder may take longer than writing a file. */
 static bool is_first_use(int dir)
 {
 	static uint64_t known[8];
@@ -264,9 +264,9 @@ int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **dat
 	return err;
 }
 
-/* -- by what they are, whole -- */
+/* -- results, by their whole key -- */
 
-/* The file's part behind the digest of it. NULL: torn, or of another key. */
+/* Returns the content of a file after its digest. NULL: torn, or of another key. */
 static const void *content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
 {
 	uint8_t digest[32];
@@ -314,7 +314,7 @@ void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t 
 	if (bytes)
 		return memmove(file, bytes, *size);
 	free(file);
-	drop(folder, name); /* it is made anew */
+	drop(folder, name); /* the caller creates it again */
 	return NULL;
 }
 

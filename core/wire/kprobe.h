@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How bpftime's probes name kernels of a GPU: as a kprobe of a function that no Linux kernel has. */
+/* bpftime's names for GPU kernels: kprobes of functions that no Linux kernel has. */
 #ifndef GPUBPF_CORE_WIRE_KPROBE_H
 #define GPUBPF_CORE_WIRE_KPROBE_H
 
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define GPUBPF_KPROBE_GPU "cuda__"
-#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each access of memory */
-#define GPUBPF_KPROBE_RUN "__directly_run"       /* a program that no kernel triggers, which is not provided */
+#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each memory access */
+#define GPUBPF_KPROBE_RUN "__directly_run"       /* a program that no kernel triggers; not supported */
 #define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run by themselves are not provided"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)
@@ -17,8 +17,10 @@ static inline bool gpubpf_kprobe_is_gpu(const char *function)
 	return !strncmp(function, GPUBPF_KPROBE_GPU, strlen(GPUBPF_KPROBE_GPU));
 }
 
-/* A kernel's name as a kprobe has it: cuda__NAME is NAME, and cuda__Z3foov, a mangled one, whose underscore is one of the two,
- * _Z3foov. */
+/*
+ * Returns the kernel's name in a kprobe's name: cuda__NAME is NAME. For a mangled name such as cuda__Z3foov, one
+ * underscore belongs to the name: _Z3foov.
+ */
 static inline const char *gpubpf_kprobe_kernel(const char *function)
 {
 	const char *name = function + strlen(GPUBPF_KPROBE_GPU);

@@ -16,7 +16,7 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s-pin", end ? (int)(end - session) : (int)strlen(session), session);
 }
 
-enum { INLINE, APART };            /* where the payload is: in the packet, or in its first descriptor */
+enum { INLINE, APART };            /* location of the payload: in the packet, or in its first descriptor */
 
 static int send_apart(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {

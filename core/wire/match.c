@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
- * a nested name, or the only one, is what the programmer called the function. L: of internal linkage; behind N,
- * r, V, K, R, O: how a member function takes its object. */
+/*
+ * Finds the <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then that many characters. The last one of a
+ * nested name, or the only one, is the function's name in the source. L marks internal linkage. After N, the letters r,
+ * V, K, R, O qualify a member function's object.
+ */
 static bool plain_name(const char *mangled, char *out, size_t size)
 {
 	const char *at = mangled + 2;

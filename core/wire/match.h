@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a probe's pattern name a kernel, or a device function? One rule for tool and agent; libc only, no allocation. */
+/*
+ * Does a probe's pattern match a kernel or device function? Tool and agent share this rule. libc only, no allocation.
+ */
 #ifndef GPUBPF_CORE_WIRE_MATCH_H
 #define GPUBPF_CORE_WIRE_MATCH_H
 
@@ -8,15 +10,15 @@
 #include "name.h"
 
 /*
- * `pattern` is a kernel's name or a glob (fnmatch(3): * ? [...]) over it. Of an Itanium-mangled kernel
- * (_Z9vectorAddPKfS0_Pfi) the plain name (vectorAdd; the last part of a nested name) matches as well. A name longer
- * than 255 bytes is matched by its short form (name.h) too: as a pattern, which has no more room, it stands so.
+ * `pattern` is a kernel's name or a glob (fnmatch(3): * ? [...]) over it. It is also matched with the plain name of an
+ * Itanium-mangled kernel: vectorAdd for _Z9vectorAddPKfS0_Pfi, the last part of a nested name. A name longer than 255
+ * bytes is also matched by its short form (name.h), in which patterns store such names.
  */
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel);
 bool gpubpf_pattern_is_glob(const char *pattern);
-/* glob.c: as fnmatch(pattern, text, 0) in the POSIX locale, whatever the locale, with little stack. */
+/* glob.c: as fnmatch(pattern, text, 0) in the POSIX locale, independent of the process's locale, with little stack. */
 bool gpubpf_glob_matches(const char *pattern, const char *text);
-/* What is kept of it, with its NUL; false: it is empty, or longer than 255 bytes as a glob and 4095 as a name. */
+/* Stores a pattern, with its NUL. false: it is empty, or longer than 255 bytes as a glob and 4095 as a name. */
 bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of core/wire/protocol.h on a socket, and the memfds that travel with them. Shared by tool,
- * agent and workers: libc only, no allocation, safe in any thread.
+ * Packets of core/wire/protocol.h on a socket, and the memfds that travel with them. Shared by tool, agent and workers:
+ * libc only, no allocation, safe in any thread.
  */
 #ifndef GPUBPF_CORE_WIRE_MSG_H
 #define GPUBPF_CORE_WIRE_MSG_H
@@ -21,39 +21,42 @@ struct gpubpf_packet {
 	struct gpubpf_reader payload; /* into the caller's buffer */
 	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1 where there is none */
 	uint32_t nfds;
-	bool lost;                    /* descriptors came that this process has no room for: there are none */
+	bool lost;                    /* descriptors arrived that this process had no room for; fds is empty */
 };
 
-/* Check a packet's header and point msg->payload at its payload. 0 or -EPROTO. Pure. */
+/* Checks a packet's header and points msg->payload at its payload. 0 or -EPROTO. Pure. */
 int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg);
 
 /*
- * Receive one packet into buf[GPUBPF_MSG_BUF]. `flags` as of recvmsg(2). Descriptors arrive
- * close-on-exec. 0, -EPIPE when the peer closed, -EPROTO when the packet breaks a rule (its descriptors
- * are closed), or recvmsg's -errno.
+ * Receives one packet into buf[GPUBPF_MSG_BUF]. `flags` as of recvmsg(2). Descriptors arrive close-on-exec. Returns 0,
+ * -EPIPE when the peer closed, -EPROTO when the packet breaks a rule (its descriptors are closed), or recvmsg's -errno.
  */
 int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg);
 
-/* Close the descriptors that are still in msg->fds. Take one out with gpubpf_msg_take_fd() to keep it. */
+/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() takes one out. */
 void gpubpf_msg_close(struct gpubpf_packet *msg);
 int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* -1 if there is none */
 
 /*
- * Send one packet; never raises SIGPIPE. `payload` may be NULL. `flags` as of sendmsg(2). 0, -EMSGSIZE
- * when the payload is over GPUBPF_MSG_MAX, -ENOMEM when the writer had failed, or sendmsg's -errno.
+ * Sends one packet; never raises SIGPIPE. `payload` may be NULL. `flags` as of sendmsg(2). Returns 0, -EMSGSIZE when
+ * the payload is over GPUBPF_MSG_MAX, -ENOMEM when the writer had failed, or sendmsg's -errno.
  */
 int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *payload,
 		    const int *fds, uint32_t nfds);
 
-/* Is who listens at the other end, as of connect(2), a process of this user? 0 or -EPERM: another has taken the name. */
+/*
+ * Does the listener at the other end, as of connect(2), belong to this user? 0 or -EPERM: another user took the name.
+ */
 int gpubpf_msg_check_peer(int sock);
 
-/* A memfd that holds a copy of data and can never change again. The descriptor, or -errno. */
+/* Creates a memfd with a copy of data that can never change. Returns the descriptor, or -errno. */
 int gpubpf_memfd_image(const char *name, const void *data, size_t size);
-/* A zeroed memfd of `size` bytes that can be written to but neither shrink nor grow. */
+/* Creates a zeroed memfd of `size` bytes that can be written but neither shrink nor grow. */
 int gpubpf_memfd_shared(const char *name, size_t size);
-/* Check a received memfd: sealed against shrinking, and at most `max` bytes. Its size, or -errno:
- * -EPERM not sealed, -E2BIG too large, -EINVAL no memfd. */
+/*
+ * Checks a received memfd: sealed against shrinking, and at most `max` bytes. Returns its size, or -errno: -EPERM not
+ * sealed, -E2BIG too large, -EINVAL no memfd.
+ */
 int64_t gpubpf_memfd_size(int fd, size_t max);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files that others may have replaced: a FIFO does not block, a device is not touched. Libc only. */
+/* Opens files that other users may have replaced: a FIFO does not block, a device is not opened. Libc only. */
 #ifndef GPUBPF_WIRE_OPEN_FILE_H
 #define GPUBPF_WIRE_OPEN_FILE_H
 
@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Open a regular file in the folder `dir` (AT_FDCWD: by its path) for reading, with more flags of open(2). Returns a
- * descriptor or -errno; -EISDIR and -EINVAL if the file is of another kind. */
+/*
+ * Opens a regular file in the folder `dir` (AT_FDCWD: by its path) for reading, with more flags of open(2). Returns a
+ * descriptor or -errno; -EISDIR and -EINVAL if the file is of another kind.
+ */
 static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 {
 	struct stat st;
@@ -24,13 +26,13 @@ static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) /* and it may have been replaced meanwhile */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) /* the file may have been replaced since */
 		return fd;
 	close(fd);
 	return -EINVAL;
 }
 
-/* NULL and errno. */
+/* Opens a regular file for reading. NULL and errno. */
 static inline FILE *gpubpf_fopen_regular(const char *path)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0);

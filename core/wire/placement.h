@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that maps may lie in, and what of it a device has: the rows of placements.def. */
+/* Memory for maps, and the kinds that a device has: the rows of placements.def. */
 #ifndef GPUBPF_CORE_WIRE_PLACEMENT_H
 #define GPUBPF_CORE_WIRE_PLACEMENT_H
 
@@ -14,22 +14,27 @@ enum gpubpf_placement {
 	GPUBPF_PLACEMENTS,
 };
 
-/* "pinned"; NULL past the end. */
+/* Returns the name, such as "pinned"; NULL past the end. */
 const char *gpubpf_placement_name(uint32_t placement);
 const char *gpubpf_placement_meaning(uint32_t placement);
-/* The number of that name, or -1. */
+/* Returns the number of that name, or -1. */
 int gpubpf_placement_find(const char *name);
-/* All names, "device, pinned, svm or managed". */
+/* Lists all names: "device, pinned, svm or managed". */
 void gpubpf_placement_list(char *buf, size_t size);
-/* The capability of that row as people read it, "host-pinned", and its GPUBPF_CAP_*; NULL past the end. */
+/* Returns the name of the i-th capability, such as "host-pinned", and its GPUBPF_CAP_*; NULL past the end. */
 const char *gpubpf_memory_cap_at(size_t i, uint64_t *bit, const char **meaning);
 
-/* Has a device of these capabilities (enum gpubpf_cap_bits) such memory? NULL: yes; else the name of the one that it lacks. */
+/*
+ * Does a device with these capabilities (enum gpubpf_cap_bits) lack such memory? Returns the name of a missing
+ * capability; NULL: none.
+ */
 const char *gpubpf_placement_lacks(uint32_t where, uint64_t caps);
-/* Of one that has: is it the session's own, so that either side sees at once what the other writes? */
+/* Is this memory the session's own, so that host and kernels see each other's writes at once? */
 bool gpubpf_placement_live(uint32_t where, uint64_t caps);
-/* May maps have so many bytes of a device's memory, of which so many are free, or `all` there are where its runtime tells no
- * more? Half of them: the application goes on allocating. False, and why. */
+/*
+ * May maps take this many bytes of a device's memory? `free` bytes are free; with `all`, that is the total, because the
+ * runtime reports no more. The limit is half, because the application will allocate more. False, with a reason.
+ */
 static inline bool gpubpf_placement_fits(uint64_t bytes, uint64_t free, bool all, char *why, size_t size)
 {
 	if (bytes <= free / 2)

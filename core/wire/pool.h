@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is given back as a whole: what one job or one pass allocates lives as long as it does,
- * and nothing is freed in between. Zero-initialise a pool, or start from GPUBPF_POOL_INIT.
+ * Memory that is freed as a whole: the allocations of one job or one pass live as long as it does. Zero-initialize a
+ * pool, or start from GPUBPF_POOL_INIT.
  */
 #ifndef GPUBPF_CORE_WIRE_POOL_H
 #define GPUBPF_CORE_WIRE_POOL_H
@@ -15,14 +15,16 @@ struct gpubpf_pool_block;
 struct gpubpf_pool {
 	struct gpubpf_pool_block *blocks;
 	size_t used;    /* bytes of the newest block */
-	uint64_t total; /* bytes handed out */
-	bool failed;    /* an allocation failed: what was built is incomplete */
+	uint64_t total; /* bytes allocated */
+	bool failed;    /* an allocation failed: the result is incomplete */
 };
 
 #define GPUBPF_POOL_INIT ((struct gpubpf_pool){0})
 
-/* n * size zeroed bytes, aligned for anything; never NULL for n == 0. NULL, and failed, on overflow or
- * when memory runs out. */
+/*
+ * Returns n * size zeroed bytes, aligned for anything; never NULL for n == 0. NULL, with `failed` set, on overflow or
+ * when memory runs out.
+ */
 void *gpubpf_pool_alloc(struct gpubpf_pool *pool, size_t n, size_t size);
 char *gpubpf_pool_strndup(struct gpubpf_pool *pool, const char *s, size_t n);
 void gpubpf_pool_finish(struct gpubpf_pool *pool);

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SCRIPTS 4                  /* that name one another, as the Linux kernel has it */
-#define HEADERS 64                 /* of a program that are looked at */
+#define SCRIPTS 4                  /* nesting of interpreter scripts, as in the Linux kernel */
+#define HEADERS 64                 /* program headers of a file that are searched */
 #define NOTES 16                   /* of a segment */
 #define GO_BUILD_ID 4              /* note of Go's linker */
 
-/* What stands at a place of a file, as far as there is any; bytes. */
+/* Reads up to `size` bytes at an offset; returns the number of bytes. */
 static size_t read_at(int fd, void *buf, size_t size, uint64_t at)
 {
 	ssize_t n = at > INT64_MAX ? -1 : pread(fd, buf, size, (off_t)at);
@@ -28,7 +28,7 @@ static uint64_t aligned(uint64_t size)
 	return (size + 3) & ~3ull;
 }
 
-/* Among the notes of a segment: one of Go's linker. */
+/* Do the notes of a segment include one of Go's linker? */
 static bool has_go_note(int fd, const Elf64_Phdr *notes)
 {
 	struct {
@@ -47,7 +47,7 @@ static bool has_go_note(int fd, const Elf64_Phdr *notes)
 	return false;
 }
 
-/* The loader of glibc, for which the preload is made, is called so everywhere. */
+/* Is the interpreter glibc's, which the preloaded library requires? It has this name on all distributions. */
 static bool is_our_loader(int fd, const Elf64_Phdr *interp)
 {
 	char path[256], *name;
@@ -80,7 +80,7 @@ static bool is_program(const Elf64_Ehdr *elf)
 	       (elf->e_type == ET_EXEC || elf->e_type == ET_DYN) && elf->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-/* The file that a script's first line names, if it is one. */
+/* Extracts the interpreter from a script's first line; false if the file is no script. */
 static bool script_names(char line[256])
 {
 	char *at = line + 2;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the two bases of time that helpers have: 5's, and of bpftime's objects 502's, which is NVIDIA's globaltimer's. */
+/*
+ * Offset between the time bases of helpers: that of helper 5, and Unix time. Helper 502 has Unix time in bpftime's
+ * objects, as NVIDIA's globaltimer does.
+ */
 #ifndef GPUBPF_CORE_WIRE_UNIX_TIME_H
 #define GPUBPF_CORE_WIRE_UNIX_TIME_H
 

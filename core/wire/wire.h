@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded reading and writing of messages: little-endian integers, strings and arrays with a length in
- * front. A reader never runs past its buffer: after the first bad read it stays failed and returns
- * zeros and empty strings. Used by the session protocol and by worker jobs; libc only.
+ * Bounded reading and writing of messages: little-endian integers, and strings and arrays with a length prefix. A
+ * reader never runs past its buffer: after the first bad read it stays failed and returns zeros and empty strings. Used
+ * by the session protocol and by worker jobs; libc only.
  */
 #ifndef GPUBPF_CORE_WIRE_WIRE_H
 #define GPUBPF_CORE_WIRE_WIRE_H
@@ -27,15 +27,15 @@ uint8_t gpubpf_get_u8(struct gpubpf_reader *r);
 uint16_t gpubpf_get_u16(struct gpubpf_reader *r);
 uint32_t gpubpf_get_u32(struct gpubpf_reader *r);
 uint64_t gpubpf_get_u64(struct gpubpf_reader *r);
-/* A length-prefixed string into buf, always terminated; fails if it holds NUL or does not fit. */
+/* Reads a length-prefixed string into buf, always terminated; fails if it holds NUL or does not fit. */
 void gpubpf_get_str(struct gpubpf_reader *r, char *buf, size_t size);
-/* A length-prefixed run of bytes inside the buffer; NULL and 0 when failed. */
+/* Returns a length-prefixed run of bytes inside the buffer; NULL and 0 when failed. */
 const void *gpubpf_get_bytes(struct gpubpf_reader *r, size_t *size);
-/* The count of an array whose elements take at least `least` bytes each: fails early on a lie. */
+/* Reads the count of an array whose elements take at least `least` bytes each; fails if the buffer cannot hold them. */
 uint32_t gpubpf_get_count(struct gpubpf_reader *r, size_t least);
-/* n bytes as they are; NULL when failed. */
+/* Returns n raw bytes; NULL when failed. */
 const void *gpubpf_get_raw(struct gpubpf_reader *r, size_t n);
-/* True if nothing failed and nothing is left. */
+/* Is the whole buffer read without a failure? */
 bool gpubpf_reader_done(const struct gpubpf_reader *r);
 
 void gpubpf_put_u8(struct gpubpf_writer *w, uint8_t v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of it, to a file, a pipe or a memfd that blocks: 0 or -errno. */
+/* Writes all bytes to a blocking file, pipe or memfd: 0 or -errno. */
 #ifndef GPUBPF_WIRE_WRITE_ALL_H
 #define GPUBPF_WIRE_WRITE_ALL_H
 

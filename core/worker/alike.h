@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What probes of different kernels have in common: those of a thousand kernels are then made once. */
+/* Identifies equal probes of different kernels, so that the probes of a thousand kernels are compiled once. */
 #ifndef GPUBPF_WORKER_ALIKE_H
 #define GPUBPF_WORKER_ALIKE_H
 
 #include "core/target.h"
 
-/* The job without what its probes do not depend on: where in the kernel they stand; and, where no program asks for it, which
- * kernel that is. reduced->sites is malloc'd, the rest the job's. 0 or -ENOMEM. */
+/*
+ * Removes from the job the inputs that its probes do not depend on: the places, and the kernel if no program reads it.
+ * The caller frees reduced->sites, all else belongs to the job. 0 or -ENOMEM.
+ */
 int gpubpf_job_reduce(const struct gpubpf_lower_job *job, struct gpubpf_lower_job *reduced);
-/* SHA-256 of that: probes of jobs with the same one are the same. 0; -ENOMEM; -EINVAL: it holds what cannot be sent. */
+/*
+ * SHA-256 of the reduced job: jobs with equal digests have equal probes. 0, -ENOMEM, or -EINVAL if the job cannot be
+ * encoded.
+ */
 int gpubpf_job_alike(const struct gpubpf_lower_job *job, uint8_t digest[GPUBPF_IMAGE_DIGEST]);
 
 #endif

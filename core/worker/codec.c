@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is of any length, and requests and results made of it and of fields. */
+/* Encodes data of variable length, and requests and results made of it and of fields. */
 #include "codec.h"
 
 #include <errno.h>

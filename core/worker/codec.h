@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs and results as bytes, by the codec of core/wire/fields.h. Arrays and strings that are read lie in its pool. */
+/* Jobs and results as bytes, by the codec of core/wire/fields.h. Decoded arrays and strings lie in its pool. */
 #ifndef GPUBPF_WORKER_CODEC_H
 #define GPUBPF_WORKER_CODEC_H
 
@@ -10,16 +10,16 @@
 #include "core/wire/wire.h"
 #include "job.h"
 
-/* Raised with every change of the encoding; part of the cache's key. */
+/* Increase it with every change of the encoding; part of the cache's key. */
 #define GPUBPF_JOB_VERSION 14
 
-/* what a worker is asked; the members that the kind does not use are zero */
+/* A request to a worker; members that the kind does not use are zero. */
 struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
-	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY; one with a digest travels without its data, which a packet of
-						* GPUBPF_JOB_IMAGE before it has brought */
+	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY; an image with a digest is sent without data,
+					        * which an earlier packet of GPUBPF_JOB_IMAGE carried */
 	struct gpubpf_device_caps caps;        /* INSPECT, BUILD, QUERY */
 	struct gpubpf_lower_job job;           /* EMIT, INJECT */
 	struct gpubpf_twin_image pieces;       /* BUILD */
@@ -27,7 +27,7 @@ struct gpubpf_job_request {
 
 struct gpubpf_result {
 	enum gpubpf_job_kind kind;
-	int32_t status;                        /* 0 or -errno; then only diag and log follow */
+	int32_t status;                        /* 0 or -errno; after an error only diag and log follow */
 	struct gpubpf_diag diag;
 	struct gpubpf_blob blob;               /* EMIT */
 	struct gpubpf_kernel_info *kernels;    /* INSPECT */
@@ -36,19 +36,21 @@ struct gpubpf_result {
 	const char *log;                       /* BUILD; never NULL after reading */
 };
 
-/* Append to *w. 0, or -ENOMEM, or -EINVAL if the structure holds what cannot be sent. */
+/* Appends to *w. 0, or -ENOMEM, or -EINVAL if the structure cannot be encoded. */
 int gpubpf_job_request_encode(const struct gpubpf_job_request *req, struct gpubpf_writer *w);
 int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *w);
-/* Everything that is read lies in the pool or points into data, which must outlive it. 0 or -EBADMSG. */
+/* Decodes. All data lies in the pool or points into `data`, which must outlive it. 0 or -EBADMSG. */
 int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_job_request *req);
 int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_result *res);
 
-/* the pieces that both files of the codec use, beside those of core/wire/fields.h */
+/* shared by both files of the codec, in addition to core/wire/fields.h */
 /* NULL is sent as "" and arrives as "" */
 void gpubpf_codec_text(struct gpubpf_codec *c, const char **s);
 void gpubpf_codec_bytes(struct gpubpf_codec *c, const void **data, size_t *size);
-/* The count of an array whose elements take at least `least` bytes; reading also allocates it, zeroed,
- * n * size bytes in the pool. Returns the array, writing or reading. */
+/*
+ * Codes the count of an array whose elements take at least `least` bytes. Reading also allocates n * size zeroed bytes
+ * in the pool. Returns the array in both directions.
+ */
 void *gpubpf_codec_array(struct gpubpf_codec *c, const void *array, uint32_t *n, size_t size, size_t least);
 void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job); /* codec_job.c */
 void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, uint32_t *n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lower jobs: the unit, the facts, where maps lie, the sites and where they are put. Only programs that a site names are
- * sent whole; the others keep their index. Lines of source stay with the tool, which adds them to
+ * Encodes lower jobs: the unit, the facts, the maps' layouts, the sites and their insertions. Only programs that a site
+ * names are sent completely; the others keep their index. Source lines stay with the tool, which adds them to
  * diagnostics by instruction.
  */
 #include <string.h>
@@ -55,7 +55,7 @@ static bool insn_width_ok(const struct gpubpf_insn *insn)
 	}
 }
 
-/* what the decoder of core/insn.c guarantees, checked again: the sender is not trusted */
+/* Checks again the guarantees of the decoder of core/insn.c, because the sender is not trusted. */
 static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
 {
 	bool map = insn->kind == GPUBPF_INSN_IMM64 &&
@@ -207,7 +207,7 @@ static void codec_funcs(struct gpubpf_codec *c, struct gpubpf_prog *prog)
 	}
 }
 
-/* a jump must not land in the second half of a 64-bit load, and the load must have one */
+/* Checks that no jump lands in the second half of a 64-bit load, and that each such load has one. */
 static void check_jumps(struct gpubpf_codec *c, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_insn *insns = prog->insns;
@@ -285,7 +285,7 @@ static void codec_layout(struct gpubpf_codec *c, struct gpubpf_map_layout *l)
 	gpubpf_codec_u64(c, &l->size);
 }
 
-/* programs that no site names travel without their instructions */
+/* Drops the instructions of programs that no site names. */
 static struct gpubpf_prog trimmed(const struct gpubpf_prog *prog, bool wanted)
 {
 	struct gpubpf_prog copy = *prog;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-compile: lowers, emits and injects, with LLVM inside. Computes and talks to the tool, no more. */
+/*
+ * gpubpf-compile: lowers, emits and injects, with LLVM linked in. Its sandbox allows only computation and messages to
+ * the tool.
+ */
 #include "sandbox.h"
 #include "serve.h"
 #include "spawn.h"

@@ -10,13 +10,13 @@
 #include <string.h>
 
 #define COMPILER "clang version "
-#define COMPILER_SAYS 15 /* from here on it says of a function that its parameters or its result were changed */
+#define COMPILER_SAYS 15 /* first major version that marks functions whose parameters or result it changed */
 
 #ifndef DW_AT_LLVM_address_space
 #define DW_AT_LLVM_address_space 0x3e08
 #endif
 
-/* A number or a pointer to memory that all lanes have; false: it is neither. */
+/* Reads the type of a number, or of a pointer to memory that all lanes share; false for other types. */
 static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 {
 	Dwarf_Attribute at;
@@ -45,7 +45,7 @@ static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 	return true;
 }
 
-/* One that has no location was taken away, or is of no use. */
+/* Adds a parameter. One without a location was removed, or cannot be read. */
 static void add_param(struct gpubpf_function *f, Dwarf_Die *die)
 {
 	struct gpubpf_param param = { .bytes_off = UINT32_MAX };
@@ -99,7 +99,7 @@ static int add_function(Dwarf_Die *die, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Does the compiler say what it changed? */
+/* Does the compiler mark changed functions? */
 static bool says(Dwarf_Die *unit)
 {
 	Dwarf_Attribute at;

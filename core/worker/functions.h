@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What functions of machine code are given and return, from the debug information of their ELF image. Optimizers change the
- * parameters of functions that only their own module calls; what may have been changed is not known here.
+ * Parameters and results of machine-code functions, from the debug information of their ELF image. Optimizers change
+ * the parameters of functions that only their own module calls; possibly changed ones are omitted.
  */
 #ifndef GPUBPF_WORKER_FUNCTIONS_H
 #define GPUBPF_WORKER_FUNCTIONS_H
@@ -16,10 +16,11 @@
 
 struct gpubpf_function {
 	uint64_t address;
-	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* numbers and pointers, up to the first that is none */
+	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* numbers and pointers, up to the first parameter of
+							     * another kind */
 	uint32_t nparams;
-	bool whole;                    /* it has no others */
-	bool returns;                  /* its result is known: of `result` bytes, 0: it has none */
+	bool whole;                    /* the function has no other parameters */
+	bool returns;                  /* its result is known: `result` bytes, 0: no result */
 	uint32_t result;
 };
 
@@ -28,9 +29,12 @@ struct gpubpf_functions {
 	size_t n;
 };
 
-/* The image is not changed, and need not outlive the list. One without debug information has none. */
+/*
+ * Reads the functions. The image is not changed, and need not outlive the list. Without debug information the list is
+ * empty.
+ */
 void gpubpf_functions_read(const void *image, size_t size, struct gpubpf_functions *functions);
-/* The function that begins there; NULL: nothing is known of it. */
+/* Returns the function that begins there; NULL: unknown. */
 const struct gpubpf_function *gpubpf_functions_at(const struct gpubpf_functions *functions, uint64_t address);
 void gpubpf_functions_finish(struct gpubpf_functions *functions);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* from the folder of a library, of a program, of a test in a build tree */
+/* relative to the folder of a library, of a program, or of a test in a build tree */
 static const char *const workers[] = {
 	"", "core/worker/", "../core/worker/", "../../core/worker/", "hooks/", "../hooks/", "../../hooks/",
 	"gpubpf/", "../libexec/gpubpf/", "../../libexec/gpubpf/", NULL,
@@ -25,8 +25,10 @@ static const char *const agents[] = {
 	"gpubpf/", "../" GPUBPF_LIBDIR "/gpubpf/", NULL,
 };
 
-/* The folder of the file that this code is in, with a / at its end. The main program has no name but that of the
- * link, where a loader tells one at all. */
+/*
+ * Returns the folder of the file that contains this code, with a trailing /. The link map of the main program may have
+ * an empty name: /proc/self/exe then leads to the file.
+ */
 static bool own_folder(char dir[PATH_MAX])
 {
 	struct link_map *map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's side: start a worker, ask it, time it, believe nothing that it says. */
+/* The tool's side: starts a worker, sends it jobs, limits their time, and trusts none of its answers. */
 #include "job.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 struct gpubpf_worker {
 	pthread_mutex_t lock;         /* one job at a time */
-	pthread_mutex_t pid_lock;     /* pid, and that it is not reaped while it is signalled */
+	pthread_mutex_t pid_lock;     /* protects pid, and prevents that it is reaped while it is signalled */
 	_Atomic bool cancelled;
 	char path[PATH_MAX];
 	char identity[PATH_MAX + 64];
@@ -34,15 +34,15 @@ struct gpubpf_worker {
 	bool one_job;
 	pid_t pid;                    /* 0: not running */
 	bool busy;                    /* it has a job; */
-	uint32_t jobs;                /* that its process got: by pid_lock, both */
-	uint8_t given[GPUBPF_IMAGE_DIGEST]; /* of the image that the process has, if has_image */
+	uint32_t jobs;                /* jobs of its process; pid_lock protects both */
+	uint8_t given[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
 	bool has_image;
 	int sock;
 	uint32_t seq;
-	_Atomic uint64_t hits, misses; /* of the cache, where there is one */
+	_Atomic uint64_t hits, misses; /* of the cache, if there is one */
 };
 
-/* an answer, wherever it came from; the result points into it */
+/* An answer from the worker or the cache; the result points into it. */
 struct answer {
 	struct gpubpf_job_packet packet;  /* from the worker */
 	void *cached;                 /* from the cache */
@@ -58,7 +58,8 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	if (!w)
 		return -ENOMEM;
 	if (!opts->path)
-		gpubpf_worker_find(gpubpf_worker_program(opts->kind), w->path, sizeof(w->path)); /* its start says if it is missing */
+		/* if it is missing, its start fails */
+		gpubpf_worker_find(gpubpf_worker_program(opts->kind), w->path, sizeof(w->path));
 	else if ((size_t)snprintf(w->path, sizeof(w->path), "%s", opts->path) >= sizeof(w->path))
 		err = -ENAMETOOLONG;
 	if (!err && opts->cache_dir &&
@@ -79,13 +80,13 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	return 0;
 }
 
-/* -- processes that are kept for workers to come -- */
+/* -- processes that are reused by later workers -- */
 
 #define MOST_SPARES 16
-#define SPARE_JOBS 100           /* vendors' compilers leave something behind by each */
+#define SPARE_JOBS 100           /* vendors' compilers leak with each job */
 
 struct spare {
-	pid_t owner, pid;            /* owner: not what it forks, which would talk into its jobs */
+	pid_t owner, pid;            /* owner: excludes forks of this process, which would interfere with its jobs */
 	int sock;
 	uint32_t jobs;
 	uint64_t memory;
@@ -99,7 +100,7 @@ static struct {
 	struct spare spare[MOST_SPARES];
 } spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* With what it may have forked: spawn made it a group. */
+/* Ends it and all processes that it forked: spawn put them into one group. */
 static int end_process(pid_t pid)
 {
 	int status = 0;
@@ -124,7 +125,7 @@ void gpubpf_workers_keep(bool keep)
 	pthread_mutex_unlock(&spares.lock);
 }
 
-/* By pid_lock. False: it is not to be kept. */
+/* Keeps the worker's process for reuse; false: it cannot be kept. The caller holds pid_lock. */
 static bool put_spare(struct gpubpf_worker *w)
 {
 	bool kept;
@@ -141,7 +142,7 @@ static bool put_spare(struct gpubpf_worker *w)
 	return kept;
 }
 
-/* By pid_lock. */
+/* Takes a kept process. The caller holds pid_lock. */
 static bool take_spare(struct gpubpf_worker *w)
 {
 	uint32_t i = 0;
@@ -186,8 +187,10 @@ static void set_idle(struct gpubpf_worker *w)
 	pthread_mutex_unlock(&w->pid_lock);
 }
 
-/* End the worker, but for one that has closed its end wait a moment first: it is about to end by itself,
- * and how it does so is what the user wants to know. Returns its wait status. */
+/*
+ * Ends the worker. If it has closed its socket, it is about to exit, and the user needs its exit status: then wait for
+ * a short time first. Returns the wait status.
+ */
 static int stop(struct gpubpf_worker *w, bool closed)
 {
 	int status = 0;
@@ -265,7 +268,7 @@ static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
 	return -EPIPE;
 }
 
-/* The jobs of one image follow each other: it travels with the first of them. */
+/* Sends the image with the first of the jobs that use it; these jobs follow each other. */
 static int give_image(struct gpubpf_worker *w, const struct gpubpf_image *image)
 {
 	struct gpubpf_job_packet packet = { .type = GPUBPF_JOB_IMAGE, .data = image->data, .size = image->size };
@@ -305,7 +308,10 @@ static int converse(struct gpubpf_worker *w, const struct gpubpf_job_request *re
 	return !err && a->res.kind != kind ? -EBADMSG : err;
 }
 
-/* A worker that has answered before may have been killed since, for want of memory perhaps: a new one gets the job. */
+/*
+ * A worker that has answered before may have been killed since, for example by a lack of memory. Then a new one gets
+ * the job.
+ */
 static int ask_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
 		      struct answer *a, struct gpubpf_diag *diag)
 {
@@ -350,7 +356,7 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint
 	*misses += w->misses;
 }
 
-/* Cache, else the worker. On success a->res is a checked result of this kind with status 0. */
+/* Answers from the cache, else from the worker. On success a->res is a checked result of this kind with status 0. */
 static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a,
 	       struct gpubpf_diag *diag)
 {
@@ -368,7 +374,7 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, st
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
 		err = ask_worker(w, req, &bytes, a, diag);
-		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* of what is refused nothing is made */
+		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* refusals are not cached */
 			w->misses++;
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
 						 GPUBPF_RESULT_CACHE_BOUND);
@@ -400,7 +406,7 @@ static int no_memory(struct gpubpf_diag *diag)
 	return -ENOMEM;
 }
 
-/* A copy that the caller frees; `tail` (a string) is kept behind the data, *text tells where. */
+/* Copies a blob; the caller frees it. `tail` (a string) is copied after the data, and *text points to it. */
 static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gpubpf_blob *out, const char **text,
 		     struct gpubpf_diag *diag)
 {
@@ -433,7 +439,7 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return err;
 }
 
-/* One allocation: the kernels, then all their places, their parameters, what they call, and names of places. */
+/* Copies into one allocation: the kernels, then all places, parameters, callees, and names of places. */
 static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
 			struct gpubpf_diag *diag)
 {
@@ -506,7 +512,7 @@ void gpubpf_twin_image_finish(struct gpubpf_twin_image *twin)
 	memset(twin, 0, sizeof(*twin));
 }
 
-/* the twins and refusals; nsites: of the job that asked, UINT32_MAX where only the builder's pieces know */
+/* Copies the twins and refusals. nsites: of the requesting job, UINT32_MAX if only the builder's pieces contain it. */
 static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag)
 {

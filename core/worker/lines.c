@@ -10,13 +10,13 @@
 
 struct gpubpf_line_row {
 	uint64_t address;
-	uint32_t line;                 /* from here on, up to the next row; 0: none */
-	uint32_t order;                /* in the tables */
-	uint32_t file;                 /* its number + 1; 0: not asked for, or a row where no statement begins */
-	uint64_t copy;                 /* of an inlined function; 0: none */
+	uint32_t line;                 /* from this address to the next row; 0: none */
+	uint32_t order;                /* position in the tables */
+	uint32_t file;                 /* its number + 1; 0: not requested, or a row without a statement start */
+	uint64_t copy;                 /* inlined copy of a function; 0: none */
 };
 
-/* Of two rows at one address the later one holds, but the end of what came before never does. */
+/* If two rows share an address, the later one wins. The end of an earlier sequence never wins. */
 static int compare(const void *a, const void *b)
 {
 	const struct gpubpf_line_row *x = a, *y = b;
@@ -28,7 +28,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The file's number + 1; 0: out of memory. */
+/* Returns the file's number + 1; 0: out of memory. */
 static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
 {
 	char **grown;
@@ -44,7 +44,7 @@ static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
 	return grown[lines->nfiles] ? ++lines->nfiles : 0;
 }
 
-/* Where in the debug information the innermost inlined function at an address is; 0: none is. */
+/* Returns the debug-information offset of the innermost inlined function at an address; 0: none. */
 static uint64_t copy_at(Dwarf_Die *unit, Dwarf_Addr address)
 {
 	Dwarf_Die *scopes = NULL;
@@ -68,7 +68,10 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
 	to->copy = unit ? copy_at(unit, to->address) : 0;
 }
 
-/* starts: where lines begin is asked for, too; unit: of the table; NULL: it has none, and copies are not told apart. */
+/*
+ * Adds a line table. starts: also record where lines begin. unit: of the table; NULL: none, and copies are not
+ * distinguished.
+ */
 static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
 {
 	struct gpubpf_line_row *rows = n < UINT32_MAX - lines->n ? realloc(lines->rows, (lines->n + n) * sizeof(*rows)) : NULL;
@@ -105,7 +108,7 @@ static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf, bool starts)
 	}
 }
 
-/* Of the units that are known: of these inlined functions are. */
+/* Adds the tables of known units, in which inlined functions can be distinguished. */
 static void add_units(struct gpubpf_lines *lines, Dwarf *dwarf)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -147,7 +150,7 @@ void gpubpf_lines_read_starts(const void *image, size_t size, struct gpubpf_line
 	read_lines(image, size, true, lines);
 }
 
-/* One line, of one copy, next to each other; the first instruction in front. */
+/* Groups rows of one line and copy, the lowest address first. */
 static int by_line(const void *a, const void *b)
 {
 	const struct gpubpf_line_row *x = a, *y = b;
@@ -184,7 +187,7 @@ int gpubpf_lines_starts(const struct gpubpf_lines *lines, uint64_t from, uint64_
 		const struct gpubpf_line_row *row = &lines->rows[i];
 
 		if (row->file && row->address >= from && row->address < to &&
-		    (i + 1 == lines->n || row[1].address != row->address)) /* else no instruction is of this row */
+		    (i + 1 == lines->n || row[1].address != row->address)) /* else the row covers no instruction */
 			rows[nrows++] = *row;
 	}
 	qsort(rows, nrows, sizeof(*rows), by_line);

@@ -33,7 +33,7 @@ static int wait(void *arg, bool all)
 	return gpubpf_arena_wait(r->ops, r->device);
 }
 
-/* Nobody is left to write, or to see what rings have room for. */
+/* The process is gone: nothing writes, and rings need no room. */
 static int no_push(void *arg, u64 offset, const void *from, u64 size)
 {
 	return 0;
@@ -49,7 +49,7 @@ static bool still(void *arg, u64 bytes)
 	return true;
 }
 
-/* Segments that the process did not bring to the device are as they were made. */
+/* Copies all. Segments that the process never sent to the device still have their initial content. */
 static int copy_all(struct rescue *r, void *mirror, size_t size)
 {
 	const struct gpubpf_arena_hdr *hdr = mirror;
@@ -65,13 +65,16 @@ static int copy_all(struct rescue *r, void *mirror, size_t size)
 	return n < 0 ? n : 0;
 }
 
-/* Maps that lie elsewhere are the mirror's memory, or went with the process. */
+/*
+ * Returns the size of the arena's own part. Maps outside of it lie in the mirror's memory, or are lost with the
+ * process.
+ */
 static size_t own_part(const struct gpubpf_arena_hdr *hdr, size_t size)
 {
 	return hdr->own < size ? hdr->own : size;
 }
 
-/* The device whose memory it is: 0, -ENODEV past the last one, -EXDEV: another. */
+/* Copies from the device that owns the memory: 0, -ENODEV past the last one, -EXDEV: another device. */
 static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
 		     struct gpubpf_why *why)
 {

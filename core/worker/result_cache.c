@@ -27,7 +27,7 @@ void gpubpf_result_cache_key(const char *identity, const void *job, size_t size,
 	sha256_digest(&ctx, GPUBPF_RESULT_CACHE_KEY, key);
 }
 
-/* Of the content and of what it answers: a file that is put under another's name is none. */
+/* Digest of the key and the content, so that a file renamed to another key is invalid. */
 static void digest(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
 {
 	struct sha256_ctx ctx;
@@ -60,7 +60,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-/* One result leaves room for others. */
+/* Limits one result, so that others have room. */
 static uint64_t most_of(uint64_t bound)
 {
 	return bound / 4;
@@ -110,9 +110,9 @@ void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_C
 	fd = gpubpf_open_regular(dirfd, name, O_NOFOLLOW);
 	data = fd >= 0 ? read_checked(fd, key, size) : NULL;
 	if (data)
-		futimens(fd, NULL); /* recently used */
+		futimens(fd, NULL); /* marks it as recently used */
 	else if (fd != -ENOENT)
-		unlinkat(dirfd, name, 0); /* a link, a FIFO, another's or a torn file: it is made anew */
+		unlinkat(dirfd, name, 0); /* a link, a FIFO, another user's or a torn file: remove it */
 	if (fd >= 0)
 		close(fd);
 	close(dirfd);
@@ -141,7 +141,7 @@ static bool ours(const char *name)
 	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_RESULT_CACHE_KEY, SUFFIX);
 }
 
-/* Temporary files without a writer are removed; the others count. */
+/* Removes temporary files without a writer. Returns true for files that count. */
 static bool takes_room(int dir, const char *name, struct stat *st)
 {
 	if (!ours(name) && (!gpubpf_kept_is_temp(name) || gpubpf_kept_drop_temp(dir, name)))
@@ -149,7 +149,7 @@ static bool takes_room(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* List our files in dir; *total: bytes of all, temporary files too. */
+/* Lists our files in dir; *total: bytes of all files, including temporary ones. */
 static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 {
 	struct entry *entries = NULL;
@@ -180,10 +180,10 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	return entries;
 }
 
-/* To list a folder of thousands for each file that comes would take longer than to make it. */
+/* Limits evictions: listing a folder of thousands for each new file would take longer than creating the file. */
 static bool is_time(size_t size, uint64_t bound)
 {
-	static uint64_t since = UINT64_MAX / 2; /* bytes that came since it was looked through; never yet */
+	static uint64_t since = UINT64_MAX / 2; /* bytes added since the last eviction; none yet */
 
 	if (__atomic_add_fetch(&since, size, __ATOMIC_RELAXED) < bound / 16)
 		return false;

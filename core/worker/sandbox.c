@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker locks itself up: limits, user namespace, Landlock domain, capabilities, and last the filter of system calls. */
+/*
+ * The sandbox that a worker enters: limits, user namespace, Landlock domain, capabilities, and last the system call
+ * filter.
+ */
 #include "sandbox.h"
 
 #include <errno.h>
@@ -23,8 +26,8 @@
 #include "core/diag.h"
 #include "core/wire/write_all.h"
 
-#define FILE_LIMIT_BYTES (1ull << 30) /* of a file that a worker writes: results are memfds */
-#define NEW_CALL 452                  /* the first number of calls that are too new for calls.def */
+#define FILE_LIMIT_BYTES (1ull << 30) /* maximum size of a file that a worker writes: results are memfds */
+#define NEW_CALL 452                  /* first number of calls that are newer than calls.def */
 #define NEW_CALLS 128
 
 /* -- the filter -- */
@@ -49,8 +52,8 @@ enum who {
 
 /* A row of calls.def. */
 struct call {
-	int nr;              /* negative: this architecture has no such call */
-	unsigned who, error; /* error: 0, or what the call fails with */
+	int nr;              /* negative: the architecture does not have the call */
+	unsigned who, error; /* error: 0, or the error of the call */
 	unsigned nconds;
 	struct scmp_arg_cmp conds[2];
 };
@@ -84,7 +87,7 @@ static int add_calls(scmp_filter_ctx ctx, unsigned who)
 	return err;
 }
 
-/* A libc that is newer than calls.def has an older call for each new one, and makes it after ENOSYS. */
+/* A libc that is newer than calls.def has a fallback for each new call, which it uses after ENOSYS. */
 static int add_new_calls(scmp_filter_ctx ctx)
 {
 	int err = 0;
@@ -94,7 +97,7 @@ static int add_new_calls(scmp_filter_ctx ctx)
 	return err;
 }
 
-/* Calls of another ABI, whose numbers mean something else, end the process. */
+/* Calls of another ABI, whose numbers have other meanings, end the process. */
 static int load(scmp_filter_ctx ctx)
 {
 	int err = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -118,8 +121,10 @@ static int filter_calls(unsigned who)
 	return err;
 }
 
-/* Requests of terminals (TIOCSTI types into the user's) and of sockets (FIOSETOWN sends signals to any process). This
- * needs a second filter, because calls.def has no condition for "any other". */
+/*
+ * Blocks requests to terminals (TIOCSTI injects input into the user's) and sockets (FIOSETOWN sends signals to any
+ * process). Needs a second filter, because calls.def has no condition for "any other".
+ */
 static int filter_requests(void)
 {
 	static const unsigned classes[] = { 0x54, 0x89 };
@@ -168,7 +173,7 @@ static int copy_map(const char *name, pid_t pid)
 	return write_text(path, text);
 }
 
-/* Without privileges a process maps its own ids alone; another id then reads as 65534. */
+/* Maps this process's own ids. Without privileges other ids cannot be mapped, and read as 65534. */
 static int map_self(uid_t uid, gid_t gid)
 {
 	char text[40];
@@ -182,7 +187,10 @@ static int map_self(uid_t uid, gid_t gid)
 	return err ? err : write_text("/proc/self/gid_map", text);
 }
 
-/* In a process that stays in the old namespace, whose rights it takes to map all ids; root keeps access to files of others. */
+/*
+ * Starts a process that stays in the old namespace and has the right to map all ids. So root keeps access to files of
+ * others.
+ */
 static pid_t start_mapper(int start[2])
 {
 	pid_t worker = getpid(), pid;
@@ -216,8 +224,9 @@ static bool finish_mapper(pid_t pid, int start, bool go)
 }
 
 /*
- * Across user namespaces Linux denies what ptrace(2) checks: /proc/PID/mem, environ, maps and fd, process_vm_readv().
- * Ids that cannot be mapped read as 65534; rights to files stay the same.
+ * Enters a new user namespace. Across user namespaces Linux denies access that requires ptrace(2) rights:
+ * /proc/PID/mem, environ, maps and fd, process_vm_readv(). Ids that cannot be mapped read as 65534; rights to files
+ * stay the same.
  */
 static void leave_user_namespace(void)
 {
@@ -231,14 +240,14 @@ static void leave_user_namespace(void)
 		map_self(uid, gid);
 }
 
-/* As Linux 6.12 has it; older headers have less. */
+/* The struct of Linux 6.12; older headers have fewer members. */
 struct landlock_domain {
 	uint64_t files, net, scoped;
 };
 
-#define LANDLOCK_SCOPES 6 /* the first version of Landlock that keeps signals and abstract sockets inside a domain */
+#define LANDLOCK_SCOPES 6 /* first version of Landlock that confines signals and abstract sockets to a domain */
 #define LANDLOCK_TCP 4    /* ... TCP */
-#define LANDLOCK_REFER 2  /* ... that can leave rename() between folders allowed */
+#define LANDLOCK_REFER 2  /* ... that can allow rename() between folders */
 
 /* Renaming between folders is denied in every domain unless a rule allows it. */
 static int allow_renames(int ruleset)
@@ -254,7 +263,10 @@ static int allow_renames(int ruleset)
 	return err;
 }
 
-/* A domain denies what ptrace(2) checks for every process outside of it, as a user namespace does. True: signals, too. */
+/*
+ * Enters a Landlock domain, which denies ptrace(2) rights to every process outside of it, as a user namespace does.
+ * Returns true if it also confines signals.
+ */
 static bool enter_landlock(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -278,8 +290,10 @@ static bool enter_landlock(void)
 	return entered && domain.scoped;
 }
 
-/* Linux denies what ptrace(2) checks for a process that has a capability which the caller lacks. Root keeps those by which
- * it opens files of others. */
+/*
+ * Linux denies ptrace(2) rights to a process with a capability that the caller lacks. Root keeps the capabilities to
+ * open files of others.
+ */
 static int drop_capabilities(void)
 {
 	const uint32_t keep = geteuid() ? 0 : 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
@@ -313,7 +327,10 @@ static int refuse(struct gpubpf_diag *diag, const char *what, int err)
 	return err;
 }
 
-/* For workers that open files: a filter does not see which. *confined: signals of theirs reach no other process. */
+/*
+ * Isolates workers that open files from other processes, because a filter does not see paths. *confined: their signals
+ * reach no other process.
+ */
 static int leave_processes(bool *confined, struct gpubpf_diag *diag)
 {
 	int err;
@@ -341,7 +358,7 @@ int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 	if (file.rlim_max > FILE_LIMIT_BYTES)
 		file.rlim_max = FILE_LIMIT_BYTES;
 	file.rlim_cur = file.rlim_max;
-	signal(SIGXFSZ, SIG_IGN); /* a result that is too large is an error, not a death */
+	signal(SIGXFSZ, SIG_IGN); /* too large a result is an error, not a crash */
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "setrlimit", -errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

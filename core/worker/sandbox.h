@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker locks itself up before its first job: limits, no_new_privs, and a filter that allows the system calls of calls.def
- * alone. Needs no privileges.
+ * A worker enters this sandbox before its first job: limits, no_new_privs, and a filter that allows only the system
+ * calls of calls.def. Needs no privileges.
  */
 #ifndef GPUBPF_WORKER_SANDBOX_H
 #define GPUBPF_WORKER_SANDBOX_H
@@ -11,17 +11,21 @@ struct gpubpf_diag;
 enum gpubpf_sandbox_allow {
 	GPUBPF_SANDBOX_READ_FILES = 1 << 0, /* open files for reading (libclang's headers) */
 	GPUBPF_SANDBOX_THREADS = 1 << 1,    /* start threads (libclang) */
-	GPUBPF_SANDBOX_FORK = 1 << 2,       /* work in copies of itself (in_fork.h) */
+	GPUBPF_SANDBOX_FORK = 1 << 2,       /* work in forks of itself (in_fork.h) */
 };
 
-/* Limits, no_new_privs and the filter. A worker that may open files also enters a user namespace and
- * a Landlock domain, as far as the system has them, and drops capabilities. If it can open its parent's memory all the
- * same, the call fails. 0, or -errno and a diagnostic. */
+/*
+ * Sets limits, no_new_privs and the filter. A worker that may open files also enters a user namespace and a Landlock
+ * domain, if the system supports them, and drops capabilities. The call fails if it can then still open its parent's
+ * memory. 0, or -errno and a diagnostic.
+ */
 int gpubpf_sandbox_enter(unsigned allow, struct gpubpf_diag *diag);
-/* Limits and no_new_privs alone. */
+/* Sets only limits and no_new_privs. */
 int gpubpf_sandbox_limits(struct gpubpf_diag *diag);
-/* For a vendor's compiler and its children: the same, but the filter also allows to write files, run programs and use
- * devices. Requests of terminals and sockets fail with ENOTTY. */
+/*
+ * For a vendor's compiler and its children: the same, but the filter also allows writing files, running programs and
+ * using devices. Requests to terminals and sockets fail with ENOTTY.
+ */
 int gpubpf_sandbox_outer(struct gpubpf_diag *diag);
 
 #endif

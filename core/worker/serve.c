@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of a worker: receive a job, check it, let the target do it, answer. A job that breaks the
- * encoding ends the process: its sender is broken, and restarts us if it wants. */
+/*
+ * The loop of a worker: receives a job, checks it, runs the target, answers. A job with a broken encoding ends the
+ * process: its sender is broken, and may start a new worker.
+ */
 #include "serve.h"
 
 #include <assert.h>
@@ -19,7 +21,7 @@
 #define LOG_SIZE (64 * 1024)
 
 #ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer's own process, which the sandbox does not let it have, is waited for without end. */
+/* LeakSanitizer waits for ever for its own process, which the sandbox does not allow. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -30,11 +32,11 @@ int __lsan_is_turned_off(void)
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
-	struct gpubpf_job_packet image;  /* that jobs are about which bring none */
+	struct gpubpf_job_packet image;  /* image for jobs without one */
 	char log[LOG_SIZE];
 };
 
-/* Whose operations are in this process. */
+/* Returns the target if its operations are linked into this process. */
 static const struct gpubpf_target_info *find_target(const struct gpubpf_serve_ops *ops, const char *name)
 {
 	const struct gpubpf_target_info *info = ops->target ? ops->target(name) : NULL;
@@ -48,7 +50,7 @@ static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
 	return -EOPNOTSUPP;
 }
 
-/* No injector sees a place that its target does not take. */
+/* Refuses places that the target does not support, so that no injector sees one. */
 static int check_places(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
 			struct gpubpf_diag *diag)
 {
@@ -60,7 +62,7 @@ static int check_places(const struct gpubpf_target_info *target, const struct gp
 	return 0;
 }
 
-/* The programs are proven; does the device have what they need? */
+/* The programs are proven; checks that the device has the resources they need. */
 static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_limits limits = {
@@ -103,8 +105,10 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 	return err ? err : validate(target, req, &piece, &res->diag);
 }
 
-/* A place that a kernel has once is listed where it was asked for and the target takes it, or programs there would be dropped
- * without a word; of a kernel that never ends, those of its end are not. */
+/*
+ * A place that a kernel has once must be listed if it was requested and the target supports it. Otherwise programs
+ * there would be dropped silently. A kernel that never ends lists no places at its end.
+ */
 static bool lists_all(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		      const struct gpubpf_kernel_info *info)
 {
@@ -236,7 +240,7 @@ static int work(struct server *s, const struct gpubpf_job_packet *packet, const 
 	return err;
 }
 
-/* the client kills us at the same time; this is for when it is gone */
+/* a second limit, in case the client, which kills this process, is gone */
 static void limit_time(const struct gpubpf_job_packet *packet)
 {
 	alarm(packet->timeout_ms / 1000 + 2);
@@ -255,7 +259,7 @@ static int work_forked(void *arg)
 	return work(a->server, a->packet, a->req) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* In a copy of this process; what it dies of is what we end with. */
+/* Runs the job in a fork. If a signal kills the fork, this process ends by the same signal. */
 static int work_in_fork(struct server *s, const struct gpubpf_job_packet *packet, const struct gpubpf_job_request *req)
 {
 	struct forked a = { s, packet, req };
@@ -286,7 +290,7 @@ static int find_image(const struct server *s, struct gpubpf_image *image)
 	return image->data ? 0 : -EBADMSG;
 }
 
-/* One job: what is between the packet that came and the packet that goes. */
+/* Handles one job, from the received packet to the answer. */
 static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;

@@ -25,19 +25,22 @@ void gpubpf_worker_identity(const char *path, char *buf, size_t size)
 		 st.st_mtim.tv_nsec);
 }
 
-/* Limit before the first job: the child does nothing until one comes. */
+/* Limits the memory before the first job; the child is idle until then. */
 static void limit_memory(pid_t pid, uint64_t memory)
 {
 	struct rlimit limit = { memory, memory };
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which map terabytes */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these map terabytes */
 	if (memory != UINT64_MAX)
 		prlimit(pid, RLIMIT_AS, &limit, NULL);
 #endif
 	(void)limit;
 }
 
-/* What would put other code into a process of ours, or another session's agent; where libraries are is kept. */
+/*
+ * Is the variable passed on? Variables that would load other code into our processes, or another session's agent, are
+ * not. The library path is.
+ */
 static bool kept(const char *entry)
 {
 	return !strncmp(entry, "LD_LIBRARY_PATH=", 16) ||
@@ -74,11 +77,13 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	/* a group of its own: Ctrl-C is the tool's to handle, and it can be ended with all that it forks */
+	/* a new process group: the tool handles Ctrl-C, and can end the worker with all that it forks */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-	/* the application's input and output are its own: nothing to read, and what a vendor's compiler
-	 * prints goes to standard error */
+	/*
+	 * the application's input and output stay untouched: the worker reads nothing, and output of a vendor's
+	 * compiler goes to standard error
+	 */
 	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (!err)
 		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
@@ -100,7 +105,7 @@ int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	if (pair[1] == GPUBPF_WORKER_FD) { /* dup2 onto itself would keep close-on-exec */
+	if (pair[1] == GPUBPF_WORKER_FD) { /* dup2 onto the same descriptor would leave close-on-exec set */
 		pair[1] = dup(pair[1]);
 		close(GPUBPF_WORKER_FD);
 		if (pair[1] < 0) {

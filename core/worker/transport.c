@@ -87,7 +87,7 @@ int gpubpf_job_packet_send(int sock, const struct gpubpf_job_packet *packet)
 	return err == -ECONNRESET ? -EPIPE : err;
 }
 
-/* Map what the peer sent; it must be sealed, or it could change or shrink under us. */
+/* Maps the memfd that the peer sent. It must be sealed, or it could change or shrink during use. */
 static int map_sealed(int fd, struct gpubpf_job_packet *packet)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -112,7 +112,7 @@ static bool header_ok(const struct wire_packet *wire, ssize_t n)
 	       wire->hdr.major == GPUBPF_MSG_MAJOR && wire->hdr.length == sizeof(wire->timeout_ms);
 }
 
-/* The descriptor of the message; any further ones are closed, and the message is then refused. */
+/* Returns the descriptor of the message. Further descriptors are closed, and the message is then refused. */
 static int take_fd(struct msghdr *msg)
 {
 	int fd = -1, count = 0;

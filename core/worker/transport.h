@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How jobs and results travel: one packet of the session protocol's header and a small payload (u32
- * time-out in ms), and one descriptor: a memfd that holds the encoded job or result. It is sealed
- * against writing and shrinking, so that what was checked cannot change while it is used.
+ * The transport of jobs and results: one packet with the session protocol's header, a small payload (u32 time-out in
+ * ms), and one descriptor, a memfd with the encoded job or result. It is sealed against writing and shrinking, so that
+ * checked data cannot change during use.
  */
 #ifndef GPUBPF_WORKER_TRANSPORT_H
 #define GPUBPF_WORKER_TRANSPORT_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GPUBPF_JOB_ANSWER 0x8000 /* set in the type of a result */
-#define GPUBPF_JOB_IMAGE 0x4000  /* instead of a job, without an answer: the image of the jobs that follow, until another comes */
+#define GPUBPF_JOB_IMAGE 0x4000  /* the image of the following jobs, until the next image; no answer */
 #define GPUBPF_JOB_MAX (1ull << 30) /* bytes of an encoded job or result */
 
 struct gpubpf_job_packet {
@@ -22,10 +22,12 @@ struct gpubpf_job_packet {
 	size_t size;
 };
 
-/* Send data of the packet. 0 or -errno; -EPIPE if the peer is gone. */
+/* Sends the packet's data. 0 or -errno; -EPIPE if the peer is gone. */
 int gpubpf_job_packet_send(int fd, const struct gpubpf_job_packet *packet);
-/* Receive one; waits at most timeout_ms, or for ever if negative. 1, 0 when the peer closed, or
- * -errno: -ETIMEDOUT, -EBADMSG when the packet breaks a rule. */
+/*
+ * Receives one; waits at most timeout_ms, or for ever if negative. 1, 0 when the peer closed, or -errno: -ETIMEDOUT,
+ * -EBADMSG when the packet breaks a rule.
+ */
 int gpubpf_job_packet_recv(int fd, int64_t timeout_ms, struct gpubpf_job_packet *packet);
 void gpubpf_job_packet_finish(struct gpubpf_job_packet *packet);
 
