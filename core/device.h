@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device: memory, modules and launches of one opened device, in the process that owns it (the
- * application through the agent, or the test tool). One const table a backend; libc and the vendor's
- * runtime only. Handles are opaque; 0 or -errno everywhere; `diag` is a buffer for one line of why.
- * The agent's adapters pass the application's own handles in struct gpubpf_device_open.
+ * A device: memory, modules and launches of one opened device, in the process that owns it. That is the application
+ * through the agent, or the test tool. Each backend has one const table, built on libc and the vendor's runtime only.
+ * Handles are opaque. Every operation returns 0 or -errno. `diag` is a buffer for a reason of one line. The agent's
+ * adapters pass the application's own handles in struct gpubpf_device_open.
  */
 #ifndef GPUBPF_CORE_DEVICE_H
 #define GPUBPF_CORE_DEVICE_H
@@ -22,33 +22,36 @@ struct gpubpf_device_kernel;
 
 struct gpubpf_device_open {
 	const char *name;      /* part of the device's or platform's name, NULL: the first (test tool) */
-	uint32_t index;        /* of those that match, this one, from 0 (gpubpf device list) */
+	uint32_t index;        /* index among the devices that match, from 0 (gpubpf device list) */
 	void *runtime;         /* dispatch of the next layer or driver, NULL: load the runtime (test tool) */
-	void *context, *handle; /* the application's, NULL: make our own */
-	/* a variable of the user's environment (NULL: it is not set), for what runtimes are told there; NULL: none is asked */
+	void *context, *handle; /* the application's handles, NULL: create our own */
+	/*
+	 * reads a variable of the user's environment that configures a runtime, NULL if it is not set. No function: no
+	 * variable is read
+	 */
 	const char *(*variable)(const char *name);
-	const char *cache;     /* the user's folder, where it may keep what it compiles to open; NULL: it keeps nothing */
+	const char *cache;     /* a folder of the user for a cache of code that open() compiles; NULL: no cache */
 };
 
 struct gpubpf_why {
 	char text[240];
 };
 
-/* memory beside the arena, for one map */
+/* memory outside the arena, for one map */
 struct gpubpf_device_memory {
 	enum gpubpf_placement where;
-	void *host;            /* where the host reaches it, while kernels run too */
-	uint64_t address;      /* and kernels */
+	void *host;            /* its address in the host, valid also while kernels run */
+	uint64_t address;      /* its address in kernels */
 	size_t size;
-	void *handle;          /* the backend's */
+	void *handle;          /* owned by the backend */
 };
 
 struct gpubpf_device_launch {
 	uint32_t dim;
-	size_t grid[3];        /* threads in all, each dimension */
+	size_t grid[3];        /* number of threads in each dimension */
 	size_t block[3];       /* 0: the runtime chooses */
 	size_t offset[3];
-	const void *const *args; /* as many as the kernel has */
+	const void *const *args; /* one for each argument of the kernel */
 	const size_t *arg_sizes;
 	uint32_t nargs;
 };
@@ -56,56 +59,79 @@ struct gpubpf_device_launch {
 struct gpubpf_device_ops {
 	const char *backend;   /* "opencl" */
 
-	/* Open. May take milliseconds; never called on the launch path. */
+	/* Opens a device. May take milliseconds; never called on the launch path. */
 	int (*open)(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why);
 	void (*close)(struct gpubpf_device *device);
 	const struct gpubpf_device_caps *(*caps)(const struct gpubpf_device *device);
 
-	/* Give the device an arena of `size` bytes. `host` is the shared mapping of the memfd: with
-	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else the device's is its own, which holds nothing
-	 * that is known until arena_push or arena_zero. *address is what twins get. One arena a device. */
+	/*
+	 * Attaches an arena of `size` bytes to the device. `host` is the shared mapping of the memfd. With
+	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory. Otherwise the device allocates memory, with undefined
+	 * content until arena_push or arena_zero. *address is the arena's address in twins. One arena per device.
+	 */
 	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why);
-	/* Copy a range of the arena from or to the device; nothing to do for a shared arena. Waits for no
-	 * kernel, where the device can copy beside one. */
+	/*
+	 * Copies a range of the arena from or to the device; no effect on a shared arena. Waits for no kernel if the
+	 * device can copy while one runs.
+	 */
 	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
-	/* Would a push wait for none now, where the device cannot copy beside one? NULL: it can. */
+	/*
+	 * Can a push start now without waiting for a kernel? For devices that cannot copy while a kernel runs. NULL:
+	 * the device can.
+	 */
 	bool (*quiet)(struct gpubpf_device *device);
-	/* Fill a range with zeros. NULL: push them. */
+	/* Fills a range with zeros. NULL: the caller pushes zeros. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
-	/* arena_pull, arena_push and arena_zero may return before the copy is done: pulls of a thread are done in the order
-	 * of their calls, pushes and zeros in theirs. This waits for the thread's pulls, and with `all` for all that there are.
-	 * NULL: each is done when it returns. */
+	/*
+	 * arena_pull, arena_push and arena_zero may return before the copy is done. The pulls of one thread complete in
+	 * call order, and so do its pushes and zeros. This waits for the calling thread's pulls, and with `all` for all
+	 * copies of all threads. NULL: each copy is complete when it returns.
+	 */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
-	/* Memory for a map that is not to lie in the arena, at a place that the caps promise. `host`: the session's own memory
-	 * of that size, in pages, which it is to be where that is promised too (gpubpf_placement_live()); else memory->host is
-	 * other memory, whose bytes nobody knows. Before arena_detach(). NULL, both: no caps promise any. */
+	/*
+	 * Allocates memory for a map outside the arena, of a kind that the capabilities promise. `host` is the
+	 * session's memory of that size, in whole pages. It becomes the map's memory if the capabilities promise that
+	 * too (gpubpf_placement_live()). Otherwise memory->host is other memory, with undefined content. Call it before
+	 * arena_detach(). Both functions are NULL if no capability promises such memory.
+	 */
 	int (*memory_get)(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
 			  struct gpubpf_device_memory *memory, struct gpubpf_why *why);
 	void (*memory_put)(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
-	/* Make the mirror's memory of that range and pin it, as far as it goes, so that a first pull of it is as fast as
-	 * others. A second for some GB; several threads may do it at once, beside all else. NULL: nothing would become
-	 * faster. */
+	/*
+	 * Allocates and pins the mirror's memory of that range, as far as possible, so that the first pull is as fast
+	 * as later ones. Takes a second for some GB. Several threads may call it at once, and concurrently with
+	 * everything else. NULL: it would save no time.
+	 */
 	void (*mirror_prepare)(struct gpubpf_device *device, size_t offset, size_t size);
-	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such
-	 * memory. */
+	/*
+	 * Returns a descriptor of the arena's memory, which keeps the memory beyond this process. -EOPNOTSUPP, or NULL:
+	 * the device has no such memory.
+	 */
 	int (*arena_export)(struct gpubpf_device *device, int *fd);
-	/* In another process, in place of arena_attach: the arena is that memory; arena_pull copies from it.
-	 * -EXDEV: it belongs to another device. The descriptor stays the caller's. */
+	/*
+	 * Replaces arena_attach in another process: the arena is that memory, and arena_pull copies from it. -EXDEV: it
+	 * belongs to another device. The caller still owns the descriptor.
+	 */
 	int (*arena_adopt)(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why);
-	/* Wait until all that was launched before has ended, so that the next pull has all of it. 0;
-	 * -ETIMEDOUT; -EIO: the device is broken. NULL: pulls wait by themselves, or the hooks follow each
-	 * launch to its end. */
+	/*
+	 * Waits until all earlier launches have ended, so that the next pull sees their results. 0, -ETIMEDOUT, or -EIO
+	 * if the device is broken. NULL: pulls wait, or the hooks follow each launch to its end.
+	 */
 	int (*settle)(struct gpubpf_device *device, uint32_t timeout_ms);
 
-	/* Where a kernel sees the application's buffer (OpenCL: a cl_mem), which keeps its address as long as it lives.
-	 * Runs a kernel and waits for it. NULL: allocations are addresses as they are. */
+	/*
+	 * Finds the address in kernels of the application's buffer (OpenCL: a cl_mem), which is constant for the
+	 * buffer's life. Runs a kernel and waits for it. NULL: the application's handles are addresses.
+	 */
 	int (*buffer_address)(struct gpubpf_device *device, void *buffer, uint64_t *address);
 
-	/* Load a twin: pieces as the target made them, or the vendor binary that the builder returned.
-	 * May take seconds where the vendor compiles. */
+	/*
+	 * Loads a twin: pieces from the target, or the vendor binary from the builder. May take seconds if the vendor
+	 * compiles.
+	 */
 	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image,
 			   size_t size, const char *options, struct gpubpf_device_module **module,
 			   struct gpubpf_why *why);
@@ -114,14 +140,17 @@ struct gpubpf_device_ops {
 			  struct gpubpf_device_kernel **kernel, struct gpubpf_why *why);
 	void (*kernel_put)(struct gpubpf_device_kernel *kernel);
 
-	/* Launch and wait (test tool, gpu/run); the agent's adapters enqueue twins themselves. */
+	/* Launches and waits (test tool, gpu/run). The agent's adapters enqueue twins without it. */
 	int (*launch)(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
 		      struct gpubpf_why *why);
-	/* A device clock reading and CLOCK_MONOTONIC around it, for calibration. -EOPNOTSUPP: no clock. */
+	/* Reads the device's clock, and CLOCK_MONOTONIC before and after, for calibration. -EOPNOTSUPP: no clock. */
 	int (*clock)(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
 };
 
-/* What is not called optional above is there: of what runs programs need, and of what our own tools need to launch. */
+/*
+ * Asserts that the operations exist that are not optional above. This function covers those for running programs, the
+ * next one those with which our tools launch.
+ */
 static inline void gpubpf_device_check(const struct gpubpf_device_ops *d)
 {
 	assert(d->backend && d->open && d->close && d->caps && d->clock);
@@ -141,9 +170,9 @@ static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct 
 
 const struct gpubpf_device_ops *gpubpf_device_find(const char *backend); /* backends/registry.c */
 const struct gpubpf_device_ops *gpubpf_device_at(size_t i);
-/* Names of all backends, those that are not built in too; NULL past the end. */
+/* Names of all backends, also those not built in; NULL past the end. */
 const char *gpubpf_backend_at(size_t i);
-/* Why a backend of that name cannot be used (not built in, runtime missing); "" if it can. */
+/* Returns the reason why a backend of that name cannot be used (not built in, runtime missing); "" if it can. */
 const char *gpubpf_device_missing(const char *backend);
 
 #endif

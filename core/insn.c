@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoding and printing of instructions; the encoding is RFC 9669's, section numbers are its. */
+/* Decodes and prints instructions. The encoding follows RFC 9669, whose sections the comments cite. */
 #include "insn.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { MODE_IMM = 0x00, MODE_MEM = 0x60, MODE_MEMSX = 0x80, MODE_ATOMIC = 0xc0 }
 enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 }; /* immediates of atomics: Linux 6.15, not in RFC 9669 */
 
 #define SRC_REG 0x08
-#define CALL_REGISTER 0x8d /* of clang, and of no standard */
+#define CALL_REGISTER 0x8d /* emitted by clang, in no standard */
 #define MAY_GOTO 0xe5      /* of the Linux kernel */
 
 static const struct {
@@ -144,7 +144,7 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return decode_target(d, pc, raw->off, &insn->target);
 }
 
-/* section 5.3, and the two that are loads and stores */
+/* section 5.3, and the atomic opcodes that are loads and stores */
 static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	if (insn->imm == LOAD_ACQUIRE || insn->imm == STORE_RELEASE) {
@@ -165,7 +165,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return bad(d, pc, "unknown atomic operation");
 }
 
-/* section 5 but for 5.4 */
+/* section 5 except 5.4 */
 static int decode_memory(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	static const uint8_t widths[] = { 4, 2, 1, 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoded instruction: what every stage after loading reads. One entry stands for 8 bytes of the
- * program, so that an index (a "pc") is the number that the kernel's verifier, llvm-objdump and
- * .BTF.ext use. The second half of a 64-bit immediate load is an entry of kind GPUBPF_INSN_HI.
+ * The decoded instruction, which every stage after loading reads. One entry stands for 8 bytes of the program. So an
+ * index (a "pc") is the number that the kernel's verifier, llvm-objdump and .BTF.ext use. The second half of a 64-bit
+ * immediate load is an entry of kind GPUBPF_INSN_HI.
  */
 #ifndef GPUBPF_CORE_INSN_H
 #define GPUBPF_CORE_INSN_H
@@ -20,11 +20,11 @@ enum gpubpf_reg {
 	GPUBPF_NREGS,
 };
 
-#define GPUBPF_STACK_SIZE 512  /* bytes of stack a frame has, as in the kernel */
+#define GPUBPF_STACK_SIZE 512  /* bytes of stack per frame, as in the kernel */
 #define GPUBPF_MAX_FRAMES 8    /* depth of calls between sub-programs, as in the kernel */
-#define GPUBPF_STACK_ROWS (2 * GPUBPF_MAX_FRAMES) /* frames, and for each one that holds a key: core/facts.h */
+#define GPUBPF_STACK_ROWS (2 * GPUBPF_MAX_FRAMES) /* the frames, and one more per frame for a key: core/facts.h */
 #define GPUBPF_MAX_INSNS 1000000
-#define GPUBPF_LOOP_MAX (8u << 20) /* rounds of helper loop: BPF_MAX_LOOPS */
+#define GPUBPF_LOOP_MAX (8u << 20) /* iterations of helper loop: BPF_MAX_LOOPS */
 
 enum gpubpf_insn_kind {
 	GPUBPF_INSN_ALU,        /* dst = dst op (src or imm) */
@@ -36,7 +36,7 @@ enum gpubpf_insn_kind {
 	GPUBPF_INSN_CALL,       /* helper number imm */
 	GPUBPF_INSN_CALL_LOCAL, /* sub-program that begins at target */
 	GPUBPF_INSN_EXIT,
-	GPUBPF_INSN_IMM64,      /* dst = imm64, or what imm_kind says; takes two entries */
+	GPUBPF_INSN_IMM64,      /* dst = imm64, or a value by imm_kind; takes two entries */
 	GPUBPF_INSN_HI,         /* second half of IMM64; never a target */
 };
 
@@ -57,13 +57,14 @@ enum gpubpf_atomic_op {
 	GPUBPF_NATOMIC,
 };
 
-/* what a 64-bit immediate load loads (RFC 9669 5.4; numbers are those of the src field) */
+/* meaning of a 64-bit immediate load (RFC 9669 5.4), with the numbers of the src field */
 enum gpubpf_imm_kind {
 	GPUBPF_IMM_CONST = 0,     /* imm64 */
 	GPUBPF_IMM_MAP = 1,       /* maps[imm] of the program's unit: a map pointer */
-	GPUBPF_IMM_MAP_VALUE = 2, /* address of byte imm64 of the one value of maps[imm] (global data) */
+	GPUBPF_IMM_MAP_VALUE = 2, /* address of byte imm64 of the only value of maps[imm] (global data) */
 	GPUBPF_IMM_FUNC = 4,      /* sub-program that begins at target: a callback */
-	GPUBPF_IMM_STACK = 16,    /* r10 of the first frame, which imm64 is too; no object has it, loading makes it (core/load/tail.c) */
+	GPUBPF_IMM_STACK = 16,    /* r10 of the first frame, also in imm64. No object contains it. Loading creates it
+				   * (core/load/tail.c) */
 };
 
 struct gpubpf_insn {
@@ -78,11 +79,11 @@ struct gpubpf_insn {
 	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
 	bool ordered;     /* LOAD: acquires; STORE: releases; aligned to its width */
 	int32_t imm;
-	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: pc that control goes to */
+	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: target pc */
 	int64_t imm64;    /* IMM64; for a map value the byte offset into it */
 };
 
-/* the on-disk form; equals struct bpf_insn of <linux/bpf.h>, little-endian */
+/* the on-disk form. Equals struct bpf_insn of <linux/bpf.h>, little-endian */
 struct gpubpf_raw_insn {
 	uint8_t code;
 	uint8_t regs;     /* dst in bits 0-3, src in bits 4-7 */
@@ -91,17 +92,18 @@ struct gpubpf_raw_insn {
 };
 
 /*
- * Decode n instructions into out[n]. Each is checked against the encoding rules of RFC 9669: unknown
- * opcodes, reserved fields that are not zero, jumps that leave the program or land in the second
- * half of a 64-bit load are refused. Maps stay as the file has them: imm holds the src==1/2
- * immediate; the caller resolves it to an index.
- * 0, or -EINVAL with the pc and the rule in diag.
+ * Decodes n instructions into out[n] and checks each against the encoding rules of RFC 9669. It refuses unknown
+ * opcodes, reserved fields that are not zero, and jumps that leave the program or land in the second half of a 64-bit
+ * load. Maps stay as in the file: imm holds the src==1/2 immediate, and the caller resolves it to an index. Returns 0,
+ * or -EINVAL with the pc and the rule in diag.
  */
 int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out,
 		       struct gpubpf_diag *diag);
 
-/* Write one instruction as the kernel's verifier log does, e.g. "r1 = *(u32 *)(r10 -4)".
- * Returns what snprintf would. */
+/*
+ * Formats one instruction as the kernel's verifier log does, for example "r1 = *(u32 *)(r10 -4)". Returns as
+ * snprintf().
+ */
 int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, size_t size);
 
 #endif

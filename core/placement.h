@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which memory a map is to lie in. */
+/* Selects the memory of a map. */
 #ifndef GPUBPF_CORE_PLACEMENT_H
 #define GPUBPF_CORE_PLACEMENT_H
 
@@ -7,12 +7,12 @@
 
 struct gpubpf_map;
 
-/* GPUBPF_F_PINNED and others of map_flags (gpubpf/placement.h): from this bit on, the number of the placement + 1 */
+/* position in map_flags of the number of the placement + 1, as in GPUBPF_F_PINNED (gpubpf/placement.h) */
 #define GPUBPF_PLACE_SHIFT 28
 
-/* May the map lie elsewhere than in the device's memory, used like that (enum gpubpf_map_use)? NULL: yes; else why not. */
+/* May a map with this use (enum gpubpf_map_use) be outside the device's memory? NULL: yes; else a reason. */
 const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use);
-/* Where one lies that nobody has asked a place for, on a device of these capabilities. */
+/* Returns the default placement of a map on a device with these capabilities. */
 enum gpubpf_placement gpubpf_placement_choose(const struct gpubpf_map *map, uint32_t use, uint64_t caps);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversions of a format, by the rules of the kernel's bpf_trace_printk(): flags and a width, then %d %i %u %x %X %c %s
- * or %p (%pks and %pus are %s, other %p are addresses), l and ll; and %f %e %g, with a precision too. The verifier refuses
- * the others where it knows the text; the reader, which is given any, prints them as they stand.
+ * Conversions of a format, by the rules of the kernel's bpf_trace_printk(). They have flags and a width, then %d %i %u
+ * %x %X %c %s or %p, with l and ll. The two forms %pks and %pus are %s, any other %p is an address. We add %f %e %g,
+ * also with a precision. The verifier refuses other conversions if it knows the text. The reader accepts any format,
+ * and prints other conversions unchanged.
  */
 #ifndef GPUBPF_CORE_PRINT_SPEC_H
 #define GPUBPF_CORE_PRINT_SPEC_H
 
-#define GPUBPF_PRINT_ARGS 3    /* of a format, at most */
+#define GPUBPF_PRINT_ARGS 3    /* maximum arguments of a format */
 
 struct gpubpf_print_spec {
-	char flags[24];        /* %, flags, width, precision: for printf(3) */
+	char flags[24];        /* %, flags, width, precision, in the form of printf(3) */
 	unsigned int longs;
-	char conv;             /* 0: none that we know */
+	char conv;             /* 0: unknown */
 };
 
-/* One conversion: % is at *fmt; moves *fmt behind it. */
+/* Parses one conversion. *fmt is at its %, and afterwards past its end. */
 struct gpubpf_print_spec gpubpf_print_spec(const char **fmt);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What values of a STACK_TRACE are made of. */
+/* Frames in the values of a STACK_TRACE. */
 #ifndef GPUBPF_STACK_FRAME_H
 #define GPUBPF_STACK_FRAME_H
 
 #include <stdint.h>
 
-#define GPUBPF_STACK_BUILD_ID 32u  /* BPF_F_STACK_BUILD_ID, of a map: frames as below, not addresses */
+#define GPUBPF_STACK_BUILD_ID 32u  /* BPF_F_STACK_BUILD_ID of a map: frames as below instead of addresses */
 
 /* as struct bpf_stack_build_id */
 enum { GPUBPF_FRAME_NONE, GPUBPF_FRAME_VALID, GPUBPF_FRAME_ADDRESS };
 struct gpubpf_stack_frame {
 	int32_t status;
-	uint8_t build_id[20];      /* zeros behind a shorter one */
-	uint64_t offset;           /* in the file; of FRAME_ADDRESS the address */
+	uint8_t build_id[20];      /* a shorter one is followed by zeros */
+	uint64_t offset;           /* in the file; for FRAME_ADDRESS the address */
 };
 
-/* Bytes of a frame, by the map's flags */
+/* Returns the size of a frame in bytes, by the map's flags. */
 static inline uint32_t gpubpf_stack_frame_size(uint32_t map_flags)
 {
 	return map_flags & GPUBPF_STACK_BUILD_ID ? sizeof(struct gpubpf_stack_frame) : sizeof(uint64_t);

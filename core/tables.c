@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .def tables as data. */
+/* Compiles the .def tables into data. */
 #include <stdio.h>
 
 #include "facts.h"

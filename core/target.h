@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target: pure compile work, in a worker, on any machine. What it takes is data, the same in every process; its
- * operations are linked where it runs. They are thread-compatible, touch no global state, and treat every image as
- * hostile: bounds-checked, and an error with a diagnostic rather than a crash. (A crash would cost the probe, not the
- * application.)
+ * A target: pure compile work, in a worker, on any machine. Its properties are data, the same in every process. Its
+ * operations are linked only where it runs. They are thread-compatible and touch no global state. They treat every
+ * image as hostile: they check all bounds, and report a diagnostic instead of crashing. (A crash would cost the probe,
+ * not the application.)
  */
 #ifndef GPUBPF_CORE_TARGET_H
 #define GPUBPF_CORE_TARGET_H
@@ -15,36 +15,37 @@ struct gpubpf_diag;
 struct gpubpf_twin_image;
 struct gpubpf_twin_piece;
 
-#define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* of a twin's name: the kernel's is behind it, in its short form */
+#define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* beginning of a twin's name; the kernel's name in its short form follows */
 
 enum gpubpf_kernel_flags {
-	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it or what it calls has a barrier or a group function */
-	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables itself */
+	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it, or a function that it calls, has a barrier or a group function */
+	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables */
 	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* its program has writable program-scope variables */
-	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* no kernel: a function that kernels call */
-	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed at its entry alone; reason says why */
+	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* not a kernel but a function that kernels call */
+	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed only at its entry; reason explains why */
 };
 
-/* one kernel of an application's image, as inspect() reports it, or one function that can be called */
+/* one kernel of an application's image, as inspect() reports it, or one function that kernels can call */
 struct gpubpf_kernel_info {
-	char name[256];            /* as the runtime knows it (mangled) */
+	char name[256];            /* its name in the runtime (mangled) */
 	struct gpubpf_param *params;
 	uint32_t nparams;
-	uint32_t regs;             /* registers a thread, 0 unknown */
-	char arch[16];             /* of machine code that may be for several: "sm_90"; else "" */
+	uint32_t regs;             /* registers per thread, 0 unknown */
+	char arch[16];             /* "sm_90" for machine code that may support several architectures; else "" */
 	uint32_t flags;            /* enum gpubpf_kernel_flags */
-	uint32_t *callees;         /* FUNCTIONs that it calls itself: indices in the list */
+	uint32_t *callees;         /* FUNCTIONs that it calls directly: indices in the list */
 	uint32_t ncallees;
-	struct gpubpf_place *places; /* of its own code, kind by kind in the order of their ids; function is NULL */
+	struct gpubpf_place *places; /* places in its own code, sorted by kind, then by id; member function is NULL */
 	uint32_t nplaces;
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
 /* a thread's registers at a place of machine code */
 struct gpubpf_live {
-	uint32_t most;             /* that code can name, of 32 bits each */
-	uint32_t from, to;         /* those from `from` below `to` hold what is needed, or may still be written by what the
-				    * kernel began: a probe that writes another one keeps nothing and waits for nothing */
+	uint32_t most;             /* number of registers that code can name, each of 32 bits */
+	uint32_t from, to;         /* Registers from `from` up to, not including, `to` hold live values, or the kernel's
+				    * pending operations may still write them. A probe that writes another register
+				    * saves nothing and waits for nothing */
 };
 
 enum gpubpf_worker_kind {
@@ -52,12 +53,14 @@ enum gpubpf_worker_kind {
 	GPUBPF_WORKER_CLREAD,      /* libclang */
 	GPUBPF_WORKER_BUILD,       /* a vendor's OpenCL compiler; runs no target */
 	GPUBPF_WORKER_ASSEMBLE,    /* NVIDIA's assembler; runs no target */
-	GPUBPF_WORKER_PTXAS,       /* the same as a program of the user's, for whole twins; runs no target */
+	GPUBPF_WORKER_PTXAS,       /* the same, as a program that the user installed, for whole twins; runs no target */
 	GPUBPF_NWORKERS,
 };
 
-/* Options of GPUBPF_WORKER_PTXAS beside -arch=: makes nothing, what the program says is the log; before -arch=, of probes, whose
- * literals stay in their code */
+/*
+ * Options of GPUBPF_WORKER_PTXAS, apart from -arch=. The first produces no code, and the log is the program's output.
+ * The second comes before -arch= for probes, whose literals must stay in their code.
+ */
 #define GPUBPF_ASSEMBLER_WHICH "--version"
 #define GPUBPF_ASSEMBLER_PROBES "--disable-optimizer-constants"
 
@@ -67,144 +70,172 @@ struct gpubpf_target_info {
 	const char *name;          /* "ptx" */
 	const char *meaning;       /* "NVIDIA PTX text" */
 	const struct gpubpf_target *ops; /* NULL: not linked into this process */
-	enum gpubpf_worker_kind worker; /* that runs it */
-	enum gpubpf_image_kind output; /* of emit */
-	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject take; where several targets take a kind, the
-				    * first of the registry that does not decline the image */
-	uint32_t places;           /* GPUBPF_TAKES of core/places.h, on every device */
+	enum gpubpf_worker_kind worker; /* runs its operations */
+	enum gpubpf_image_kind output; /* output of emit */
+	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject accept. If several targets accept a kind,
+				    * the first one in the registry that does not decline the image gets it */
+	uint32_t places;           /* GPUBPF_TAKES of core/places.h, supported on every device */
 	struct {
-		uint64_t bits;     /* on those that have all of these enum gpubpf_cap_bits */
-		uint32_t places;   /* it takes these as well; */
-		const char *why;   /* why not on others, a clause of at most 64 bytes */
+		uint64_t bits;     /* on devices with all of these enum gpubpf_cap_bits, */
+		uint32_t places;   /* it also supports these; */
+		const char *why;   /* reason on other devices, a clause of at most 64 bytes */
 	} where;
 	struct {
-		uint32_t places;   /* it takes these on no device, */
-		const char *why;   /* a clause of at most 64 bytes */
+		uint32_t places;   /* no device supports these */
+		const char *why;   /* reason, a clause of at most 64 bytes */
 	} never[2];
-	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
-	bool emits;                /* it has emit (gpubpf prog dump) */
-	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
-	bool env_args;             /* its twins take the arena's address and the launch's number as arguments of their own */
-	const char *const *closed; /* globs of files whose code is changed on the user's word alone, NULL at the end; or NULL */
-	bool assembled;            /* inject is given the probes: what GPUBPF_WORKER_ASSEMBLE makes of what emit gives */
-	bool code_beside;          /* behind the text of its twins, after a NUL, may stand what GPUBPF_WORKER_PTXAS makes of it, by
-				    * the piece's options, "" not to */
-	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it has live */
-	bool queries;              /* a vendor's compiler reads its images in its own way: it has query */
-	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
+	uint32_t probes;           /* inject does not lower the probes: another target emits them as a piece of one of
+				    * these GPUBPF_IMAGES */
+	bool emits;                /* it implements emit (gpubpf prog dump) */
+	bool builds;               /* GPUBPF_WORKER_BUILD must compile the pieces before the agent loads them */
+	bool env_args;             /* its twins get the arena's address and the launch's number as extra arguments */
+	const char *const *closed; /* globs of files with code that is changed only on the user's request, NULL at the
+				    * end; or NULL */
+	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE assembles the
+				    * output of emit */
+	bool code_beside;          /* the text of its twins may be followed, after a NUL, by the output of
+				    * GPUBPF_WORKER_PTXAS for it. The piece's options select that, "" does not */
+	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it
+				    * implements live */
+	bool queries;              /* a vendor's compiler parses its images in its own way: it implements query */
+	bool once;                 /* emit and inject leave state that spoils the next call: one call per process */
 };
 
 struct gpubpf_target {
-	/* Emit the sites of the job as a module by itself: a function for each site, no kernel; with
-	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it, or with opts->one_kernel one that calls
-	 * any (conformance). Where info.emits. */
+	/*
+	 * Emits the sites of the job as a separate module: a function for each site, no kernel. With opts->kernels,
+	 * adds a kernel gpubpf_run_<site> that calls it. With opts->one_kernel, adds one kernel that can call any
+	 * (conformance). Mandatory if info.emits.
+	 */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
-	/* List the kernels of an image with their parameters and places and, where info takes places of functions,
-	 * the functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image:
-	 * there is nothing in it that this target could take, and the next that takes its kind is asked. Where
-	 * info.images. */
+	/*
+	 * Lists the kernels of an image with their parameters and places. If info has places in functions, also lists
+	 * the functions that kernels call. *kernels is one malloc'd block. -ENOENT with a diagnostic declines the
+	 * image: it contains nothing for this target, and the caller tries the next target for its kind. Mandatory if
+	 * info.images.
+	 */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
-	/* Which text GPUBPF_WORKER_BUILD is to answer, so that inspect and inject read the image as the device's compiler does;
-	 * *out stays empty: none. Where info.queries. */
+	/*
+	 * Returns a text for GPUBPF_WORKER_BUILD to answer. With the answer, inspect and inject parse the image as the
+	 * device's compiler does. *out stays empty if no text is needed. Mandatory if info.queries.
+	 */
 	int (*query)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,
 		     struct gpubpf_diag *diag);
-	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
-	 * say. The twin's kernel is called GPUBPF_TWIN_PREFIX <name>. Kernels that cannot be taken get `reason` in refused[].
-	 * The job has no kind of place that gpubpf_target_places() has not. Where info.images. */
+	/*
+	 * Makes the twin image: each kernel that a site of the job names, with the sites' bodies at the job's
+	 * insertions. A twin's kernel has the name GPUBPF_TWIN_PREFIX <name>. Each kernel that cannot be probed gets a
+	 * `reason` in refused[]. The job contains only kinds of places in gpubpf_target_places(). Mandatory if
+	 * info.images.
+	 */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
-	/* Which registers are live at a place of a kernel, both as inspect listed them. Where info.machine. */
+	/* Returns the live registers at a place of a kernel; both come from inspect. Mandatory if info.machine. */
 	struct gpubpf_live (*live)(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
-	/* Check a piece that emit or inject made with the checker at hand: 0, or -EINVAL and what is wrong with it, which
-	 * is our own bug. After each emit and inject in debug builds, and where opts.validate says so. Mandatory. */
+	/*
+	 * Checks a piece from emit or inject with the available checker. 0, or -EINVAL and a diagnostic, which is our
+	 * own bug. Runs after each emit and inject in debug builds, and if opts.validate is set. Mandatory.
+	 */
 	int (*validate)(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag);
 };
 
 /*
- * What inject made: pieces that the device links or loads in this order. Also what a builder makes of
- * them: one piece, the vendor's binary, and in refused[] the twins that the vendor did not take.
+ * The output of inject: pieces that the device links or loads in this order. Also the output of a builder: one piece,
+ * the vendor's binary, and in refused[] the twins that the vendor refused.
  */
 struct gpubpf_twin_image {
 	struct gpubpf_twin_piece {
 		enum gpubpf_image_kind kind;
 		struct gpubpf_blob blob;
-		const char *options;   /* compile options of this piece; points into the job, the blob's
-					* memory or static; NULL: none */
+		const char *options;   /* compile options of this piece, in the job, the blob's memory or static memory;
+				        * NULL: none */
 	} piece[3];
 	uint32_t npieces;
-	/* malloc'd: the twins that are in, each by the index in the job of the first site on its kernel.
-	 * Where a piece is OpenCL C, -DGPUBPF_SKIP_<index> leaves that twin out. A builder leaves out the
-	 * twins that refused[] of its job names. */
+	/*
+	 * malloc'd: the included twins, each as the index in the job of the first site on its kernel. If a piece is
+	 * OpenCL C, -DGPUBPF_SKIP_<index> omits that twin. A builder omits the twins in refused[] of its job.
+	 */
 	uint32_t *twins;
 	uint32_t ntwins;
 	struct gpubpf_twin_refusal {
-		uint32_t site;         /* index in the job; the other sites on its kernel go with it */
+		uint32_t site;         /* index in the job; the other sites on its kernel are refused with it */
 		char reason[240];
 	} *refused;                    /* malloc'd */
 	uint32_t nrefused;
 };
 
-/* backends/registry.c. NULL past the end; NULL if no target is called so. */
+/* backends/registry.c. The first returns NULL past the end, the second for an unknown name. */
 const struct gpubpf_target_info *gpubpf_target_at(size_t i);
 const struct gpubpf_target_info *gpubpf_target_find(const char *name);
-/* The targets that take images of a kind, in the order of preference: the first after `last`, NULL: the first. */
+/*
+ * Returns the next target after `last` that accepts images of a kind, in order of preference. `last` is NULL for the
+ * first.
+ */
 const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
-/* The target of that name, if it takes images; NULL. */
+/* Returns the target of that name if it accepts images, else NULL. */
 const struct gpubpf_target_info *gpubpf_target_route(const char *name);
-/* Could images that the target of that name takes go to another one as well? */
+/* Does another target accept a kind of image that the named target accepts? */
 bool gpubpf_target_has_choice(const char *name);
-/* Assert that the targets whose operations are linked here have those that they must have. */
+/* Asserts that each target linked here implements its mandatory operations. */
 void gpubpf_targets_check(void);
 
 /* core/target.c */
-/* Is the code of a file of that name, without folders, changed on the user's word alone? "": not known. */
+/* Is this file one whose code is changed only on the user's request? The name has no folders. "": unknown. */
 bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file);
-/* The places that a target takes on a device: all that may ask for some ask this. */
+/* Returns the places that a target supports on a device. All callers that need some place use this. */
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
-#define GPUBPF_WHY_NOT 165 /* bytes of a reason, the NUL too */
-/* Is the site one of them? If not, why[] says so in a clause that is always whole. */
+#define GPUBPF_WHY_NOT 165 /* size of a reason, with its NUL */
+/*
+ * Does the target support the site on that device? If not, writes a reason to why[], a clause that is never truncated.
+ */
 bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
 			 char why[GPUBPF_WHY_NOT]);
 
-/* insertions being gathered; the list is malloc'd */
+/* a growing list of insertions, malloc'd */
 struct gpubpf_insertions {
 	struct gpubpf_insertion *list;
 	uint32_t n, room;
 };
-/* Add a site at each place of that kind in what inspect listed of a kernel or function, whose name the places borrow. 0,
- * -ENOMEM. */
+/*
+ * Adds a site at each place of that kind that inspect() listed for a kernel or function. The places borrow its name. 0
+ * or -ENOMEM.
+ */
 int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 		  const struct gpubpf_kernel_info *info);
-/* At place i of these alone. */
+/* Adds a site only at place i. */
 int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i);
 
-/* the insertions of a job on one kernel, while its injector goes through the places that the code has */
+/* the insertions of a job in one kernel, while its injector walks the places of the code */
 struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
-	uint32_t met;              /* places that are to have a body */
-	/* of each kind, behind the insertion that was found last: in the order of the code the next one's is there */
+	uint32_t met;              /* insertions found so far */
+	/* per kind, the position after the insertion that was found last: in code order, the next one follows there */
 	uint32_t next[GPUBPF_NSITES];
-	bool listed;               /* kinds[] says of which there are any */
+	bool listed;               /* kinds[] is filled: the kinds with an insertion */
 	bool kinds[GPUBPF_NSITES];
 };
-/* The site whose body belongs at a place, which is asked for once; UINT32_MAX: none. */
+/* Returns the site whose body belongs at a place; UINT32_MAX: none. Call it once per place. */
 uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id);
-/* When all places of the code were asked for: does each insertion have its own? Else -EINVAL and which has not. */
+/*
+ * Call it after all places of the code: was each insertion found exactly once? 0, or -EINVAL and the number of missing
+ * ones.
+ */
 int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag);
 
-/* Begin *out for a target whose twins are images of one kernel each: that of the job's first site is in,
- * sites on others are refused. 0, -ENOMEM. */
+/*
+ * Initializes *out for a target whose twins are images of one kernel: the kernel of the job's first site. Sites on
+ * other kernels are refused. 0 or -ENOMEM.
+ */
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
 
-/* The program: "gpubpf-compile" and so on. */
+/* Returns the program's name, such as "gpubpf-compile". */
 const char *gpubpf_worker_program(enum gpubpf_worker_kind kind);
 
-/* Can a device run what is of that kind? */
+/* Can a device run images of that kind? */
 bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
 
 #endif
