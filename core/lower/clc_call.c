@@ -27,7 +27,7 @@ static const struct gpubpf_access *argument(const struct call *call, uint32_t ar
 	return &call->facts->arg[arg - 1];
 }
 
-static bool only_stack(const struct call *call, uint32_t arg)
+static bool is_stack_only(const struct call *call, uint32_t arg)
 {
 	return !(argument(call, arg)->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL));
 }
@@ -45,7 +45,7 @@ static bool is_direct(const struct call *call, uint32_t arg)
 /* Declares the private copy that an argument needs, if it needs one. */
 static int declare(const struct call *call, uint32_t arg, uint64_t room)
 {
-	if (only_stack(call, arg))
+	if (is_stack_only(call, arg))
 		return 0;
 	if (is_direct(call, arg)) {
 		text_add(call->c->t, "ulong t%u[1]; ", arg);
@@ -67,7 +67,7 @@ static void pointer(const struct call *call, uint32_t arg)
 {
 	char index[48];
 
-	if (only_stack(call, arg))
+	if (is_stack_only(call, arg))
 		text_add(call->c->t, "stack + %s", clc_stack_index(call->c, argument(call, arg), arg, 0, index));
 	else
 		text_add(call->c->t, "(GPUBPF_PRIVATE uchar *)t%u", arg);
@@ -81,7 +81,7 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 	struct text *t = call->c->t;
 	char index[48];
 
-	if (only_stack(call, arg))
+	if (is_stack_only(call, arg))
 		return;
 	if (is_direct(call, arg)) {
 		text_add(t, "t%u[0] = r%u; ", arg, arg);
@@ -123,7 +123,7 @@ static bool is_word(const struct call *call, uint32_t arg)
 	return row_of(call, arg)->pass == GPUBPF_PASS_OUT && row_of(call, arg)->size == GPUBPF_SIZE_WORD;
 }
 
-static int bring_all(const struct call *call)
+static int prepare_args(const struct call *call)
 {
 	uint32_t words = 0;
 
@@ -147,7 +147,7 @@ static int bring_all(const struct call *call)
 	return 0;
 }
 
-static void give_word(const struct call *call, uint32_t arg, uint32_t i)
+static void write_back_word(const struct call *call, uint32_t arg, uint32_t i)
 {
 	const struct gpubpf_access *access = argument(call, arg);
 	bool stack = access->spaces & GPUBPF_SPACE_STACK, device = access->spaces & ~GPUBPF_SPACE_STACK;
@@ -165,7 +165,7 @@ static void give_word(const struct call *call, uint32_t arg, uint32_t i)
 		text_add(t, "GPUBPF_GLOB(gpubpf_w8a1, r%u) = x[%u]; ", arg, i);
 }
 
-static void give_back(const struct call *call)
+static void write_back(const struct call *call)
 {
 	uint32_t words = 0;
 
@@ -174,7 +174,7 @@ static void give_back(const struct call *call)
 		char text[24];
 
 		if (is_word(call, arg))
-			give_word(call, arg, words++);
+			write_back_word(call, arg, words++);
 		else if (row_of(call, arg)->pass == GPUBPF_PASS_OUT)
 			copy(call, arg, size_of(call, arg, &room, text), true);
 	}
@@ -233,7 +233,7 @@ static int pass_all(const struct call *call)
 	return err;
 }
 
-static bool any_direct(const struct call *call)
+static bool has_direct_map(const struct call *call)
 {
 	bool any = false;
 
@@ -243,7 +243,7 @@ static bool any_direct(const struct call *call)
 }
 
 /* Emits helper 164 on call->map. */
-static int each(const struct call *call)
+static int emit_for_each(const struct call *call)
 {
 	char next[64];
 	uint32_t target = 0;
@@ -255,7 +255,7 @@ static int each(const struct call *call)
 }
 
 /* Emits one helper call. A helper on a map calls the functions of call->map in clc_maps.c. */
-static int one(struct call *call)
+static int emit_helper(struct call *call)
 {
 	const struct gpubpf_helper *helper = call->helper;
 	struct clc *c = call->c;
@@ -263,8 +263,8 @@ static int one(struct call *call)
 	int err;
 
 	if (helper->class == GPUBPF_CLASS_LOOP)
-		return each(call);
-	err = bring_all(call);
+		return emit_for_each(call);
+	err = prepare_args(call);
 	if (err < 0)
 		return err;
 	if (helper->ret != GPUBPF_RET_VOID)
@@ -272,7 +272,7 @@ static int one(struct call *call)
 	switch (helper->class) {
 	case GPUBPF_CLASS_MAP:
 		text_add(t, "gpubpf_map%u_%s%s(env", (uint32_t)(call->map - c->job->unit->maps),
-			 gpubpf_op_row(helper->op)->function, any_direct(call) ? CLC_FROM : "");
+			 gpubpf_op_row(helper->op)->function, has_direct_map(call) ? CLC_FROM : "");
 		if (call->map->prototype)
 			text_add(t, ", r%u", gpubpf_helper_map_arg(helper));
 		break;
@@ -294,12 +294,12 @@ static int one(struct call *call)
 	text_add(t, "); ");
 	if (helper->ret == GPUBPF_RET_VOID)
 		text_add(t, "r0 = 0; ");
-	give_back(call);
+	write_back(call);
 	return 0;
 }
 
 /* Paths disagree about the map: emits one branch for each possible map. */
-static int any_map(struct call *call, uint32_t reg)
+static int emit_map_branches(struct call *call, uint32_t reg)
 {
 	const struct gpubpf_unit *unit = call->c->job->unit;
 
@@ -310,7 +310,7 @@ static int any_map(struct call *call, uint32_t reg)
 		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)) || call->map->prototype)
 			continue;
 		text_add(call->c->t, "if (r%u == 0x%xUL) { ", reg, GPUBPF_PTR_MAP + i);
-		err = one(call);
+		err = emit_helper(call);
 		text_add(call->c->t, "} else ");
 		if (err < 0)
 			return err;
@@ -328,7 +328,7 @@ static int end_thread(const struct call *call)
 	return 0;
 }
 
-static int loop(const struct call *call)
+static int emit_loop(const struct call *call)
 {
 	uint32_t target = 0;
 	int err = lower_callback(call->c->prog, call->pc, &target, call->c->diag);
@@ -336,14 +336,14 @@ static int loop(const struct call *call)
 	return err < 0 ? err : clc_loop(call->c, target);
 }
 
-static int body(struct call *call)
+static int emit_call(struct call *call)
 {
 	uint32_t reg = gpubpf_helper_map_arg(call->helper);
 
 	if (call->helper->class == GPUBPF_CLASS_ENDS)
 		return end_thread(call);
 	if (call->helper->class == GPUBPF_CLASS_LOOP && !reg)
-		return loop(call);
+		return emit_loop(call);
 	if (call->helper->class == GPUBPF_CLASS_PRINT && !call->c->job->print_ring) {
 		text_add(call->c->t, "r0 = (u64)-%dL; ", EOPNOTSUPP);
 		return 0;
@@ -351,10 +351,10 @@ static int body(struct call *call)
 	if (reg && call->facts->map < 0 && call->facts->element)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, GPUBPF_MIXED_ELEMENTS, call->helper->name);
 	if (reg && call->facts->map < 0)
-		return any_map(call, reg);
+		return emit_map_branches(call, reg);
 	if (reg)
 		call->map = &call->c->job->unit->maps[call->facts->map];
-	return one(call);
+	return emit_helper(call);
 }
 
 int clc_call(struct clc *c, uint32_t pc)
@@ -366,7 +366,7 @@ int clc_call(struct clc *c, uint32_t pc)
 		return gpubpf_diag_set(c->diag, GPUBPF_E_BAD_HELPER, pc, "helper %d cannot run on a device",
 				       c->prog->insns[pc].imm);
 	text_add(c->t, "{ ");
-	err = body(&call);
+	err = emit_call(&call);
 	text_add(c->t, "}\n");
 	return err;
 }

@@ -85,7 +85,7 @@ static void call_local(struct clc *c, uint32_t pc)
 	go(c, c->prog->insns[pc].target);
 }
 
-static void leave(struct clc *c, bool calls)
+static void emit_exit(struct clc *c, bool calls)
 {
 	if (!calls) {
 		text_add(c->t, "return r0;\n");
@@ -158,7 +158,7 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 		call_local(c, pc);
 		break;
 	case GPUBPF_INSN_EXIT:
-		leave(c, calls);
+		emit_exit(c, calls);
 		break;
 	case GPUBPF_INSN_IMM64:
 		if (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE)

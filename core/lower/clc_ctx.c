@@ -15,7 +15,7 @@ static const struct ctx_field *field_at(uint32_t off)
 }
 
 /* Emits an operand word of the place. */
-static void given(struct clc *c, uint32_t word)
+static void emit_operand_word(struct clc *c, uint32_t word)
 {
 	if (word == UINT32_MAX)
 		text_add(c->t, "0UL");
@@ -29,7 +29,7 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 	case ARG:
 		index = ctx_field_argument(field, index);
 		if (ctx_captures(c->desc->site))
-			given(c, ctx_argument_word(index, c->desc->site));
+			emit_operand_word(c, ctx_argument_word(index, c->desc->site));
 		else
 			text_add(c->t, "env->arg[%u]", index);
 		break;
@@ -43,11 +43,11 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 		text_add(c->t, "(u64)gpubpf_ctx_%s(%u)", field->name, index);
 		break;
 	case PLACE:
-		given(c, ctx_field_word(field, index, c->desc->site));
+		emit_operand_word(c, ctx_field_word(field, index, c->desc->site));
 		break;
 	case LANES:
 		text_add(c->t, "gpubpf_lanes_given(");
-		given(c, ctx_field_word(field, index, c->desc->site));
+		emit_operand_word(c, ctx_field_word(field, index, c->desc->site));
 		text_add(c->t, ")");
 		break;
 	}

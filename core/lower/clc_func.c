@@ -43,7 +43,7 @@ static void call_local(struct clc *c, uint32_t pc)
 		text_add(c->t, "\tif (*ended) return 0;\n");
 }
 
-static const char *leave(const struct clc *c)
+static const char *ended_check(const struct clc *c)
 {
 	return c->prog->facts->ends_thread ? "if (*ended) return 0; " : "";
 }
@@ -60,7 +60,7 @@ int clc_loop(struct clc *c, uint32_t target)
 	}
 	text_add(c->t, "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = "
 		 CLC_PROG "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
-		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, leave(c));
+		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, ended_check(c));
 	return 0;
 }
 
@@ -77,7 +77,7 @@ int clc_each(struct clc *c, uint32_t target, const char *next)
 	text_add(c->t, "u64 i = 0, at = r4 ? ~0UL : 0, v; const u64 key = r10 + %uUL; while ((v = %s, &at, stack + (u32)(key - %uUL)))) { "
 		 "i++; r0 = " CLC_PROG "_f%d(env, stack, ended, r1, key, v, r3, 0, r10 + %uUL); %sif (r0) break; } r0 = r4 ? (u64)-%dL : i; ",
 		 (c->prog->facts->frames - 1) * GPUBPF_STACK_SIZE, next, GPUBPF_PTR_STACK, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE,
-		 leave(c), EINVAL);
+		 ended_check(c), EINVAL);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static const char *device_address(uint32_t reg, int32_t off, char buf[48])
 	return buf;
 }
 
-static uint32_t natural(const struct gpubpf_access *access, uint32_t width)
+static uint32_t access_align(const struct gpubpf_access *access, uint32_t width)
 {
 	uint32_t align = access->align ? access->align : 1;
 
@@ -43,18 +43,19 @@ static uint32_t natural(const struct gpubpf_access *access, uint32_t width)
 }
 
 /* Emits the lvalue of an access, in one space. */
-static void place(struct clc *c, uint32_t pc, uint32_t reg, bool private)
+static void emit_lvalue(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 {
 	const struct gpubpf_access *access = access_of(c, pc);
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 	char buf[48];
 
 	if (private)
-		text_add(c->t, "GPUBPF_PRIV(" CLC_MEM ", %s)", insn->width, natural(access, insn->width),
+		text_add(c->t, "GPUBPF_PRIV(" CLC_MEM ", %s)", insn->width, access_align(access, insn->width),
 			 clc_stack_index(c, access, reg, insn->off, buf));
 	else
 		text_add(c->t, "GPUBPF_GLOB(%s" CLC_MEM ", %s)",
-			 insn->ordered || gpubpf_lower_is_live(c->job, access) ? "volatile " : "", insn->width, natural(access, insn->width), device_address(reg, insn->off, buf));
+			 insn->ordered || gpubpf_lower_is_live(c->job, access) ? "volatile " : "", insn->width,
+			 access_align(access, insn->width), device_address(reg, insn->off, buf));
 }
 
 static void load_from(struct clc *c, uint32_t pc, bool private)
@@ -65,7 +66,7 @@ static void load_from(struct clc *c, uint32_t pc, bool private)
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	text_add(c->t, "%sr%u = %s", insn->ordered ? "{ " : "", insn->dst, insn->sext ? sign[insn->width] : "");
-	place(c, pc, insn->src, private);
+	emit_lvalue(c, pc, insn->src, private);
 	text_add(c->t, ";%s\n", insn->ordered ? " gpubpf_fence(); }" : "");
 }
 
@@ -82,7 +83,7 @@ static void store_to(struct clc *c, uint32_t pc, bool private)
 		return;
 	}
 	text_add(c->t, "%s", insn->ordered ? "{ gpubpf_fence(); " : "");
-	place(c, pc, insn->dst, private);
+	emit_lvalue(c, pc, insn->dst, private);
 	text_add(c->t, " = (%s)%s;%s\n", type[insn->width], clc_source(insn, s), insn->ordered ? " }" : "");
 }
 
@@ -105,7 +106,8 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 /*
  * Emits an access for the spaces that it may touch: one space directly, two spaces under a comparison of the pointer.
  */
-static int in_spaces(struct clc *c, uint32_t pc, uint32_t reg, void (*emit)(struct clc *c, uint32_t pc, bool private))
+static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg,
+			  void (*emit)(struct clc *c, uint32_t pc, bool private))
 {
 	uint32_t spaces = access_of(c, pc)->spaces & ~GPUBPF_SPACE_NULL;
 	bool stack = spaces & GPUBPF_SPACE_STACK, device = spaces & DEVICE_SPACES;
@@ -136,7 +138,7 @@ int clc_load(struct clc *c, uint32_t pc)
 		text_add(c->t, ";\n");
 		return err;
 	}
-	err = in_spaces(c, pc, insn->src, load_from);
+	err = emit_in_spaces(c, pc, insn->src, load_from);
 	if (c->rmw_load[pc])
 		text_add(c->t, "\tm%u = r%u;\n", pc, insn->dst);
 	return err;
@@ -144,12 +146,12 @@ int clc_load(struct clc *c, uint32_t pc)
 
 int clc_store(struct clc *c, uint32_t pc)
 {
-	return in_spaces(c, pc, c->prog->insns[pc].dst, store_to);
+	return emit_in_spaces(c, pc, c->prog->insns[pc].dst, store_to);
 }
 
 int clc_atomic(struct clc *c, uint32_t pc)
 {
-	return in_spaces(c, pc, c->prog->insns[pc].dst, atomic_on);
+	return emit_in_spaces(c, pc, c->prog->insns[pc].dst, atomic_on);
 }
 
 bool clc_is_atomic_add(const struct clc *c, uint32_t pc)

@@ -74,7 +74,7 @@ LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type)
 	return fn;
 }
 
-static LLVMValueRef fit(struct low *l, LLVMValueRef v, LLVMTypeRef type)
+static LLVMValueRef resize_int(struct low *l, LLVMValueRef v, LLVMTypeRef type)
 {
 	unsigned have, want;
 
@@ -100,12 +100,12 @@ LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args,
 	}
 	LLVMGetParamTypes(type, params);
 	for (unsigned i = 0; i < n; i++)
-		fitted[i] = fit(l, args[i], params[i]);
+		fitted[i] = resize_int(l, args[i], params[i]);
 	call = LLVMBuildCall2(l->b, type, fn, fitted, n, "");
 	LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(fn));
 	if (LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMVoidTypeKind)
 		return NULL;
-	return fit(l, call, low_int(l, 8));
+	return resize_int(l, call, low_int(l, 8));
 }
 
 /* Receives LLVM's diagnostics; the first error is recorded. */
@@ -198,7 +198,7 @@ static bool exported(const struct low *l, const char *name)
 }
 
 /* Is fn a library function that many places call, but seldom? (GPUBPF_FN_APART in maps/machine.h) */
-static bool stays_apart(const struct low *l, LLVMValueRef fn)
+static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
 
@@ -224,7 +224,7 @@ static int link_library(struct low *l)
 		if (exported(l, LLVMGetValueName2(fn, &n)))
 			continue;
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
-		if (stays_apart(l, fn))
+		if (is_noinline_library(l, fn))
 			continue;
 		remove_attribute(fn, "noinline");
 		remove_attribute(fn, "optnone");

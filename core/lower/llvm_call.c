@@ -64,7 +64,7 @@ static LLVMValueRef get(const struct call *c, unsigned reg)
 	return low_get(c->f, reg);
 }
 
-static bool only_stack(const struct call *c, unsigned reg)
+static bool is_stack_only(const struct call *c, unsigned reg)
 {
 	return argument(c, reg)->spaces == GPUBPF_SPACE_STACK;
 }
@@ -200,7 +200,7 @@ static bool is_direct(const struct call *c, unsigned reg)
 }
 
 /* Sets a flag in this call's own copy of the map's layout. */
-static int flag(struct call *c, uint32_t what)
+static int set_layout_flag(struct call *c, uint32_t what)
 {
 	struct gpubpf_map_layout *layout = gpubpf_pool_alloc(c->l->pool, 1, sizeof(*layout));
 
@@ -213,9 +213,9 @@ static int flag(struct call *c, uint32_t what)
 }
 
 /* Passes the address of the value in a word of private memory. */
-static int bring_address(struct call *c, unsigned reg)
+static int pass_value_address(struct call *c, unsigned reg)
 {
-	int err = flag(c, GPUBPF_LAYOUT_FROM);
+	int err = set_layout_flag(c, GPUBPF_LAYOUT_FROM);
 
 	if (err < 0)
 		return err;
@@ -228,16 +228,16 @@ static int bring_address(struct call *c, unsigned reg)
  * Makes an argument available in private memory. Creates and fills c->temp[reg] unless the stack can be passed
  * directly. room: the maximum size in bytes; size: the size (i64).
  */
-static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
+static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 {
 	const struct gpubpf_access *a = argument(c, reg);
 	const char *known = known_bytes(c, reg, room);
 
 	c->temp[reg] = NULL;
-	if (only_stack(c, reg))
+	if (is_stack_only(c, reg))
 		return 0;
 	if (is_direct(c, reg))
-		return bring_address(c, reg);
+		return pass_value_address(c, reg);
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
 				       "helper %s would copy %llu bytes of map memory, %d is the most; look the element up and write to it", c->helper->name,
@@ -257,7 +257,7 @@ static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 	return 0;
 }
 
-/* Returns the pointer that the library receives; after bring(). */
+/* Returns the pointer that the library receives; after prepare_arg(). */
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
@@ -282,7 +282,7 @@ static bool is_pointer(const struct call *c, unsigned reg)
 	return row_of(c, reg)->size != GPUBPF_SIZE_NONE;
 }
 
-static int bring_all(struct call *c)
+static int prepare_args(struct call *c)
 {
 	int err = 0;
 
@@ -293,12 +293,12 @@ static int bring_all(struct call *c)
 		if (!is_pointer(c, reg))
 			continue;
 		size = size_of(c, reg, &room);
-		err = bring(c, reg, room, size);
+		err = prepare_arg(c, reg, room, size);
 	}
 	return err;
 }
 
-static void give_back(const struct call *c)
+static void write_back(const struct call *c)
 {
 	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++) {
 		uint64_t room;
@@ -365,7 +365,7 @@ static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
  * Returns a copy of a key of at most one word, for a call that is not inlined. Passing the key itself would keep it in
  * memory, so that paths that find the element without the call would store it too.
  */
-static LLVMValueRef key_apart(const struct call *c, LLVMValueRef key)
+static LLVMValueRef copy_key(const struct call *c, LLVMValueRef key)
 {
 	uint32_t size = map_of(c)->key_size;
 	LLVMValueRef copy;
@@ -378,7 +378,7 @@ static LLVMValueRef key_apart(const struct call *c, LLVMValueRef key)
 }
 
 /* Looks up in two steps: the inlined fast path, then the shared function if the fast path finds nothing. */
-static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMValueRef *args, unsigned n)
+static LLVMValueRef look_up_shared(const struct call *c, const char *name, LLVMValueRef *args, unsigned n)
 {
 	LLVMBasicBlockRef from[2], after;
 	LLVMValueRef found[2], v;
@@ -393,7 +393,7 @@ static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMVa
 	after = low_block(c->f->p, "after");
 	LLVMBuildCondBr(c->l->b, LLVMBuildICmp(c->l->b, LLVMIntNE, found[0], low_const(c->l, 0), ""), after, from[1]);
 	LLVMPositionBuilderAtEnd(c->l->b, from[1]);
-	args[n - 1] = key_apart(c, args[n - 1]);
+	args[n - 1] = copy_key(c, args[n - 1]);
 	found[1] = low_call_shared(c->l, name, c->layout, args, n);
 	if (!found[1])
 		return NULL;
@@ -427,7 +427,7 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 	else
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
 	if (on_map && impl->glances && c->helper->op == GPUBPF_OP_LOOKUP)
-		return look_up_large(c, name, args, n);
+		return look_up_shared(c, name, args, n);
 	if (on_map && c->helper->op == GPUBPF_OP_LOOKUP && low_has_first(c->f, c->map))
 		return look_up_from(c, args[n - 1]);
 	if (on_map && impl->large)
@@ -455,7 +455,7 @@ static void find_element(const struct call *c, LLVMValueRef *args)
  */
 static int map_args(struct call *c, LLVMValueRef *args)
 {
-	int n, err = map_of(c)->prototype ? flag(c, GPUBPF_LAYOUT_ELEMENT) : 0;
+	int n, err = map_of(c)->prototype ? set_layout_flag(c, GPUBPF_LAYOUT_ELEMENT) : 0;
 
 	if (err < 0)
 		return err;
@@ -478,7 +478,7 @@ static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 /*
  * Helper 164: calls a function for each element of the map c->map. If flags are not 0, the iteration starts at its end.
  */
-static int each(struct call *c)
+static int emit_for_each(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, given[4] = { get(c, GPUBPF_R1), NULL, NULL, get(c, GPUBPF_R3) }, at, flags;
 	struct low *l = c->l;
@@ -508,15 +508,15 @@ static int each(struct call *c)
 }
 
 /* Emits one helper call, on the map c->map if the helper takes a map. */
-static int one(struct call *c)
+static int emit_helper(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
 	int n = 1, err;
 
 	if (c->helper->class == GPUBPF_CLASS_LOOP)
-		return each(c);
+		return emit_for_each(c);
 	c->layout = c->helper->class == GPUBPF_CLASS_MAP ? &c->l->job->layouts[c->map] : NULL;
-	err = bring_all(c);
+	err = prepare_args(c);
 	if (err < 0)
 		return err;
 	switch (c->helper->class) {
@@ -543,7 +543,7 @@ static int one(struct call *c)
 	if (!v)
 		return -EINVAL;
 	low_set(c->f, GPUBPF_R0, v);
-	give_back(c);
+	write_back(c);
 	return 0;
 }
 
@@ -558,7 +558,7 @@ static int end_thread(struct call *c)
 }
 
 /* Paths disagree about the map: emits a case for each map that the helper accepts. */
-static int any_map(struct call *c, unsigned reg)
+static int emit_map_switch(struct call *c, unsigned reg)
 {
 	const struct gpubpf_unit *unit = c->l->job->unit;
 	LLVMBasicBlockRef none = low_block(c->f->p, "no_map"), after = low_block(c->f->p, "after");
@@ -573,7 +573,7 @@ static int any_map(struct call *c, unsigned reg)
 		block = low_block(c->f->p, "map");
 		LLVMAddCase(which, low_const(c->l, GPUBPF_PTR_MAP + c->map), block);
 		LLVMPositionBuilderAtEnd(c->l->b, block);
-		err = one(c);
+		err = emit_helper(c);
 		if (err < 0)
 			return err;
 		LLVMBuildBr(c->l->b, after);
@@ -615,13 +615,13 @@ int low_helper(struct low_frame *f, uint32_t pc)
 		return 0;
 	}
 	if (!reg)
-		return one(&c);
+		return emit_helper(&c);
 	if (c.facts->map == GPUBPF_NO_MAP)
 		return gpubpf_diag_set(c.l->diag, GPUBPF_E_HELPER_ARG, pc, "helper %s without a map", c.helper->name);
 	if (c.facts->map == GPUBPF_ANY_MAP && c.facts->element)
 		return gpubpf_diag_set(c.l->diag, GPUBPF_E_TARGET_LACKS, pc, GPUBPF_MIXED_ELEMENTS, c.helper->name);
 	if (c.facts->map == GPUBPF_ANY_MAP)
-		return any_map(&c, reg);
+		return emit_map_switch(&c, reg);
 	c.map = c.facts->map;
-	return one(&c);
+	return emit_helper(&c);
 }

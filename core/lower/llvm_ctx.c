@@ -8,7 +8,7 @@
 #include "llvm_low.h"
 
 /* Loads an operand word of the place. */
-static LLVMValueRef given(struct low_prog *p, uint32_t word)
+static LLVMValueRef load_operand_word(struct low_prog *p, uint32_t word)
 {
 	struct low *l = p->l;
 
@@ -25,7 +25,7 @@ static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, 
 
 	i = ctx_field_argument(field, i);
 	if (ctx_captures(p->site->site))
-		return given(p, ctx_argument_word(i, p->site->site));
+		return load_operand_word(p, ctx_argument_word(i, p->site->site));
 	if (i >= p->site->nparams)
 		return low_const(l, 0);
 	off = offsetof(struct gpubpf_env, arg) + 8 * i;
@@ -62,7 +62,7 @@ static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, ui
 
 static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
-	return given(p, ctx_field_word(field, i, p->site->site));
+	return load_operand_word(p, ctx_field_word(field, i, p->site->site));
 }
 
 static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uint32_t i)
@@ -71,7 +71,7 @@ static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uin
 	enum gpubpf_site site = p->site->site;
 
 	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH && !strcmp(field->name, "branch.lanes"))
-		return low_taking(p->l, word, given(p, ctx_word_of("branch.active", site)));
+		return low_taking(p->l, word, load_operand_word(p, ctx_word_of("branch.active", site)));
 	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
 }
 
@@ -95,7 +95,7 @@ static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, u
 }
 
 /* Shifts v, an element at offset `from`, to its position in a read that begins at `off`. */
-static LLVMValueRef moved(struct low *l, LLVMValueRef v, uint32_t from, uint32_t off)
+static LLVMValueRef shift_to(struct low *l, LLVMValueRef v, uint32_t from, uint32_t off)
 {
 	return from >= off ? LLVMBuildShl(l->b, v, low_const(l, 8 * (from - off)), "") :
 			     LLVMBuildLShr(l->b, v, low_const(l, 8 * (off - from)), "");
@@ -116,7 +116,7 @@ LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width)
 			v = element(p, &ctx_fields[k], i);
 			if (!v)
 				return NULL;
-			sum = LLVMBuildOr(l->b, sum, moved(l, v, from, off), "");
+			sum = LLVMBuildOr(l->b, sum, shift_to(l, v, from, off), "");
 		}
 	if (width == 8)
 		return sum;

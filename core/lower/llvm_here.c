@@ -20,15 +20,15 @@
 #define ACTIVE "llvm.nvvm.activemask"
 #define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */
 #define CONSTANT "llvm.is.constant."      /* prefix; a constant of the instruction */
-#define MOST 8                            /* maximum depth of the search through a condition's operands */
-#define MOST_BLOCKS 64                    /* maximum number of blocks visited on the paths to a block */
+#define MAX_DEPTH 8                            /* maximum depth of the search through a condition's operands */
+#define MAX_BLOCKS 64                    /* maximum number of blocks visited on the paths to a block */
 
 /* The active lanes of blocks, i32; NULL: not known. */
-struct ways {
+struct mask_search {
 	struct low *l;
-	LLVMValueRef came;                /* active lanes at the function's entry; NULL: not known */
-	LLVMBasicBlockRef block[MOST_BLOCKS];
-	LLVMValueRef lanes[MOST_BLOCKS];
+	LLVMValueRef entry_lanes;                /* active lanes at the function's entry; NULL: not known */
+	LLVMBasicBlockRef block[MAX_BLOCKS];
+	LLVMValueRef lanes[MAX_BLOCKS];
 	unsigned n;
 };
 
@@ -55,75 +55,76 @@ static bool calls(LLVMValueRef v, const char *name)
 }
 
 /* Is v the same in all lanes of `lanes`? */
-static bool is_same(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int steps)
+static bool is_uniform(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int steps)
 {
 	if (LLVMIsAConstantInt(v) || v == lanes)
 		return true;
-	if (!LLVMIsAInstruction(v) || steps == MOST)
+	if (!LLVMIsAInstruction(v) || steps == MAX_DEPTH)
 		return false;
 	if (LLVMIsACallInst(v))
 		return LLVMGetMetadata(v, mark(l)) || calls(v, CONSTANT) || (calls(v, VOTE) && LLVMGetOperand(v, 0) == lanes);
 	if (!LLVMIsACastInst(v) && !LLVMIsABinaryOperator(v) && !LLVMIsASelectInst(v) && !LLVMIsAICmpInst(v))
 		return false;
 	for (int i = 0; i < LLVMGetNumOperands(v); i++)
-		if (!is_same(l, LLVMGetOperand(v, i), lanes, steps + 1))
+		if (!is_uniform(l, LLVMGetOperand(v, i), lanes, steps + 1))
 			return false;
 	return true;
 }
 
 /* Do all lanes that reach a block's terminator go to one successor? */
-static bool goes_together(const struct low *l, LLVMValueRef end, LLVMValueRef lanes)
+static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRef lanes)
 {
 	if (LLVMIsASwitchInst(end))
-		return is_same(l, LLVMGetOperand(end, 0), lanes, 0);
-	return LLVMIsABranchInst(end) && (!LLVMIsConditional(end) || is_same(l, LLVMGetCondition(end), lanes, 0));
+		return is_uniform(l, LLVMGetOperand(end, 0), lanes, 0);
+	return LLVMIsABranchInst(end) && (!LLVMIsConditional(end) || is_uniform(l, LLVMGetCondition(end), lanes, 0));
 }
 
-static LLVMValueRef lanes_at(struct ways *ways, LLVMBasicBlockRef block);
+static LLVMValueRef lanes_at(struct mask_search *mask_search, LLVMBasicBlockRef block);
 
 /* Returns the last active-mask read before an instruction; without one, at the end of the block. */
-static LLVMValueRef lanes_before(struct ways *ways, LLVMBasicBlockRef block, LLVMValueRef insn)
+static LLVMValueRef lanes_before(struct mask_search *mask_search, LLVMBasicBlockRef block, LLVMValueRef insn)
 {
 	LLVMValueRef i = insn ? LLVMGetPreviousInstruction(insn) : LLVMGetLastInstruction(block);
 
 	while (i && !calls(i, ACTIVE))
 		i = LLVMGetPreviousInstruction(i);
-	return i ? i : lanes_at(ways, block);
+	return i ? i : lanes_at(mask_search, block);
 }
 
 /* Returns the lanes that reach a block through this use, which is an edge if the user is a terminator. */
-static LLVMValueRef lanes_by(struct ways *ways, LLVMUseRef use)
+static LLVMValueRef lanes_on_edge(struct mask_search *mask_search, LLVMUseRef use)
 {
 	LLVMValueRef end = LLVMGetUser(use), lanes;
 
-	lanes = LLVMIsATerminatorInst(end) ? lanes_before(ways, LLVMGetInstructionParent(end), NULL) : NULL;
-	return lanes && goes_together(ways->l, end, lanes) ? lanes : NULL;
+	lanes = LLVMIsATerminatorInst(end) ? lanes_before(mask_search, LLVMGetInstructionParent(end), NULL) : NULL;
+	return lanes && is_uniform_branch(mask_search->l, end, lanes) ? lanes : NULL;
 }
 
-static LLVMValueRef lanes_at(struct ways *ways, LLVMBasicBlockRef block)
+static LLVMValueRef lanes_at(struct mask_search *mask_search, LLVMBasicBlockRef block)
 {
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 	LLVMValueRef lanes;
 	unsigned at;
 
-	for (at = 0; at < ways->n; at++)
-		if (ways->block[at] == block)
-			return ways->lanes[at];
+	for (at = 0; at < mask_search->n; at++)
+		if (mask_search->block[at] == block)
+			return mask_search->lanes[at];
 	if (!use)
-		return LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) == block ? ways->came : NULL;
-	if (at == MOST_BLOCKS)
+		return LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) == block ? mask_search->entry_lanes :
+		       NULL;
+	if (at == MAX_BLOCKS)
 		return NULL;
-	ways->block[ways->n] = block;
-	ways->lanes[ways->n++] = NULL; /* NULL during the search: a cycle provides no mask */
-	lanes = lanes_by(ways, use);
+	mask_search->block[mask_search->n] = block;
+	mask_search->lanes[mask_search->n++] = NULL; /* NULL during the search: a cycle provides no mask */
+	lanes = lanes_on_edge(mask_search, use);
 	while (lanes && (use = LLVMGetNextUse(use)))
-		lanes = lanes_by(ways, use) == lanes ? lanes : NULL;
-	return ways->lanes[at] = lanes;
+		lanes = lanes_on_edge(mask_search, use) == lanes ? lanes : NULL;
+	return mask_search->lanes[at] = lanes;
 }
 
 /* -- blocks with some known edges -- */
 
-static LLVMValueRef ask(struct low *l, LLVMValueRef like)
+static LLVMValueRef read_active_mask(struct low *l, LLVMValueRef like)
 {
 	LLVMValueRef fn = LLVMGetCalledValue(like);
 
@@ -131,13 +132,13 @@ static LLVMValueRef ask(struct low *l, LLVMValueRef like)
 }
 
 /* Inserts a block on an edge of the terminator. The block reads the active mask. */
-static LLVMValueRef ask_between(struct low *l, LLVMValueRef end, unsigned successor, LLVMValueRef like)
+static LLVMValueRef read_mask_on_edge(struct low *l, LLVMValueRef end, unsigned successor, LLVMValueRef like)
 {
 	LLVMBasicBlockRef to = LLVMGetSuccessor(end, successor), between = LLVMInsertBasicBlockInContext(l->ctx, to, "");
 	LLVMValueRef lanes;
 
 	LLVMPositionBuilderAtEnd(l->b, between);
-	lanes = ask(l, like);
+	lanes = read_active_mask(l, like);
 	LLVMBuildBr(l->b, to);
 	LLVMSetSuccessor(end, successor, between);
 	return lanes;
@@ -146,31 +147,32 @@ static LLVMValueRef ask_between(struct low *l, LLVMValueRef end, unsigned succes
 /*
  * Returns the single predecessor whose lanes all go to this block. NULL: there are several, or not all lanes go there.
  */
-static LLVMBasicBlockRef only_before(const struct low *l, LLVMBasicBlockRef block)
+static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockRef block)
 {
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 	LLVMValueRef end = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
 
-	return end && LLVMIsATerminatorInst(end) && goes_together(l, end, NULL) ? LLVMGetInstructionParent(end) : NULL;
+	return end && LLVMIsATerminatorInst(end) && is_uniform_branch(l, end, NULL) ? LLVMGetInstructionParent(end) :
+	       NULL;
 }
 
 /*
  * Some edges into the block, or into one that dominates it, have a known mask: reads the mask on the other edges and
  * returns a phi of all. NULL: not possible.
  */
-static LLVMValueRef ask_on_others(struct low *l, struct ways *ways, LLVMValueRef asks)
+static LLVMValueRef insert_mask_phi(struct low *l, struct mask_search *mask_search, LLVMValueRef mask_read)
 {
-	LLVMBasicBlockRef block = LLVMGetInstructionParent(asks), from[MOST_BLOCKS], before;
-	LLVMValueRef ends[MOST_BLOCKS], lanes[MOST_BLOCKS], answer;
+	LLVMBasicBlockRef block = LLVMGetInstructionParent(mask_read), from[MAX_BLOCKS], before;
+	LLVMValueRef ends[MAX_BLOCKS], lanes[MAX_BLOCKS], joined;
 	unsigned n = 0, known = 0;
 
-	for (unsigned i = 0; i < MOST_BLOCKS && (before = only_before(l, block)); i++)
+	for (unsigned i = 0; i < MAX_BLOCKS && (before = single_predecessor(l, block)); i++)
 		block = before;
 	for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {
-		if (n == MOST_BLOCKS || !LLVMIsATerminatorInst(LLVMGetUser(use)) || LLVMIsASwitchInst(LLVMGetUser(use)))
+		if (n == MAX_BLOCKS || !LLVMIsATerminatorInst(LLVMGetUser(use)) || LLVMIsASwitchInst(LLVMGetUser(use)))
 			return NULL;
 		ends[n] = LLVMGetUser(use);
-		lanes[n] = lanes_by(ways, use);
+		lanes[n] = lanes_on_edge(mask_search, use);
 		known += !!lanes[n++];
 	}
 	if (!known || LLVMIsAPHINode(LLVMGetFirstInstruction(block)))
@@ -178,27 +180,27 @@ static LLVMValueRef ask_on_others(struct low *l, struct ways *ways, LLVMValueRef
 	for (unsigned i = 0; i < n; i++) {
 		from[i] = LLVMGetInstructionParent(ends[i]);
 		if (!lanes[i]) {
-			lanes[i] = ask_between(l, ends[i], LLVMGetSuccessor(ends[i], 0) != block, asks);
+			lanes[i] = read_mask_on_edge(l, ends[i], LLVMGetSuccessor(ends[i], 0) != block, mask_read);
 			from[i] = LLVMGetInstructionParent(lanes[i]);
 		}
 	}
 	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(block));
-	answer = LLVMBuildPhi(l->b, l->i32, "");
-	LLVMAddIncoming(answer, lanes, from, n);
-	return answer;
+	joined = LLVMBuildPhi(l->b, l->i32, "");
+	LLVMAddIncoming(joined, lanes, from, n);
+	return joined;
 }
 
-static void ask_once(struct low *l, LLVMBasicBlockRef block, LLVMValueRef came)
+static void reuse_masks(struct low *l, LLVMBasicBlockRef block, LLVMValueRef entry_lanes)
 {
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block), next, lanes; i; i = next) {
-		struct ways ways = { .l = l, .came = came };
+		struct mask_search mask_search = { .l = l, .entry_lanes = entry_lanes };
 
 		next = LLVMGetNextInstruction(i);
 		if (!calls(i, ACTIVE))
 			continue;
-		lanes = lanes_before(&ways, block, i);
+		lanes = lanes_before(&mask_search, block, i);
 		if (!lanes)
-			lanes = ask_on_others(l, &ways, i);
+			lanes = insert_mask_phi(l, &mask_search, i);
 		if (!lanes)
 			continue;
 		LLVMReplaceAllUsesWith(i, lanes);
@@ -206,10 +208,10 @@ static void ask_once(struct low *l, LLVMBasicBlockRef block, LLVMValueRef came)
 	}
 }
 
-static void ask_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef came)
+static void reuse_masks_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef entry_lanes)
 {
 	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
-		ask_once(l, block, came);
+		reuse_masks(l, block, entry_lanes);
 }
 
 /* Is fn the body of a place at an instruction? */
@@ -223,7 +225,7 @@ static bool is_at_insns(const struct low *l, LLVMValueRef fn)
 	       gpubpf_place_kind(l->job->sites[strtoul(name + sizeof(inlined) - 1, NULL, 10)].site)->where == GPUBPF_WHERE_INSN;
 }
 
-static bool is_with_all(LLVMValueRef user, LLVMValueRef lanes)
+static bool compares_full_mask(LLVMValueRef user, LLVMValueRef lanes)
 {
 	LLVMValueRef other;
 
@@ -234,21 +236,21 @@ static bool is_with_all(LLVMValueRef user, LLVMValueRef lanes)
 }
 
 /* Is v a phi of active-mask reads and `came` only? */
-static bool is_of_ways(LLVMValueRef v, LLVMValueRef came)
+static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 {
 	bool is = LLVMIsAPHINode(v);
 
 	for (unsigned i = 0; is && i < LLVMCountIncoming(v); i++)
-		is = LLVMGetIncomingValue(v, i) == came || calls(LLVMGetIncomingValue(v, i), ACTIVE);
+		is = LLVMGetIncomingValue(v, i) == entry_lanes || calls(LLVMGetIncomingValue(v, i), ACTIVE);
 	return is;
 }
 
 /* Returns an i1: is `lanes` the whole warp? `lanes` is came, an active-mask read, or a phi of these. */
-static LLVMValueRef all_of(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVMValueRef whole)
+static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;
 
-	if (lanes == came)
+	if (lanes == entry_lanes)
 		return whole;
 	if (!LLVMIsAPHINode(lanes)) {
 		LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(lanes));
@@ -259,14 +261,14 @@ static LLVMValueRef all_of(struct low *l, LLVMValueRef lanes, LLVMValueRef came,
 	for (unsigned i = 0; i < LLVMCountIncoming(lanes); i++) {
 		LLVMBasicBlockRef from = LLVMGetIncomingBlock(lanes, i);
 
-		is = all_of(l, LLVMGetIncomingValue(lanes, i), came, whole);
+		is = is_full_warp(l, LLVMGetIncomingValue(lanes, i), entry_lanes, whole);
 		LLVMAddIncoming(phi, &is, &from, 1);
 	}
 	return phi;
 }
 
 /* Replaces comparisons of the mask with the full warp by %gpubpf_whole, so that no place computes them again. */
-static void say_whole(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVMValueRef whole)
+static void replace_full_mask_tests(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef all = NULL;
 
@@ -274,12 +276,12 @@ static void say_whole(struct low *l, LLVMValueRef lanes, LLVMValueRef came, LLVM
 		LLVMValueRef user = LLVMGetUser(use);
 
 		next = LLVMGetNextUse(use);
-		if (lanes == came && is_of_ways(user, came))
-			say_whole(l, user, came, whole);
-		if (!is_with_all(user, lanes))
+		if (lanes == entry_lanes && is_mask_phi(user, entry_lanes))
+			replace_full_mask_tests(l, user, entry_lanes, whole);
+		if (!compares_full_mask(user, lanes))
 			continue;
 		if (!all)
-			all = all_of(l, lanes, came, whole);
+			all = is_full_warp(l, lanes, entry_lanes, whole);
 		LLVMPositionBuilderBefore(l->b, user);
 		LLVMReplaceAllUsesWith(user, LLVMGetICmpPredicate(user) == LLVMIntEQ ? all : LLVMBuildNot(l->b, all, ""));
 		LLVMInstructionEraseFromParent(user);
@@ -293,23 +295,23 @@ static void erase_unused(LLVMValueRef v)
 }
 
 /* Processes the body of a place at an instruction. */
-static void ask_before(struct low *l, LLVMValueRef fn)
+static void process_insn_place(struct low *l, LLVMValueRef fn)
 {
-	LLVMValueRef came, read, whole;
+	LLVMValueRef entry_lanes, read, whole;
 
 	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
-	came = low_read_register(l, "%gpubpf_came", 4);
+	entry_lanes = low_read_register(l, "%gpubpf_came", 4);
 	read = low_read_by(l, "selp.b32 $0, 1, 0, %s;", "%gpubpf_whole", 4);
 	whole = LLVMBuildICmp(l->b, LLVMIntNE, read, low_const32(l, 0), "");
-	ask_in_blocks(l, fn, came);
-	say_whole(l, came, came, whole);
+	reuse_masks_in_blocks(l, fn, entry_lanes);
+	replace_full_mask_tests(l, entry_lanes, entry_lanes, whole);
 	erase_unused(whole);
 	erase_unused(read);
-	erase_unused(came);
+	erase_unused(entry_lanes);
 }
 
 /* Is there no program that may end threads? Such a program may leave a mask that has lanes which have exited. */
-static bool all_go_on(const struct gpubpf_lower_job *job)
+static bool has_no_thread_end(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
 		for (uint32_t k = 0; k < job->sites[i].nprogs; k++) {
@@ -323,11 +325,11 @@ static bool all_go_on(const struct gpubpf_lower_job *job)
 
 void low_ask_once(struct low *l)
 {
-	if (!all_go_on(l->job))
+	if (!has_no_thread_end(l->job))
 		return;
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
 		if (is_at_insns(l, fn))
-			ask_before(l, fn);
+			process_insn_place(l, fn);
 		else
-			ask_in_blocks(l, fn, NULL);
+			reuse_masks_in_blocks(l, fn, NULL);
 }

@@ -14,13 +14,13 @@
 
 #include "llvm_low.h"
 
-#define MOST 32                /* objects; the oldest is evicted */
-#define LARGEST (1u << 20)     /* bytes of a module; larger modules are not cached */
+#define MAX_OBJECTS 32                /* objects; the oldest is evicted */
+#define MAX_MODULE_BYTES (1u << 20)     /* bytes of a module; larger modules are not cached */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	struct gpubpf_blob key, made;
-} kept[MOST];
+} cache[MAX_OBJECTS];
 static uint32_t next;
 
 int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
@@ -41,7 +41,7 @@ bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);
 	size_t size = LLVMGetBufferSize(buf);
 	char *text = NULL;
-	FILE *f = size <= LARGEST ? open_memstream(&text, &key->size) : NULL;
+	FILE *f = size <= MAX_MODULE_BYTES ? open_memstream(&text, &key->size) : NULL;
 
 	if (f) {
 		fprintf(f, "%s %s %s %d ", l->target->name, cpu ? cpu : "", l->target->features, l->opts->text);
@@ -61,9 +61,9 @@ bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
 	bool found = false;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; !found && i < MOST; i++)
-		if (kept[i].key.size == key->size && !memcmp(kept[i].key.data, key->data, key->size))
-			found = !low_blob_copy(kept[i].made.data, kept[i].made.size, made);
+	for (uint32_t i = 0; !found && i < MAX_OBJECTS; i++)
+		if (cache[i].key.size == key->size && !memcmp(cache[i].key.data, key->data, key->size))
+			found = !low_blob_copy(cache[i].made.data, cache[i].made.size, made);
 	pthread_mutex_unlock(&lock);
 	return found;
 }
@@ -75,11 +75,11 @@ void low_kept_add(struct gpubpf_blob *key, const struct gpubpf_blob *made)
 	if (low_blob_copy(made->data, made->size, &copy) < 0)
 		return;
 	pthread_mutex_lock(&lock);
-	free(kept[next].key.data);
-	free(kept[next].made.data);
-	kept[next].key = *key;
-	kept[next].made = copy;
-	next = (next + 1) % MOST;
+	free(cache[next].key.data);
+	free(cache[next].made.data);
+	cache[next].key = *key;
+	cache[next].made = copy;
+	next = (next + 1) % MAX_OBJECTS;
 	pthread_mutex_unlock(&lock);
 	*key = (struct gpubpf_blob){ 0 };
 }

@@ -14,25 +14,25 @@
 
 #include "llvm_low.h"
 
-#define LATER "gpubpf_later"
-#define MOST 256 /* adds in one run */
+#define DEFERRED_ADD "gpubpf_later"
+#define MAX_RUN_ADDS 256 /* adds in one run */
 
 /* arguments of a call of LATER: address, value, offset from the array's first value, map, library function that adds */
 enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 
-struct later {
+struct deferred_add {
 	LLVMValueRef call;
 	const struct gpubpf_map_layout *layout;
 	uint64_t at, value;     /* arena offset of the first copy's word; the value that is added */
 };
 
-static LLVMValueRef later_function(struct low *l, LLVMTypeRef *type)
+static LLVMValueRef get_deferred_add(struct low *l, LLVMTypeRef *type)
 {
 	LLVMTypeRef i64 = low_int(l, 8), params[NARGS] = { i64, i64, i64, l->i32, LLVMPointerTypeInContext(l->ctx, 0) };
-	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, LATER);
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, DEFERRED_ADD);
 
 	*type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, NARGS, false);
-	return fn ? fn : LLVMAddFunction(l->mod, LATER, *type);
+	return fn ? fn : LLVMAddFunction(l->mod, DEFERRED_ADD, *type);
 }
 
 bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
@@ -42,7 +42,7 @@ bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	LLVMValueRef fn, args[NARGS];
 	struct low *l = f->p->l;
 
-	/* the loop of add_beside() diverges, which is harmless where lanes leave the kernel */
+	/* the loop of add_adjacent() diverges, which is harmless where lanes leave the kernel */
 	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
 		return false;
 	facts = &f->p->prog->facts->insn[pc];
@@ -50,7 +50,7 @@ bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	    f->p->prog->insns[pc].width != 8 ||
 	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_BESIDE))
 		return false;
-	fn = later_function(l, &type);
+	fn = get_deferred_add(l, &type);
 	args[ADDRESS] = address;
 	args[VALUE] = v;
 	args[OFFSET] = LLVMBuildSub(l->b, address, low_first_value(f, facts->mem.map), "");
@@ -70,7 +70,7 @@ static void build_asm(struct low *l, const char *text, const char *constraints, 
 }
 
 /* Emits a single add. */
-static void add_one(struct low *l, const struct later *add)
+static void add_one(struct low *l, const struct deferred_add *add)
 {
 	LLVMValueRef args[] = { LLVMGetOperand(add->call, ADDRESS), LLVMGetOperand(add->call, VALUE) };
 	LLVMValueRef fn = LLVMGetOperand(add->call, FUNCTION);
@@ -82,7 +82,7 @@ static void add_one(struct low *l, const struct later *add)
 }
 
 /* Adds to n words, starting at the first. The lane of rank r adds to words r, r + lanes, r + 2 * lanes, and so on. */
-static void add_beside(struct low *l, const struct later *first, uint32_t n)
+static void add_adjacent(struct low *l, const struct deferred_add *first, uint32_t n)
 {
 	static const char constraints[] = "l,l";
 	LLVMValueRef args[] = { LLVMGetOperand(first->call, ADDRESS), LLVMGetOperand(first->call, VALUE) };
@@ -106,20 +106,20 @@ static void add_beside(struct low *l, const struct later *first, uint32_t n)
  */
 static int compare(const void *a, const void *b)
 {
-	const struct later *x = a, *y = b;
+	const struct deferred_add *x = a, *y = b;
 
 	if (x->value != y->value)
 		return x->value < y->value ? -1 : 1;
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static bool is_next(const struct later *a, const struct later *b)
+static bool is_adjacent(const struct deferred_add *a, const struct deferred_add *b)
 {
 	return a->layout && b->layout && b->at == a->at + 8 && a->value == b->value && a->layout->copies == b->layout->copies &&
 	       a->layout->copy_stride == b->layout->copy_stride;
 }
 
-static void finish_run(struct low *l, struct later *run, uint32_t n)
+static void finish_run(struct low *l, struct deferred_add *run, uint32_t n)
 {
 	uint32_t k;
 
@@ -128,10 +128,10 @@ static void finish_run(struct low *l, struct later *run, uint32_t n)
 	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(run[n - 1].call));
 	qsort(run, n, sizeof(*run), compare);
 	for (uint32_t i = 0; i < n; i += k) {
-		for (k = 1; i + k < n && is_next(&run[i + k - 1], &run[i + k]); k++)
+		for (k = 1; i + k < n && is_adjacent(&run[i + k - 1], &run[i + k]); k++)
 			;
 		if (k > 1)
-			add_beside(l, &run[i], k);
+			add_adjacent(l, &run[i], k);
 		else
 			add_one(l, &run[i]);
 	}
@@ -140,7 +140,7 @@ static void finish_run(struct low *l, struct later *run, uint32_t n)
 }
 
 /* May adds be delayed past this instruction? */
-static bool may_pass(LLVMValueRef insn)
+static bool may_delay_past(LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
 	LLVMValueRef fn = op == LLVMCall ? LLVMGetCalledValue(insn) : NULL;
@@ -160,32 +160,33 @@ static bool may_pass(LLVMValueRef insn)
 	return false;
 }
 
-static struct later later_of(struct low *l, LLVMValueRef call)
+static struct deferred_add describe_add(struct low *l, LLVMValueRef call)
 {
 	const struct gpubpf_map_layout *layout = &l->job->layouts[LLVMConstIntGetZExtValue(LLVMGetOperand(call, MAP))];
 	LLVMValueRef off = LLVMGetOperand(call, OFFSET), value = LLVMGetOperand(call, VALUE);
 
 	if (!LLVMIsAConstantInt(off) || !LLVMIsAConstantInt(value))
-		return (struct later){ call, NULL, 0, 0 };
-	return (struct later){ call, layout, layout->data + LLVMConstIntGetZExtValue(off), LLVMConstIntGetZExtValue(value) };
+		return (struct deferred_add){ call, NULL, 0, 0 };
+	return (struct deferred_add){ call, layout, layout->data + LLVMConstIntGetZExtValue(off),
+				     LLVMConstIntGetZExtValue(value) };
 }
 
 static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn)
 {
-	struct later run[MOST];
+	struct deferred_add run[MAX_RUN_ADDS];
 	uint32_t n = 0;
 
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
 		next = LLVMGetNextInstruction(i);
 		if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == fn) {
-			run[n++] = later_of(l, i);
-		} else if (may_pass(i)) {
+			run[n++] = describe_add(l, i);
+		} else if (may_delay_past(i)) {
 			continue;
 		} else {
 			finish_run(l, run, n);
 			n = 0;
 		}
-		if (n == MOST) {
+		if (n == MAX_RUN_ADDS) {
 			finish_run(l, run, n);
 			n = 0;
 		}
@@ -194,15 +195,15 @@ static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn
 
 int low_add_now(struct low *l)
 {
-	LLVMValueRef later = LLVMGetNamedFunction(l->mod, LATER);
-	bool told = low_told_now(l), taking = low_taking_now(l);
+	LLVMValueRef deferred_add = LLVMGetNamedFunction(l->mod, DEFERRED_ADD);
+	bool resolved_consts = low_told_now(l), resolved_masks = low_taking_now(l);
 
-	if (!later && !told && !taking)
+	if (!deferred_add && !resolved_consts && !resolved_masks)
 		return 0;
-	for (LLVMValueRef fn = later ? LLVMGetFirstFunction(l->mod) : NULL; fn; fn = LLVMGetNextFunction(fn))
+	for (LLVMValueRef fn = deferred_add ? LLVMGetFirstFunction(l->mod) : NULL; fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
-			add_in_block(l, block, later);
-	if (later)
-		LLVMDeleteFunction(later);
+			add_in_block(l, block, deferred_add);
+	if (deferred_add)
+		LLVMDeleteFunction(deferred_add);
 	return low_run_passes(l, NULL, "always-inline,globaldce,function(instcombine<no-verify-fixpoint>,simplifycfg)");
 }

@@ -291,7 +291,7 @@ static bool adds_near(struct low_frame *f, uint32_t pc)
 }
 
 /* Emits an add whose value is known to be uniform; false: nothing is known about the value. */
-static bool add_told(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+static bool add_place_const(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	LLVMValueRef args[] = { address, v, NULL };
 
@@ -378,7 +378,8 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		args[n++] = low_get(f, GPUBPF_R0);
 	args[n++] = v;
-	old = insn->op == GPUBPF_ATOMIC_ADD && add_told(f, pc, address, v) ? NULL : low_call(f->p->l, name, args, n);
+	old = insn->op == GPUBPF_ATOMIC_ADD && add_place_const(f, pc, address, v) ? NULL :
+	      low_call(f->p->l, name, args, n);
 	if (after) {
 		LLVMBuildBr(f->p->l->b, after);
 		LLVMPositionBuilderAtEnd(f->p->l->b, after);

@@ -27,7 +27,7 @@ int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *pass
 }
 
 /* Casts `stack` to the stack's address space and back, so that infer-address-spaces propagates that space. */
-static void say_space(struct low *l, LLVMValueRef stack)
+static void cast_stack_space(struct low *l, LLVMValueRef stack)
 {
 	LLVMValueRef own;
 
@@ -37,14 +37,14 @@ static void say_space(struct low *l, LLVMValueRef stack)
 	LLVMSetOperand(own, 0, stack); /* the only remaining use of the original pointer */
 }
 
-static void say_spaces(struct low *l)
+static void cast_stack_spaces(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
 			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
 				next = LLVMGetNextInstruction(i);
 				if (LLVMIsAAllocaInst(i))
-					say_space(l, i);
+					cast_stack_space(l, i);
 			}
 }
 
@@ -83,7 +83,7 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 	if (!err)
 		err = low_add_now(l);
 	if (!err && l->target->stack_space) {
-		say_spaces(l);
+		cast_stack_spaces(l);
 		err = low_run_passes(l, machine, "function(infer-address-spaces)");
 	}
 	if (!err && l->target->no_memory && level > 0)

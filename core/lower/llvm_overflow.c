@@ -45,7 +45,7 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
  * Overflow of signed sums and differences. A sum overflows if its sign differs from both operands' signs. A difference
  * overflows if the operands' signs differ and its sign differs from the first one's.
  */
-static LLVMValueRef sign_turns(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
+static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
 	LLVMValueRef one = LLVMBuildXor(l->b, x, op == LLVMAdd ? v : y, "");
 	LLVMValueRef both = LLVMBuildAnd(l->b, one, LLVMBuildXor(l->b, op == LLVMAdd ? y : x, v, ""), "");
@@ -57,7 +57,7 @@ static LLVMValueRef sign_turns(struct low *l, LLVMOpcode op, LLVMValueRef x, LLV
  * A product overflows if dividing it by x does not yield y. Division by 0 and, for the least number, by -1 are handled
  * separately.
  */
-static LLVMValueRef not_divided_back(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
+static LLVMValueRef product_overflows(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMTypeOf(v);
 	LLVMValueRef none = LLVMBuildICmp(l->b, LLVMIntEQ, x, LLVMConstNull(type), "");
@@ -77,9 +77,9 @@ static LLVMValueRef not_divided_back(struct low *l, bool is_signed, LLVMValueRef
 static LLVMValueRef is_over(struct low *l, const struct overflow *o, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
 	if (o->op == LLVMMul)
-		return not_divided_back(l, o->is_signed, x, y, v);
+		return product_overflows(l, o->is_signed, x, y, v);
 	if (o->is_signed)
-		return sign_turns(l, o->op, x, y, v);
+		return sign_overflows(l, o->op, x, y, v);
 	return LLVMBuildICmp(l->b, LLVMIntULT, o->op == LLVMAdd ? v : x, o->op == LLVMAdd ? x : y, "");
 }
 

@@ -49,7 +49,7 @@ static LLVMBasicBlockRef block_at(struct low_frame *f, uint32_t pc)
 }
 
 /* Emits the exit of a path that runs past the last instruction; the verifier has excluded such paths. */
-static void leave(struct low_frame *f, uint32_t pc)
+static void emit_past_end(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
 
@@ -285,7 +285,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 }
 
 /* Expands the instructions from pc to the end of its block and pushes the successor blocks. */
-static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
+static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
 	struct low *l = f->p->l;
@@ -296,7 +296,7 @@ static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pe
 		uint32_t after;
 
 		if (!(flags(f, pc) & GPUBPF_FACT_REACHED)) {
-			leave(f, pc);
+			emit_past_end(f, pc);
 			return 0;
 		}
 		if (++*f->p->expanded > LOW_MAX_EXPANDED)
@@ -305,7 +305,7 @@ static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pe
 					       LOW_MAX_EXPANDED);
 		after = next(f, pc);
 		if (insn->kind == GPUBPF_INSN_JCOND && after >= prog->ninsns) {
-			leave(f, pc);
+			emit_past_end(f, pc);
 			return 0;
 		}
 		err = instruction(f, pc);
@@ -318,7 +318,7 @@ static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pe
 		if (ends_block(insn) || LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(l->b)))
 			return 0;
 		if (after >= prog->ninsns) {
-			leave(f, pc);
+			emit_past_end(f, pc);
 			return 0;
 		}
 		if (begins[after]) {
@@ -346,7 +346,7 @@ static void close_blocks(struct low_frame *f)
 	for (uint32_t pc = 0; pc < f->p->prog->ninsns; pc++)
 		if (f->block[pc] && !LLVMGetBasicBlockTerminator(f->block[pc])) {
 			LLVMPositionBuilderAtEnd(f->p->l->b, f->block[pc]);
-			leave(f, pc);
+			emit_past_end(f, pc);
 		}
 }
 
@@ -373,7 +373,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 			continue;
 		seen[pc] = true;
 		LLVMPositionBuilderAtEnd(l->b, block_at(f, pc));
-		err = straight(f, pc, begins, pending, &npending);
+		err = expand_block(f, pc, begins, pending, &npending);
 		if (err < 0)
 			return err;
 	}

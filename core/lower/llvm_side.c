@@ -11,15 +11,15 @@
  */
 #include "llvm_low.h"
 
-#define ASKS "gpubpf_taking"
+#define TAKEN_MASK_CALL "gpubpf_taking"
 
 LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
 {
 	LLVMTypeRef i64 = low_int(l, 8), params[] = { i64, i64 }, type = LLVMFunctionType(i64, params, 2, false);
-	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, ASKS), args[] = { lanes, active };
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, TAKEN_MASK_CALL), args[] = { lanes, active };
 
 	if (!fn) {
-		fn = LLVMAddFunction(l->mod, ASKS, type);
+		fn = LLVMAddFunction(l->mod, TAKEN_MASK_CALL, type);
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory"); /* none */
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "nounwind");
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "willreturn");
@@ -44,7 +44,7 @@ static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef ca
 }
 
 /* Is v the conjunction of two conditions or, with `either`, their disjunction? Stores both. */
-static bool are_joined(LLVMValueRef v, bool either, LLVMValueRef both[2])
+static bool split_condition(LLVMValueRef v, bool either, LLVMValueRef both[2])
 {
 	int other = either ? 1 : 2; /* the select's operand for a false first condition, or for a true one */
 
@@ -62,12 +62,12 @@ static bool are_joined(LLVMValueRef v, bool either, LLVMValueRef both[2])
 }
 
 /* Is v true if the branch diverges or, with `together`, if it does not? */
-static bool asks_parted(LLVMValueRef v, LLVMValueRef call, bool together)
+static bool tests_divergence(LLVMValueRef v, LLVMValueRef call, bool uniform)
 {
-	LLVMIntPredicate predicate = together ? LLVMIntEQ : LLVMIntNE;
+	LLVMIntPredicate predicate = uniform ? LLVMIntEQ : LLVMIntNE;
 	LLVMValueRef active = LLVMGetOperand(call, 1), both[2];
 
-	if (!are_joined(v, together, both))
+	if (!split_condition(v, uniform, both))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (compares(both[i], predicate, call, NULL) && compares(both[1 - i], predicate, call, active))
@@ -75,32 +75,32 @@ static bool asks_parted(LLVMValueRef v, LLVMValueRef call, bool together)
 	return false;
 }
 
-static void answer(struct low *l, LLVMValueRef asks, LLVMValueRef call, bool together)
+static void replace_test(struct low *l, LLVMValueRef test, LLVMValueRef call, bool uniform)
 {
 	LLVMValueRef side, active = LLVMGetOperand(call, 1);
 
-	LLVMPositionBuilderBefore(l->b, asks);
+	LLVMPositionBuilderBefore(l->b, test);
 	side = low_read_register(l, "%gpubpf_side", 4);
 	active = LLVMBuildTrunc(l->b, active, l->i32, "");
-	LLVMReplaceAllUsesWith(asks, LLVMBuildICmp(l->b, together ? LLVMIntEQ : LLVMIntNE, side, active, ""));
+	LLVMReplaceAllUsesWith(test, LLVMBuildICmp(l->b, uniform ? LLVMIntEQ : LLVMIntNE, side, active, ""));
 }
 
 /* The joining instruction uses both comparisons, and each comparison uses the call. */
-static void answer_users(struct low *l, LLVMValueRef compare, LLVMValueRef call)
+static void replace_tests(struct low *l, LLVMValueRef compare, LLVMValueRef call)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(compare), next; use; use = next) {
 		LLVMValueRef user = LLVMGetUser(use);
 
 		next = LLVMGetNextUse(use);
-		for (int together = 0; together < 2; together++)
-			if (asks_parted(user, call, together))
-				answer(l, user, call, together);
+		for (int uniform = 0; uniform < 2; uniform++)
+			if (tests_divergence(user, call, uniform))
+				replace_test(l, user, call, uniform);
 	}
 }
 
 bool low_taking_now(struct low *l)
 {
-	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, ASKS), call;
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, TAKEN_MASK_CALL), call;
 
 	if (!fn)
 		return false;
@@ -108,7 +108,7 @@ bool low_taking_now(struct low *l)
 		call = LLVMGetUser(LLVMGetFirstUse(fn));
 		for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetNextUse(use))
 			if (LLVMIsAICmpInst(LLVMGetUser(use)))
-				answer_users(l, LLVMGetUser(use), call);
+				replace_tests(l, LLVMGetUser(use), call);
 		LLVMReplaceAllUsesWith(call, LLVMGetOperand(call, 0));
 		LLVMInstructionEraseFromParent(call);
 	}

@@ -9,7 +9,7 @@
 #include "llvm_low.h"
 
 /* Inlines the site, except in a kernel of all sites, where each site stays a function. */
-static void keep_apart(struct low *l, LLVMValueRef fn)
+static void set_inlining(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
 
@@ -27,7 +27,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
 	if (l->opts->one_kernel) /* only the kernel calls it */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
-	keep_apart(l, fn);
+	set_inlining(l, fn);
 	low_attribute(l, fn, 1, "noalias");
 	low_attribute(l, fn, 1, "readonly");
 	LLVMSetValueName2(LLVMGetParam(fn, 0), "env", 3);
@@ -162,7 +162,7 @@ static void hint(struct low *l, LLVMValueRef kernel, const char *name, LLVMMetad
  * Declares a work-group of one lane and full-width vectors (OpenCL C 6.7.2). Otherwise the compiler also makes code for
  * several lanes, which doubles its time.
  */
-static void of_one_lane(struct low *l, LLVMValueRef kernel)
+static void hint_one_lane(struct low *l, LLVMValueRef kernel)
 {
 	LLVMMetadataRef one = LLVMValueAsMetadata(low_const32(l, 1)), size[] = { one, one, one };
 	LLVMMetadataRef type[] = { LLVMValueAsMetadata(LLVMGetUndef(LLVMVectorType(l->i32, 4))), one };
@@ -175,12 +175,12 @@ static void of_one_lane(struct low *l, LLVMValueRef kernel)
  * Sites that one function selects from. Register allocation of a function with hundreds of branches takes more than
  * proportionally long.
  */
-#define CHOICES 24
+#define SITES_PER_SWITCH 24
 
 /*
  * Builds a function that runs the site of that number, one of CHOICES sites from `first` on: void (env, uint32_t site).
  */
-static LLVMValueRef choice(struct low *l, uint32_t first)
+static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 {
 	LLVMTypeRef params[] = { l->private, l->i32 };
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 2, false);
@@ -192,11 +192,11 @@ static LLVMValueRef choice(struct low *l, uint32_t first)
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
 	LLVMSetLinkage(fn, LLVMInternalLinkage);
-	keep_apart(l, fn);
+	set_inlining(l, fn);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, fn, ""));
 	end = LLVMAppendBasicBlockInContext(l->ctx, fn, "end");
-	which = LLVMBuildSwitch(l->b, LLVMGetParam(fn, 1), end, CHOICES);
-	for (uint32_t i = first; i < first + CHOICES && i < l->job->nsites; i++) {
+	which = LLVMBuildSwitch(l->b, LLVMGetParam(fn, 1), end, SITES_PER_SWITCH);
+	for (uint32_t i = first; i < first + SITES_PER_SWITCH && i < l->job->nsites; i++) {
 		LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(l->ctx, fn, "");
 
 		snprintf(name, sizeof(name), "gpubpf_site_%u", i);
@@ -216,11 +216,11 @@ void low_one_kernel(struct low *l)
 	LLVMValueRef env, fn, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), args[2];
 	LLVMBasicBlockRef at = LLVMGetInsertBlock(l->b);
 
-	of_one_lane(l, kernel);
+	hint_one_lane(l, kernel);
 	args[0] = env;
 	args[1] = LLVMGetParam(kernel, 3);
-	for (uint32_t i = 0; i < l->job->nsites; i += CHOICES) {
-		fn = choice(l, i);
+	for (uint32_t i = 0; i < l->job->nsites; i += SITES_PER_SWITCH) {
+		fn = build_site_switch(l, i);
 		LLVMPositionBuilderAtEnd(l->b, at);
 		LLVMSetInstructionCallConv(LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, ""), l->target->site_cc);
 	}

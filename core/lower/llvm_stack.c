@@ -19,7 +19,7 @@ struct cut {
 	int err;
 };
 
-static void outside(struct cut *cut, uint32_t pc, const struct gpubpf_access *a)
+static void refuse_outside(struct cut *cut, uint32_t pc, const struct gpubpf_access *a)
 {
 	cut->err = gpubpf_diag_set(cut->p->l->diag, GPUBPF_E_STACK_BOUNDS, pc,
 				   "the facts place an access at %d to %d, %u bytes, outside of its frame", a->off_min,
@@ -48,7 +48,7 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 		end = GPUBPF_STACK_SIZE;
 	if (a->off_max < a->off_min || first < 0 || end > GPUBPF_STACK_SIZE ||
 	    (a->frame != GPUBPF_ANY_FRAME && a->frame >= frames)) {
-		outside(cut, pc, a);
+		refuse_outside(cut, pc, a);
 		return;
 	}
 	if (a->frame != GPUBPF_ANY_FRAME)

@@ -150,7 +150,7 @@ static bool has_key(struct low *l, uint32_t map, uint32_t width)
 /*
  * Emits a statement on a register of the place that takes v. With v NULL, the statement returns the register's value.
  */
-static LLVMValueRef on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
+static LLVMValueRef emit_on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMFunctionType(v ? LLVMVoidTypeInContext(l->ctx) : l->i32, &l->i32, v ? 1 : 0, false);
 	const char *constraints = v ? "r" : "=r";
@@ -187,8 +187,9 @@ static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef add
 }
 
 /* Holds a whole warp's add to one value in one lane. The builder continues where the warp does not add together. */
-static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v, const char *keyed, const char *kept,
-			 LLVMBasicBlockRef after)
+static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v,
+				const char *key_reg, const char *sum_reg,
+				LLVMBasicBlockRef after)
 {
 	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
 	struct low *l = f->p->l;
@@ -199,16 +200,18 @@ static void keep_for_all(struct low_frame *f, uint32_t pc, LLVMValueRef address,
 	LLVMPositionBuilderAtEnd(l->b, all);
 	snprintf(keeper, sizeof(keeper), "%%gpubpf_keeper%u", l->nkeepers++);
 	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, on_register(l, "mov.b32 $0, %s;", keeper, NULL), ""), mine, after);
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", keeper, NULL),
+					    ""), mine, after);
 	LLVMPositionBuilderAtEnd(l->b, mine);
-	on_register(l, "mov.b32 %s, $0;", keyed, at);
-	on_register(l, "mov.b32 %s, $0;", kept, LLVMBuildTrunc(l->b, LLVMBuildMul(l->b, v, low_const(l, 32), ""), l->i32, ""));
+	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg,
+			 LLVMBuildTrunc(l->b, LLVMBuildMul(l->b, v, low_const(l, 32), ""), l->i32, ""));
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, apart);
 }
 
 /* Recomputes the address, so that lanes on other paths need not compute it. */
-static LLVMValueRef address_again(struct low_frame *f, uint32_t pc, LLVMValueRef address)
+static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);
 	uint32_t map = f->p->prog->facts->insn[pc].mem.map;
@@ -228,10 +231,10 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 				bool told)
 {
 	unsigned width = f->p->prog->insns[pc].width;
-	LLVMBasicBlockRef keeps, same, other, add, now, after, whole, alone;
+	LLVMBasicBlockRef cached, same, other, add, now, after, whole, alone;
 	LLVMValueRef first, at, is, key, sum, how, all = v, args[2];
 	struct low *l = f->p->l;
-	char keyed[40], kept[40];
+	char key_reg[40], sum_reg[40];
 	uint32_t map;
 
 	if (!is_summed(f, pc))
@@ -239,35 +242,36 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	map = f->p->prog->facts->insn[pc].mem.map;
 	if (l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
 		return NULL;
-	keeps = low_block(f->p, "keeps");
+	cached = low_block(f->p, "keeps");
 	same = low_block(f->p, "same");
 	other = low_block(f->p, "other");
 	add = low_block(f->p, "add");
 	now = low_block(f->p, "now");
 	after = low_block(f->p, "after");
-	snprintf(keyed, sizeof(keyed), "%%gpubpf_key%u_%u", width, map);
-	snprintf(kept, sizeof(kept), "%%gpubpf_kept%u_%u", width, map);
-	how = on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
+	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%u_%u", width, map);
+	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%u_%u", width, map);
+	how = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
 	low_mark_same(l, how);
 	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
-	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), keeps, now);
-	LLVMPositionBuilderAtEnd(l->b, keeps);
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""),
+					   ""), cached, now);
+	LLVMPositionBuilderAtEnd(l->b, cached);
 	first = low_first_value(f, map);
 	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
-	key = on_register(l, "mov.b32 $0, %s;", keyed, NULL);
-	sum = on_register(l, "mov.b32 $0, %s;", kept, NULL);
+	key = emit_on_register(l, "mov.b32 $0, %s;", key_reg, NULL);
+	sum = emit_on_register(l, "mov.b32 $0, %s;", sum_reg, NULL);
 	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
 	v = LLVMBuildTrunc(l->b, v, l->i32, "");
 	sum = LLVMBuildAdd(l->b, sum, v, "");
 	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
 	LLVMPositionBuilderAtEnd(l->b, same);
-	on_register(l, "mov.b32 %s, $0;", kept, sum);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, sum);
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, other);
 	args[0] = LLVMBuildAdd(l->b, first, LLVMBuildZExt(l->b, key, low_int(l, 8), ""), "");
-	on_register(l, "mov.b32 %s, $0;", keyed, at);
-	on_register(l, "mov.b32 %s, $0;", kept, v);
+	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, v);
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, args[1], low_const(l, 0), ""), add, after);
 	LLVMPositionBuilderAtEnd(l->b, add);
 	low_call(l, function, args, 2);
@@ -279,10 +283,10 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	alone = low_block(f->p, "alone");
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 2), ""), whole, alone);
 	LLVMPositionBuilderAtEnd(l->b, whole);
-	keep_for_all(f, pc, *address, all, keyed, kept, after);
+	accumulate_for_warp(f, pc, *address, all, key_reg, sum_reg, after);
 	LLVMBuildBr(l->b, alone);
 	LLVMPositionBuilderAtEnd(l->b, alone);
-	*address = address_again(f, pc, *address);
+	*address = recompute_address(f, pc, *address);
 	return after;
 }
 

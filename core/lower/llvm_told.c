@@ -13,8 +13,8 @@
 
 #include "llvm_low.h"
 
-#define ASKS "gpubpf_is_told"
-#define MOST 8 /* maximum depth of the search through a value's operands */
+#define PLACE_CONST_CALL "gpubpf_is_told"
+#define MAX_DEPTH 8 /* maximum depth of the search through a value's operands */
 
 static unsigned mark(const struct low *l)
 {
@@ -34,42 +34,43 @@ LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v)
 
 	if (!low_has_registers(f->p))
 		return NULL;
-	fn = LLVMGetNamedFunction(l->mod, ASKS);
+	fn = LLVMGetNamedFunction(l->mod, PLACE_CONST_CALL);
 	if (!fn)
-		fn = LLVMAddFunction(l->mod, ASKS, type);
+		fn = LLVMAddFunction(l->mod, PLACE_CONST_CALL, type);
 	return LLVMBuildCall2(l->b, type, fn, &v, 1, "");
 }
 
-static bool is_told(const struct low *l, LLVMValueRef v, int steps)
+static bool is_place_const(const struct low *l, LLVMValueRef v, int steps)
 {
 	if (LLVMIsAConstantInt(v))
 		return true;
-	if (!LLVMIsAInstruction(v) || steps == MOST)
+	if (!LLVMIsAInstruction(v) || steps == MAX_DEPTH)
 		return false;
 	if (LLVMIsACallInst(v))
 		return LLVMGetMetadata(v, mark(l));
 	if (!LLVMIsACastInst(v) && !LLVMIsABinaryOperator(v) && !LLVMIsASelectInst(v) && !LLVMIsAICmpInst(v))
 		return false;
 	for (int i = 0; i < LLVMGetNumOperands(v); i++)
-		if (!is_told(l, LLVMGetOperand(v, i), steps + 1))
+		if (!is_place_const(l, LLVMGetOperand(v, i), steps + 1))
 			return false;
 	return true;
 }
 
 bool low_told_now(struct low *l)
 {
-	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, ASKS), asks, answer;
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, PLACE_CONST_CALL), call, result;
 
 	if (!fn)
 		return false;
 	while (LLVMGetFirstUse(fn)) {
-		asks = LLVMGetUser(LLVMGetFirstUse(fn));
-		LLVMPositionBuilderBefore(l->b, asks);
-		answer = is_told(l, LLVMGetOperand(asks, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) : low_const32(l, 0);
-		if (LLVMIsACallInst(answer))
-			low_mark_same(l, answer);
-		LLVMReplaceAllUsesWith(asks, answer);
-		LLVMInstructionEraseFromParent(asks);
+		call = LLVMGetUser(LLVMGetFirstUse(fn));
+		LLVMPositionBuilderBefore(l->b, call);
+		result = is_place_const(l, LLVMGetOperand(call, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) :
+			 low_const32(l, 0);
+		if (LLVMIsACallInst(result))
+			low_mark_same(l, result);
+		LLVMReplaceAllUsesWith(call, result);
+		LLVMInstructionEraseFromParent(call);
 	}
 	LLVMDeleteFunction(fn);
 	return true;

@@ -20,7 +20,7 @@
 /* A value of an illegal width, and its replacement. */
 struct wide {
 	LLVMValueRef old;
-	LLVMValueRef now;      /* a placeholder until the replacement exists: users may precede it */
+	LLVMValueRef legal_value;      /* a placeholder until the replacement exists: users may precede it */
 };
 
 struct widths {
@@ -57,7 +57,7 @@ static LLVMTypeRef wide_type(struct low *l, unsigned bits)
 }
 
 /* Returns the legalized value: of a legal width, 0 above its original width. */
-static LLVMValueRef now(struct widths *w, LLVMValueRef v)
+static LLVMValueRef legal_value(struct widths *w, LLVMValueRef v)
 {
 	if (!is_odd(v))
 		return v;
@@ -65,7 +65,7 @@ static LLVMValueRef now(struct widths *w, LLVMValueRef v)
 		return LLVMConstInt(wide_type(w->l, bits_of(v)), LLVMConstIntGetZExtValue(v), false);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->wide[i].old == v)
-			return w->wide[i].now;
+			return w->wide[i].legal_value;
 	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value is correct */
 }
 
@@ -87,7 +87,7 @@ static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
 /* Returns operand i, sign-extended to its legal type. */
 static LLVMValueRef with_sign(struct widths *w, LLVMValueRef insn, unsigned i)
 {
-	LLVMValueRef operand = LLVMGetOperand(insn, i), v = now(w, operand);
+	LLVMValueRef operand = LLVMGetOperand(insn, i), v = legal_value(w, operand);
 	LLVMValueRef above = LLVMConstInt(LLVMTypeOf(v), bits_of(v) - bits_of(operand), false);
 
 	if (!is_odd(operand))
@@ -112,7 +112,8 @@ static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueR
 	for (unsigned k = 0; k < bits / 8; k++) {
 		shift = LLVMConstInt(type, 8 * k, false);
 		if (stored) {
-			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, now(w, stored), shift, ""), w->l->i8, "");
+			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, legal_value(w, stored), shift, ""),
+					      w->l->i8, "");
 			v = LLVMBuildStore(w->l->b, byte, byte_at(w->l, ptr, k));
 			LLVMSetAlignment(v, 1);
 			continue;
@@ -124,12 +125,12 @@ static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueR
 	return v;
 }
 
-static LLVMValueRef remade_phi(struct widths *w, LLVMValueRef phi)
+static LLVMValueRef legalize_phi(struct widths *w, LLVMValueRef phi)
 {
 	LLVMValueRef made = LLVMBuildPhi(w->l->b, wide_type(w->l, bits_of(phi)), "");
 
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-		LLVMValueRef value = now(w, LLVMGetIncomingValue(phi, i));
+		LLVMValueRef value = legal_value(w, LLVMGetIncomingValue(phi, i));
 		LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
 
 		LLVMAddIncoming(made, &value, &from, 1);
@@ -137,7 +138,7 @@ static LLVMValueRef remade_phi(struct widths *w, LLVMValueRef phi)
 	return made;
 }
 
-static LLVMValueRef remade_array(struct widths *w, LLVMValueRef array)
+static LLVMValueRef legalize_array(struct widths *w, LLVMValueRef array)
 {
 	unsigned bytes = (int_bits(LLVMGetAllocatedType(array)) + 7) / 8;
 	LLVMValueRef made = LLVMBuildAlloca(w->l->b, LLVMArrayType2(w->l->i8, bytes), "");
@@ -146,13 +147,14 @@ static LLVMValueRef remade_array(struct widths *w, LLVMValueRef array)
 	return made;
 }
 
-static LLVMValueRef remade_compare(struct widths *w, LLVMValueRef insn)
+static LLVMValueRef legalize_compare(struct widths *w, LLVMValueRef insn)
 {
 	LLVMIntPredicate is = LLVMGetICmpPredicate(insn);
 
 	if (is >= LLVMIntSGT)
 		return LLVMBuildICmp(w->l->b, is, with_sign(w, insn, 0), with_sign(w, insn, 1), "");
-	return LLVMBuildICmp(w->l->b, is, now(w, LLVMGetOperand(insn, 0)), now(w, LLVMGetOperand(insn, 1)), "");
+	return LLVMBuildICmp(w->l->b, is, legal_value(w, LLVMGetOperand(insn, 0)),
+			     legal_value(w, LLVMGetOperand(insn, 1)), "");
 }
 
 static bool is_reversal(LLVMValueRef insn)
@@ -179,7 +181,7 @@ static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 }
 
 /* Builds the legal form of the instruction before it. NULL: there is no known form. */
-static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
+static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
 	LLVMBuilderRef b = w->l->b;
@@ -188,21 +190,22 @@ static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 
 	switch (op) {
 	case LLVMPHI:
-		return remade_phi(w, insn);
+		return legalize_phi(w, insn);
 	case LLVMAlloca:
-		return remade_array(w, insn);
+		return legalize_array(w, insn);
 	case LLVMICmp:
-		return remade_compare(w, insn);
+		return legalize_compare(w, insn);
 	case LLVMLoad:
 		return access_bytes(w, insn, NULL);
 	case LLVMStore:
 		return access_bytes(w, insn, first);
 	case LLVMSelect:
-		return LLVMBuildSelect(b, first, now(w, LLVMGetOperand(insn, 1)), now(w, LLVMGetOperand(insn, 2)), "");
+		return LLVMBuildSelect(b, first, legal_value(w, LLVMGetOperand(insn, 1)),
+				       legal_value(w, LLVMGetOperand(insn, 2)), "");
 	case LLVMZExt:
-		return to_width(w->l, now(w, first), type);
+		return to_width(w->l, legal_value(w, first), type);
 	case LLVMTrunc:
-		v = to_width(w->l, now(w, first), type);
+		v = to_width(w->l, legal_value(w, first), type);
 		break;
 	case LLVMSExt:
 		v = with_sign(w, insn, 0);
@@ -211,10 +214,11 @@ static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 	case LLVMCall:
 		if (!is_reversal(insn))
 			return NULL;
-		v = LLVMBuildLShr(b, reversed(w->l, now(w, first)), LLVMConstInt(type, int_bits(type) - bits_of(insn), false), "");
+		v = LLVMBuildLShr(b, reversed(w->l, legal_value(w, first)),
+				  LLVMConstInt(type, int_bits(type) - bits_of(insn), false), "");
 		break;
 	case LLVMFreeze:
-		v = LLVMBuildFreeze(b, now(w, first), "");
+		v = LLVMBuildFreeze(b, legal_value(w, first), "");
 		break;
 	case LLVMAnd:
 	case LLVMOr:
@@ -226,10 +230,10 @@ static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 	case LLVMSub:
 	case LLVMMul:
 	case LLVMShl:
-		v = LLVMBuildBinOp(b, op, now(w, first), now(w, LLVMGetOperand(insn, 1)), "");
+		v = LLVMBuildBinOp(b, op, legal_value(w, first), legal_value(w, LLVMGetOperand(insn, 1)), "");
 		break;
 	case LLVMAShr:
-		v = LLVMBuildAShr(b, with_sign(w, insn, 0), now(w, LLVMGetOperand(insn, 1)), "");
+		v = LLVMBuildAShr(b, with_sign(w, insn, 0), legal_value(w, LLVMGetOperand(insn, 1)), "");
 		break;
 	default:
 		return NULL;
@@ -237,7 +241,7 @@ static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 	return is_odd(insn) ? masked(w->l, v, bits_of(insn)) : v;
 }
 
-static bool concerns(LLVMValueRef insn)
+static bool has_illegal_width(LLVMValueRef insn)
 {
 	if (is_odd(insn))
 		return true;
@@ -261,7 +265,7 @@ static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t 
 			return -ENOMEM;
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
 			for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-				if (!concerns(i))
+				if (!has_illegal_width(i))
 					continue;
 				if (fill)
 					(*list)[(*n)++] = i;
@@ -283,7 +287,7 @@ static int not_known(struct low *l, LLVMValueRef insn)
 }
 
 /* Creates an opaque placeholder for each value until its replacement exists. */
-static int stand_ins(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint32_t n)
+static int add_placeholders(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint32_t n)
 {
 	LLVMPositionBuilderBefore(w->l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
 	w->wide = gpubpf_pool_alloc(w->l->pool, n, sizeof(*w->wide));
@@ -300,20 +304,20 @@ static int stand_ins(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint
 }
 
 /* Replaces the old value and its placeholder by the new one. */
-static void put(struct widths *w, LLVMValueRef old, LLVMValueRef made)
+static void replace_value(struct widths *w, LLVMValueRef old, LLVMValueRef made)
 {
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->wide[i].old == old) {
-			LLVMReplaceAllUsesWith(w->wide[i].now, made);
-			LLVMInstructionEraseFromParent(w->wide[i].now);
-			w->wide[i].now = made;
+			LLVMReplaceAllUsesWith(w->wide[i].legal_value, made);
+			LLVMInstructionEraseFromParent(w->wide[i].legal_value);
+			w->wide[i].legal_value = made;
 			return;
 		}
 	if (LLVMGetTypeKind(LLVMTypeOf(old)) != LLVMVoidTypeKind)
 		LLVMReplaceAllUsesWith(old, made);
 }
 
-static int widen(struct low *l, LLVMValueRef fn)
+static int legalize_function(struct low *l, LLVMValueRef fn)
 {
 	struct widths w = { .l = l };
 	LLVMValueRef *list, made;
@@ -322,13 +326,13 @@ static int widen(struct low *l, LLVMValueRef fn)
 
 	if (err < 0 || !n)
 		return err;
-	err = stand_ins(&w, fn, list, n);
+	err = add_placeholders(&w, fn, list, n);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		LLVMPositionBuilderBefore(l->b, list[i]);
-		made = remade(&w, list[i]);
+		made = legalize(&w, list[i]);
 		if (!made)
 			return not_known(l, list[i]);
-		put(&w, list[i], made);
+		replace_value(&w, list[i], made);
 	}
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (is_odd(list[i]))
@@ -382,7 +386,7 @@ int low_widths(struct low *l)
 	int err = 0;
 
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
-		err = widen(l, fn);
+		err = legalize_function(l, fn);
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
 		replace_all(l, fn);
 	return err;

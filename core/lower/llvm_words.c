@@ -11,7 +11,7 @@
 #include "llvm_low.h"
 
 #define MAX_WORDS 128    /* words of an array, each a 64-bit register */
-#define MAX_CHOICES 8192 /* selections of an array, in total */
+#define MAX_SELECTS 8192 /* selections of an array, in total */
 
 struct array {
 	struct low *l;
@@ -76,14 +76,14 @@ static bool is_known_call(LLVMValueRef call)
 }
 
 /* Collects the uses of a pointer into the array. -EINVAL: a use cannot be split into words. */
-static int gather(struct array *a, LLVMValueRef ptr, bool varies)
+static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(ptr); use; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 		int err = 0;
 
 		if (LLVMIsAGetElementPtrInst(user))
-			err = gather(a, user, varies || !is_fixed(user));
+			err = collect_uses(a, user, varies || !is_fixed(user));
 		else if (LLVMIsALoadInst(user) || (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) != ptr))
 			err = varies ? add_varying(a, user) : 0;
 		else if (varies || !is_known_call(user))
@@ -203,7 +203,7 @@ static void replace(struct array *a, LLVMValueRef access)
 	LLVMInstructionEraseFromParent(access);
 }
 
-static uint32_t choices(const struct array *a)
+static uint32_t count_selects(const struct array *a)
 {
 	uint32_t n = 0;
 
@@ -228,15 +228,15 @@ static void widen(struct array *a)
 	a->at = whole;
 }
 
-static int take_apart(struct low *l, LLVMValueRef alloca)
+static int promote_array(struct low *l, LLVMValueRef alloca)
 {
 	uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(l->mod), LLVMGetAllocatedType(alloca));
 	struct array a = { .l = l, .at = alloca, .words = (size + 7) / 8 };
-	int err = gather(&a, alloca, false);
+	int err = collect_uses(&a, alloca, false);
 
 	if (err == -ENOMEM)
 		return err;
-	if (err < 0 || !a.nvarying || size > 8 * MAX_WORDS || choices(&a) > MAX_CHOICES)
+	if (err < 0 || !a.nvarying || size > 8 * MAX_WORDS || count_selects(&a) > MAX_SELECTS)
 		return 0;
 	widen(&a);
 	for (uint32_t i = 0; i < a.nvarying; i++)
@@ -253,7 +253,7 @@ int low_words(struct low *l)
 			int err;
 
 			next = LLVMGetNextInstruction(i);
-			err = LLVMIsAAllocaInst(i) ? take_apart(l, i) : 0;
+			err = LLVMIsAAllocaInst(i) ? promote_array(l, i) : 0;
 			if (err < 0)
 				return err;
 		}

@@ -9,7 +9,7 @@
  * May the program's adds be delayed? A program that fences must not delay its earlier adds. A program that ends threads
  * does not reach the function's exits.
  */
-static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
+static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 {
 	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
 		return false;
@@ -33,13 +33,13 @@ uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
 	    m->type->impl != &gpubpf_array_impl)
 		return 0;
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
+		if (unit->progs[i].facts && !may_delay_adds(&unit->progs[i], map))
 			return 0;
 	return m->max_entries;
 }
 
 /* Does the helper's result depend on the time of the call, or is the call visible to others? */
-static bool is_of_its_time(const struct gpubpf_helper *helper)
+static bool depends_on_time(const struct gpubpf_helper *helper)
 {
 	bool copies = false; /* copies of the application's memory, of a requested size; facts about an allocation do
 			      * not change */
@@ -52,7 +52,7 @@ static bool is_of_its_time(const struct gpubpf_helper *helper)
 		 (helper->op == GPUBPF_OP_ALLOCATION && !copies));
 }
 
-static bool adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_prog *prog)
+static bool only_adds(const struct gpubpf_lower_job *job, const struct gpubpf_prog *prog)
 {
 	const uint32_t adds = GPUBPF_USE_ADD | GPUBPF_USE_ADD4 | GPUBPF_USE_ADD8;
 
@@ -68,7 +68,7 @@ static bool adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_p
 	for (uint32_t i = 0; i < prog->ninsns; i++) {
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
 
-		if (helper && is_of_its_time(helper))
+		if (helper && depends_on_time(helper))
 			return false;
 	}
 	return true;
@@ -90,7 +90,7 @@ bool lower_goes_on(const struct gpubpf_prog *prog)
 bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site)
 {
 	for (uint32_t i = 0; i < site->nprogs; i++)
-		if (!adds_alone(job, &job->unit->progs[site->progs[i]]))
+		if (!only_adds(job, &job->unit->progs[site->progs[i]]))
 			return false;
 	return !job->checked && !job->plain_mem;
 }
