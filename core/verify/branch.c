@@ -45,7 +45,7 @@ static void sync_linked(struct verifier *v, struct state *st, struct reg *r)
  * A number compared with itself. The kernel deduces from it as from any comparison. It discards a range that becomes
  * empty and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
  */
-static void learn_same(const struct gpubpf_insn *insn, bool holds, struct scalar *s)
+static void narrow_equal(const struct gpubpf_insn *insn, bool holds, struct scalar *s)
 {
 	struct scalar was = *s;
 
@@ -57,7 +57,7 @@ static void learn_same(const struct gpubpf_insn *insn, bool holds, struct scalar
 }
 
 /* Narrows the numbers on one edge of a comparison: `holds` or not. */
-static void learn(struct verifier *v, struct state *st, const struct gpubpf_insn *insn, bool holds)
+static void narrow_edge(struct verifier *v, struct state *st, const struct gpubpf_insn *insn, bool holds)
 {
 	struct reg *regs = st->frame[st->nframes - 1]->regs, *a = &regs[insn->dst], imm, *b = &imm;
 	bool same = insn->reg && insn->dst == insn->src;
@@ -69,7 +69,7 @@ static void learn(struct verifier *v, struct state *st, const struct gpubpf_insn
 	if (same && !v->opts.any_ctx)
 		return;
 	if (same)
-		learn_same(insn, holds, &a->s);
+		narrow_equal(insn, holds, &a->s);
 	else
 		scalar_assume(insn->op, holds, &a->s, &b->s, insn->width, v->opts.any_ctx);
 	if (insn->reg && a->mark != b->mark) {
@@ -82,7 +82,7 @@ static void learn(struct verifier *v, struct state *st, const struct gpubpf_insn
 	sync_linked(v, st, a);
 }
 
-static int go(struct verifier *v, const struct gpubpf_insn *insn, bool taken)
+static int take_edge(struct verifier *v, const struct gpubpf_insn *insn, bool taken)
 {
 	v->aux[v->pc].seen |= taken ? 2 : 1;
 	if (taken)
@@ -96,7 +96,7 @@ struct null_check {
 	bool null;
 };
 
-static void settle_null(struct verifier *v, struct reg *r, void *arg)
+static void resolve_null(struct verifier *v, struct reg *r, void *arg)
 {
 	const struct null_check *c = arg;
 
@@ -110,12 +110,12 @@ static void settle_null(struct verifier *v, struct reg *r, void *arg)
 	}
 }
 
-static void learn_null(struct verifier *v, struct state *st, const struct reg *p, bool null)
+static void narrow_null(struct verifier *v, struct state *st, const struct reg *p, bool null)
 {
 	struct null_check c = { p->id, null };
 	uint32_t ref = p->ref;
 
-	state_each_reg(v, st, settle_null, &c);
+	state_each_reg(v, st, resolve_null, &c);
 	if (null && ref)
 		ref_drop(st, ref);
 }
@@ -139,8 +139,8 @@ static int branch_null(struct verifier *v, const struct gpubpf_insn *insn)
 
 	if (err < 0)
 		return err;
-	learn_null(v, other, &p, insn->op == GPUBPF_JEQ);
-	learn_null(v, v->cur, &p, insn->op == GPUBPF_JNE);
+	narrow_null(v, other, &p, insn->op == GPUBPF_JEQ);
+	narrow_null(v, v->cur, &p, insn->op == GPUBPF_JNE);
 	v->pc++;
 	return 0;
 }
@@ -157,13 +157,13 @@ static int branch_scalar(struct verifier *v, const struct gpubpf_insn *insn, con
 	if (taken >= 0) {
 		mark_reg(v, a);
 		mark_reg(v, b);
-		return go(v, insn, taken);
+		return take_edge(v, insn, taken);
 	}
 	err = fork_paths(v, insn, &other);
 	if (err < 0)
 		return err;
-	learn(v, other, insn, true);
-	learn(v, v->cur, insn, false);
+	narrow_edge(v, other, insn, true);
+	narrow_edge(v, v->cur, insn, false);
 	v->pc++;
 	return 0;
 }
@@ -188,7 +188,7 @@ static int branch_offsets(struct verifier *v, const struct gpubpf_insn *insn, co
 	scalar_alu(GPUBPF_ADD, &y, &b->s, 8);
 	taken = insn->op == GPUBPF_JSET ? -1 : scalar_taken(insn->op, &x, &y, 8);
 	if (taken >= 0)
-		return go(v, insn, taken);
+		return take_edge(v, insn, taken);
 	err = fork_paths(v, insn, &other);
 	if (err < 0)
 		return err;
@@ -206,7 +206,7 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 		if (a->or_null)
 			return branch_null(v, insn);
 		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx) /* the kernel walks both successors */
-			return go(v, insn, insn->op == GPUBPF_JNE);
+			return take_edge(v, insn, insn->op == GPUBPF_JNE);
 	}
 	if (insn->width == 8 && !v->opts.any_ctx && same_object(a, b))
 		return branch_offsets(v, insn, a, b);

@@ -463,7 +463,7 @@ static void note_call(struct verifier *v, const struct call *c)
 }
 
 /* Is the element certain to exist? An element of an array at a valid constant index is never NULL. */
-static bool surely_there(struct verifier *v, const struct call *c)
+static bool is_certain_hit(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
 	uint64_t index;
@@ -535,7 +535,7 @@ int do_call(struct verifier *v, const struct gpubpf_insn *insn)
 	note_call(v, &c);
 	if (c.callback || c.h->arg[1] == GPUBPF_ARG_CALLBACK)
 		return callback_enter(v, c.h, c.map_index, c.callback);
-	there = c.map && surely_there(v, &c);
+	there = c.map && is_certain_hit(v, &c);
 	note_outside(v, &c);
 	if (c.ref) {
 		err = ref_release(v, c.ref->ref);

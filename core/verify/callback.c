@@ -74,7 +74,7 @@ static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, c
 }
 
 /* Returns the maximum number of callbacks: one for each element of the map, or the value of r1. */
-static uint64_t most_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
+static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	const struct bounds *n = &cur_regs(v)[GPUBPF_R1].s.w64;
 
@@ -90,7 +90,7 @@ static uint64_t most_rounds(struct verifier *v, const struct gpubpf_helper *h, i
  * Returns the number of iterations after which no other can follow. The kernel's maps may grow during an iteration;
  * ours have a fixed number of elements.
  */
-static uint64_t last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
+static uint64_t is_last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		return v->opts.any_ctx ? UINT64_MAX : v->unit->maps[map].max_entries;
@@ -117,8 +117,8 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	uint8_t key = key_frame(v);
 	struct state *done;
 
-	rounds_begin(v, most_rounds(v, h, map));
-	if (caller->rounds >= last_round(v, h, map)) {
+	rounds_begin(v, max_rounds(v, h, map));
+	if (caller->rounds >= is_last_round(v, h, map)) {
 		helper_returns(v->cur);
 		v->pc++;
 		return 0;

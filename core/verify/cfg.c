@@ -198,7 +198,7 @@ int cfg_stack_depth(struct verifier *v)
 #define BIT(r) (1u << (r))
 #define CALLER_SAVED 0x3f
 
-static uint16_t call_uses(const struct gpubpf_insn *insn)
+static uint16_t arg_regs(const struct gpubpf_insn *insn)
 {
 	const struct gpubpf_helper *h = gpubpf_helper_find(insn->imm);
 	uint16_t uses = 0;
@@ -228,7 +228,7 @@ static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 			return after | dst | src | BIT(GPUBPF_R0);
 		return after | dst | src;
 	case GPUBPF_INSN_CALL:
-		return (after & ~CALLER_SAVED) | call_uses(insn);
+		return (after & ~CALLER_SAVED) | arg_regs(insn);
 	case GPUBPF_INSN_CALL_LOCAL:
 		return (after & ~CALLER_SAVED) | 0x3e;
 	case GPUBPF_INSN_EXIT:

@@ -86,7 +86,7 @@ void rounds_begin(struct verifier *v, uint64_t most)
  * The iteration that frame `depth` is in ends `rest` after the last checkpoint. Propagates this cost back to the
  * checkpoint at which the iteration began.
  */
-static void hand_back(struct verifier *v, uint32_t depth, const struct tally *rest)
+static void propagate_round(struct verifier *v, uint32_t depth, const struct tally *rest)
 {
 	uint32_t call = v->cur->frame[depth]->callsite;
 	struct tally tail = *rest;
@@ -112,7 +112,7 @@ static void hand_back(struct verifier *v, uint32_t depth, const struct tally *re
 
 void round_end(struct verifier *v)
 {
-	hand_back(v, v->cur->nframes - 1, &v->cur->tally);
+	propagate_round(v, v->cur->nframes - 1, &v->cur->tally);
 }
 
 void round_covered(struct verifier *v, const struct checkpoint *c)
@@ -122,7 +122,7 @@ void round_covered(struct verifier *v, const struct checkpoint *c)
 
 		tally_add(&tail, &c->round[depth]);
 		if (v->cur->frame[depth]->called_back)
-			hand_back(v, depth, &tail);
+			propagate_round(v, depth, &tail);
 	}
 }
 

@@ -146,7 +146,7 @@ void facts_map_arg(struct verifier *v, int map)
 	c->element |= map >= 0 && v->unit->maps[map].prototype;
 }
 
-static void note(struct verifier *v, const struct reg *r, int arg)
+static void record_value(struct verifier *v, const struct reg *r, int arg)
 {
 	if (!r->mark || mark_is_on(v, r->mark) || v->compare_all)
 		return;
@@ -177,7 +177,7 @@ static void see_value(struct verifier *v, const struct reg *r, uint8_t *state, u
 	}
 	*state = 1;
 	*value = r->s.var.value;
-	note(v, r, arg);
+	record_value(v, r, arg);
 }
 
 void facts_value(struct verifier *v, uint32_t pc, const struct reg *r)

@@ -150,7 +150,7 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 }
 
 /* A field that the place does not provide would read as 0, which the program could not tell from a value. */
-static int check_given(struct verifier *v, const struct ctx_field *f)
+static int check_provided(struct verifier *v, const struct ctx_field *f)
 {
 	enum gpubpf_site site = v->prog->site;
 	const struct gpubpf_place_kind *place = gpubpf_place_kind(site);
@@ -168,7 +168,7 @@ static int check_given(struct verifier *v, const struct ctx_field *f)
  * The program runs at one kind of place, so `site` is a constant. Code for other places in a shared function is not
  * walked.
  */
-static void know_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
+static void load_known_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
 {
 	if (f->off == offsetof(struct gpubpf_ctx, site) && v->prog->site != GPUBPF_SITE_NONE)
 		reg_const(dst, v->prog->site);
@@ -195,8 +195,8 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 				      "%u bytes of the context",
 				      size, off, f->size);
 		note_ctx(v, f, off);
-		know_field(v, f, dst);
-		return check_given(v, f);
+		load_known_field(v, f, dst);
+		return check_provided(v, f);
 	}
 	reg_const(dst, 0);
 	return 0;

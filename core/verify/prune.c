@@ -256,12 +256,12 @@ no_memory:
 }
 
 /* Is the state often compared without ever covering another? Such states are discarded. */
-static bool useless(const struct checkpoint *c)
+static bool is_useless(const struct checkpoint *c)
 {
 	return c->misses > 3 * c->hits + MANY_MISSES;
 }
 
-static void forget(struct verifier *v, struct checkpoint **link)
+static void discard_state(struct verifier *v, struct checkpoint **link)
 {
 	struct checkpoint *c = *link;
 
@@ -296,8 +296,8 @@ int prune_at(struct verifier *v, uint32_t pc)
 			keep = false;
 		if (keep)
 			c->misses++;
-		if (useless(c))
-			forget(v, link);
+		if (is_useless(c))
+			discard_state(v, link);
 		else
 			link = &c->next;
 	}

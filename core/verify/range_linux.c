@@ -118,7 +118,7 @@ bool scalar_sync_kernel(struct scalar *s)
 	return true;
 }
 
-static void lose_unsigned(struct bounds *b, bool lost)
+static void drop_unsigned(struct bounds *b, bool lost)
 {
 	b->umin = lost ? 0 : b->umin;
 	b->umax = lost ? UINT64_MAX : b->umax;
@@ -130,7 +130,7 @@ static void lose_unsigned(struct bounds *b, bool lost)
  */
 static void kernel_lsh(struct scalar *s, uint64_t n)
 {
-	lose_unsigned(&s->w64, s->w64.umax > 1ull << (63 - n));
+	drop_unsigned(&s->w64, s->w64.umax > 1ull << (63 - n));
 	s->w64.smin = INT64_MIN;
 	s->w64.smax = INT64_MAX;
 	if (n == 32)
@@ -147,7 +147,7 @@ static void kernel_mul(struct scalar *d, const struct scalar *s)
 	int64_t a, b, c, e;
 
 	if (__builtin_mul_overflow(d->w64.umax, s->w64.umax, (uint64_t *)&a))
-		lose_unsigned(&d->w64, true);
+		drop_unsigned(&d->w64, true);
 	if (d->w32.umax * s->w32.umax > UINT32_MAX)
 		d->w32.umin = 0, d->w32.umax = UINT32_MAX;
 	if (__builtin_mul_overflow(d->w64.smin, s->w64.smin, &a) ||

@@ -69,7 +69,7 @@ static int harmless(const struct verifier *v, int err)
 	return err;
 }
 
-static int warn_own(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
+static int warn_private_add(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
 {
 	return harmless(s->v, warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
 				name_of(map)));
@@ -83,7 +83,7 @@ static int check_store(struct simt *s, uint32_t pc)
 	if (!(f->flags & GPUBPF_FACT_RMW_ADD))
 		return 0;
 	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
-		return warn_own(s, pc, map);
+		return warn_private_add(s, pc, map);
 	return warn(s->v, pc,
 		    "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
 		    "use __sync_fetch_and_add()",

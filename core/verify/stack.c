@@ -23,7 +23,7 @@ static bool holds_spill(const struct stack_slot *s)
 	return s->kind[0] == B_SPILL;
 }
 
-static bool holds_ptr(const struct stack_slot *s)
+static bool has_ptr(const struct stack_slot *s)
 {
 	return holds_spill(s) && s->reg.type != R_SCALAR;
 }
@@ -123,7 +123,7 @@ static int byte_state(const struct stack_slot *s, unsigned int k)
 	}
 }
 
-static int uninit(struct verifier *v, int off)
+static int refuse_uninit(struct verifier *v, int off)
 {
 	return refuse(v, GPUBPF_E_UNINIT_STACK, "reads the stack at r10%+d, which was not written", off);
 }
@@ -142,8 +142,8 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 		int state = byte_state(s, b & 7);
 
 		if (state < 0)
-			return uninit(v, b);
-		if (holds_ptr(s)) {
+			return refuse_uninit(v, b);
+		if (has_ptr(s)) {
 			int err = leak(v, GPUBPF_E_PTR_LEAK, "reads a part of the pointer spilled at r10%+d", b & ~7);
 
 			if (err < 0)
@@ -178,7 +178,7 @@ static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int
 	bool zero;
 	int err;
 
-	if (n && holds_ptr(s)) {
+	if (n && has_ptr(s)) {
 		if (size != 8 || n != 8)
 			return refuse(v, GPUBPF_E_PTR_LEAK, "reads %u bytes of the pointer spilled at r10%+d", size,
 				      off & ~7);
@@ -251,13 +251,13 @@ static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int s
 }
 
 /* Writes the byte range with content that is not tracked; with `surely` false, the bytes may or may not be written. */
-static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
+static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
 {
 	for (int b = lo; b < end; b++) {
 		struct stack_slot *s = slot_of(f, b);
 		uint8_t *kind = &s->kind[b & 7];
 
-		if (holds_ptr(s)) {
+		if (has_ptr(s)) {
 			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d",
 				       b & ~7);
 
@@ -285,7 +285,7 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	struct stack_slot *s = slot_of(f, off);
 	bool zero = reg_is_zero(src);
 
-	if (size < 8 && holds_ptr(s)) {
+	if (size < 8 && has_ptr(s)) {
 		int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", off & ~7);
 
 		if (err < 0)
@@ -299,7 +299,7 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	}
 	if (zero)
 		mark_reg(v, src);
-	return smear(v, f, off, off + (int)size, zero, true);
+	return write_unknown(v, f, off, off + (int)size, zero, true);
 }
 
 int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
@@ -326,7 +326,7 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 		return err;
 	if (zero)
 		mark_reg(v, src);
-	return smear(v, frame_of(v, p), lo, hi + (int)size, zero, false);
+	return write_unknown(v, frame_of(v, p), lo, hi + (int)size, zero, false);
 }
 
 /*
@@ -351,7 +351,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	}
 	if (!write)
 		return 0;
-	err = smear(v, f, lo, hi + (int)size, false, lo == hi && exact);
+	err = write_unknown(v, f, lo, hi + (int)size, false, lo == hi && exact);
 	if (err < 0)
 		return err;
 	for (int b = lo; lo == hi && exact && b + 8 <= hi + (int)size; b++)
@@ -377,7 +377,7 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 	if (s->kind[k] == B_UPPER) {
 		spilled = &s->upper;
 		k -= UPPER;
-	} else if (s->kind[k] != B_SPILL || holds_ptr(s)) {
+	} else if (s->kind[k] != B_SPILL || has_ptr(s)) {
 		return false;
 	}
 	if (!scalar_is_const(&spilled->s))

@@ -25,7 +25,7 @@ int trace_init(struct verifier *v)
 	return v->trace ? 0 : -1;
 }
 
-static void tell(struct verifier *v, const char *text)
+static void emit_line(struct verifier *v, const char *text)
 {
 	v->opts.trace(v->opts.trace_arg, text);
 }
@@ -43,7 +43,7 @@ static bool reg_differs(const struct reg *a, const struct reg *b)
 	       (a->type != R_SCALAR && a->off != b->off) || !scalar_equal(&a->s, &b->s);
 }
 
-static bool writes(const struct gpubpf_insn *insn, int r)
+static bool writes_reg(const struct gpubpf_insn *insn, int r)
 {
 	return insn->dst == r && (insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD);
 }
@@ -55,7 +55,8 @@ static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size,
 	char name[8], value[256];
 
 	for (int r = 0; r < GPUBPF_R10; r++) {
-		if (insn ? !writes(insn, r) && !reg_differs(&regs[r], &v->trace->regs[r]) : regs[r].type == R_UNINIT)
+		if (insn ? !writes_reg(insn, r) && !reg_differs(&regs[r], &v->trace->regs[r]) :
+		    regs[r].type == R_UNINIT)
 			continue;
 		snprintf(name, sizeof(name), "r%d", r);
 		reg_format(v, &regs[r], value, sizeof(value));
@@ -87,13 +88,13 @@ static void add_slot(struct verifier *v, char *text, size_t used, size_t size, c
 	add(text, used, size, name, value);
 }
 
-static void tell_state(struct verifier *v, const char *what, uint32_t pc)
+static void emit_state(struct verifier *v, const char *what, uint32_t pc)
 {
 	char text[2048];
 	size_t used = (size_t)snprintf(text, sizeof(text), "%5u: %s, frame %u:", pc, what, v->cur->nframes - 1);
 
 	add_regs(v, text, used, sizeof(text), NULL);
-	tell(v, text);
+	emit_line(v, text);
 }
 
 void trace_path(struct verifier *v, uint32_t from)
@@ -103,14 +104,14 @@ void trace_path(struct verifier *v, uint32_t from)
 	if (!v->trace)
 		return;
 	snprintf(what, sizeof(what), "the other way from %u", from);
-	tell_state(v, what, v->pc);
+	emit_state(v, what, v->pc);
 	v->trace->line = NULL;
 }
 
 void trace_covered(struct verifier *v)
 {
 	if (v->trace)
-		tell_state(v, "covered by an earlier state", v->pc);
+		emit_state(v, "covered by an earlier state", v->pc);
 }
 
 static bool same_line(const struct gpubpf_line *a, const struct gpubpf_line *b)
@@ -130,7 +131,7 @@ void trace_before(struct verifier *v)
 	if (line && !same_line(line, v->trace->line)) {
 		snprintf(text, sizeof(text), "; %s:%u %s", line->file ? line->file : "", line->line,
 			 line->text ? line->text : "");
-		tell(v, text);
+		emit_line(v, text);
 	}
 	v->trace->line = line ? line : v->trace->line;
 	v->trace->pc = v->pc;
@@ -158,9 +159,9 @@ void trace_after(struct verifier *v, bool ended)
 		add_slot(v, text, used, sizeof(text), insn);
 	if (insn->kind == GPUBPF_INSN_JCOND && v->pc != t->pc + 1)
 		add(text, used, sizeof(text), "goes to", (snprintf(code, sizeof(code), "%u", v->pc), code));
-	tell(v, text);
+	emit_line(v, text);
 	if (ended)
-		tell(v, "the path ends");
+		emit_line(v, "the path ends");
 	else if (v->cur->nframes != t->nframes)
-		tell_state(v, v->cur->nframes > t->nframes ? "enters" : "returns to", v->pc);
+		emit_state(v, v->cur->nframes > t->nframes ? "enters" : "returns to", v->pc);
 }

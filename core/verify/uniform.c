@@ -287,7 +287,7 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 }
 
 /* Returns the level of the helper's output: its result, or the memory that it writes. */
-static uint8_t given_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
+static uint8_t output_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
 {
 	switch (h->level) {
 	case GPUBPF_LEVEL_VARY: break;
@@ -303,7 +303,7 @@ static uint8_t call_level(struct simt *s, uint32_t pc, uint8_t control)
 {
 	const struct gpubpf_call_facts *c = facts_at(s, pc)->call;
 	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
-	uint8_t level = given_level(s, h, c);
+	uint8_t level = output_level(s, h, c);
 	bool writes = false;
 
 	for (int i = 0; i < 5; i++) {
@@ -439,7 +439,7 @@ static void lower_callbacks(struct simt *s)
 	}
 }
 
-static void give_up(struct simt *s)
+static void set_all_varying(struct simt *s)
 {
 	memset(s->control, VARYING, s->v->n);
 	memset(s->branch, VARYING, s->v->n);
@@ -477,7 +477,7 @@ int uniform_find(struct simt *s)
 		s->budget -= n;
 	}
 	if (s->changed)
-		give_up(s);
+		set_all_varying(s);
 	return 0;
 }
 

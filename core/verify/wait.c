@@ -48,7 +48,7 @@ static uint8_t load_from(const struct loop *l, uint32_t pc, uint8_t address)
 	return shared(l->s, a) && !address ? FROM_SHARED : FROM_ROUND;
 }
 
-static void step(const struct loop *l, uint32_t pc, uint8_t *regs)
+static void transfer(const struct loop *l, uint32_t pc, uint8_t *regs)
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 	uint8_t src = insn->reg ? regs[insn->src] : 0;
@@ -195,14 +195,14 @@ static void flow_round(struct loop *l)
 			if (!l->body[pc])
 				continue;
 			memcpy(regs, l->regs + (size_t)pc * GPUBPF_NREGS, GPUBPF_NREGS);
-			step(l, pc, regs);
+			transfer(l, pc, regs);
 			for (int k = next_of(l, pc, to); k > 0; k--)
 				changed |= join(l->regs + (size_t)to[k - 1] * GPUBPF_NREGS, regs);
 		}
 	}
 }
 
-static bool leaves(const struct loop *l, uint32_t pc)
+static bool exits_loop(const struct loop *l, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 
@@ -211,7 +211,7 @@ static bool leaves(const struct loop *l, uint32_t pc)
 }
 
 /* Does the loop store to another address in each iteration? Then it makes progress, and may read its own stores. */
-static bool works(const struct loop *l)
+static bool makes_progress(const struct loop *l)
 {
 	for (uint32_t pc = l->first; pc <= l->last; pc++)
 		if (l->body[pc] && l->s->v->insns[pc].kind == GPUBPF_INSN_STORE &&
@@ -228,13 +228,13 @@ static int check_loop(struct loop *l)
 	if (!find_body(l))
 		return 0;
 	flow_round(l);
-	if (works(l))
+	if (makes_progress(l))
 		return 0;
 	for (uint32_t pc = l->first; pc <= l->last; pc++) {
 		const uint8_t *regs = l->regs + (size_t)pc * GPUBPF_NREGS;
 		const struct gpubpf_insn *insn = &v->insns[pc];
 
-		if (!l->body[pc] || !leaves(l, pc))
+		if (!l->body[pc] || !exits_loop(l, pc))
 			continue;
 		if ((regs[insn->dst] | (insn->reg ? regs[insn->src] : 0)) == FROM_SHARED)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_SIMT_WAIT, pc,
