@@ -27,7 +27,7 @@ static u64 reg(const struct call *c, int i)
 	return c->h->vm.reg[GPUBPF_R1 + i];
 }
 
-static bool bad(const struct call *c, const char *why)
+static bool fail_argument(const struct call *c, const char *why)
 {
 	c->h->vm.status = GPUBPF_VM_HELPER;
 	c->h->vm.address = (u32)c->id;
@@ -36,14 +36,14 @@ static bool bad(const struct call *c, const char *why)
 }
 
 /* Takes the map that argument i points to, if the helper supports it. */
-static bool take_map(struct call *c, int i)
+static bool read_map_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
 	u64 index = reg(c, i) - GPUBPF_PTR_MAP;
 
 	if (!job->arena || index >= job->unit->nmaps || job->unit->maps[index].prototype ||
 	    !(job->unit->maps[index].type->ops & GPUBPF_OP_BIT(c->helper->op)))
-		return bad(c, "needs a map of another kind");
+		return fail_argument(c, "needs a map of another kind");
 	c->view = (struct gpubpf_map_view){ job->arena, &job->unit->maps[index], &job->layout->maps[index] };
 	return true;
 }
@@ -60,7 +60,7 @@ static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 	return 0;
 }
 
-static bool take_memory(struct call *c, int i, u64 size, bool write)
+static bool read_memory_arg(struct call *c, int i, u64 size, bool write)
 {
 	u8 *p = gpubpf_interp_memory(c->h, reg(c, i), size, write);
 
@@ -69,7 +69,7 @@ static bool take_memory(struct call *c, int i, u64 size, bool write)
 }
 
 /* Takes a string: the bytes up to and including its NUL, limited to the printed length. */
-static bool take_text(struct call *c, int i)
+static bool read_text_arg(struct call *c, int i)
 {
 	const u8 *end;
 
@@ -77,11 +77,11 @@ static bool take_text(struct call *c, int i)
 		end = gpubpf_interp_memory(c->h, reg(c, i) + c->more[i], 1, false);
 		c->more[i]++;
 	} while (end && *end && c->more[i] < GPUBPF_PRINT_TEXT);
-	return end && take_memory(c, i, c->more[i], false);
+	return end && read_memory_arg(c, i, c->more[i], false);
 }
 
 /* A parameter without bytes reads as 0. */
-static bool take_param(struct call *c, int i)
+static bool read_param_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
 	const struct gpubpf_param *param = reg(c, i) < job->nparams ? &job->params[reg(c, i)] : NULL;
@@ -94,23 +94,23 @@ static bool take_param(struct call *c, int i)
 }
 
 /* Takes a parameter by name. It reads as 0 in a run without a kernel. An unknown name fails. */
-static bool take_named(struct call *c, int i)
+static bool read_named_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
 	struct gpubpf_param_read read = { 0, 0 };
 	char why[240];
 
-	if (!take_text(c, i))
+	if (!read_text_arg(c, i))
 		return false;
 	if (job->nparams && gpubpf_param_find(job->params, job->nparams, (const char *)HOST_PTR(c->arg[i]), &read, why, sizeof(why)) < 0)
-		return bad(c, "asks for a parameter that the kernel does not have");
+		return fail_argument(c, "asks for a parameter that the kernel does not have");
 	c->arg[i] = read.index;
 	c->more[i] = (u64)read.bits;
 	return true;
 }
 
 /* Releases a record, which the program must hold. */
-static bool take_record(struct call *c, int i)
+static bool read_record_arg(struct call *c, int i)
 {
 	struct host *h = c->h;
 	u32 at = 0;
@@ -118,33 +118,33 @@ static bool take_record(struct call *c, int i)
 	while (at < h->nrecords && h->records[at].address != reg(c, i))
 		at++;
 	if (at == h->nrecords)
-		return bad(c, "needs a record that ringbuf_reserve gave");
+		return fail_argument(c, "needs a record that ringbuf_reserve gave");
 	h->records[at] = h->records[--h->nrecords];
 	return true;
 }
 
-static bool take(struct call *c, int i)
+static bool read_arg(struct call *c, int i)
 {
 	const struct gpubpf_map *map = c->view.map;
 	const struct gpubpf_arg_row *row = gpubpf_arg_row(gpubpf_helper_arg(c->helper, i, map ? map->type : NULL));
 
-	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !take_record(c, i))
+	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !read_record_arg(c, i))
 		return false;
 	switch (row->pass) {
 	case GPUBPF_PASS_NOT: break;
 	case GPUBPF_PASS_NUMBER: c->arg[i] = reg(c, i); break;
-	case GPUBPF_PASS_IN: return take_memory(c, i, bytes_of(c, i, row->size), false);
-	case GPUBPF_PASS_OUT: return take_memory(c, i, bytes_of(c, i, row->size), true);
-	case GPUBPF_PASS_TEXT: return take_text(c, i);
-	case GPUBPF_PASS_PARAM: return take_param(c, i);
-	case GPUBPF_PASS_NAMED: return take_named(c, i);
+	case GPUBPF_PASS_IN: return read_memory_arg(c, i, bytes_of(c, i, row->size), false);
+	case GPUBPF_PASS_OUT: return read_memory_arg(c, i, bytes_of(c, i, row->size), true);
+	case GPUBPF_PASS_TEXT: return read_text_arg(c, i);
+	case GPUBPF_PASS_PARAM: return read_param_arg(c, i);
+	case GPUBPF_PASS_NAMED: return read_named_arg(c, i);
 	}
 	return true;
 }
 
 /*
  * Calls of the device library, generated from the table. PASS_<kind>(i) expands to the values for argument i that
- * take() prepared.
+ * read_arg() prepared.
  */
 #define POINTER(i) , HOST_PTR(c->arg[i])
 #define NUMBER(i) , c->arg[i]
@@ -196,7 +196,7 @@ static u64 call_on_map(struct call *c)
 		if (gpubpf_arg_row(c->helper->arg[i])->pass != GPUBPF_PASS_NOT)
 			arg[n++] = c->arg[i];
 	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && c->h->nrecords == MAX_RECORDS)
-		return bad(c, "holds too many records at once");
+		return fail_argument(c, "holds too many records at once");
 	value = c->view.map->type->impl->op[c->helper->op](&c->h->env, c->view.layout, arg);
 	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && value)
 		c->h->records[c->h->nrecords++] = (struct record){ value, arg[0] };
@@ -213,7 +213,7 @@ static u64 call_loop(struct call *c)
 	if (!c->view.map && n > GPUBPF_LOOP_MAX)
 		return (u64)-E2BIG;
 	if (target >= c->h->vm.ninsns)
-		return bad(c, "needs a function of the program");
+		return fail_argument(c, "needs a function of the program");
 	c->h->vm.rounds = (struct gpubpf_vm_rounds){
 		.n = n, .arg = reg(c, 2), .map = c->view.map ? reg(c, 0) : 0, .target = (u32)target,
 	};
@@ -258,12 +258,12 @@ static u64 run(struct call *c)
 	u64 r0;
 
 	if (!c->helper || !gpubpf_helper_runs(c->helper))
-		return bad(c, NULL);
+		return fail_argument(c, NULL);
 	map = gpubpf_helper_map_arg(c->helper);
-	if (map && !take_map(c, map - 1))
+	if (map && !read_map_arg(c, map - 1))
 		return 0;
 	for (int i = 0; i < 5; i++)
-		if (!take(c, i))
+		if (!read_arg(c, i))
 			return 0;
 	r0 = calls[c->helper - gpubpf_helper_at(0)](c);
 	for (int i = 0; i < 5; i++)

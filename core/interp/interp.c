@@ -96,7 +96,7 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 }
 
 /* Fills the environment and the host's thread that the device library reads. */
-static void surround(struct host *h, const struct gpubpf_interp_job *job)
+static void fill_environment(struct host *h, const struct gpubpf_interp_job *job)
 {
 	static const struct gpubpf_ctx alone = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
 	const struct gpubpf_ctx *ctx = job->ctx ? job->ctx : &alone;
@@ -133,7 +133,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
 	/* 0: not proven */
 	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
-	surround(h, job);
+	fill_environment(h, job);
 }
 
 int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result,

@@ -280,7 +280,7 @@ static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, boo
 }
 
 /* Is the register read after the store? */
-static bool is_read_behind(const struct addition *a, uint8_t reg)
+static bool is_read_after(const struct addition *a, uint8_t reg)
 {
 	bool *seen = calloc(a->n + 1, sizeof(*seen));
 	bool read = !seen || is_read_from(a, a->store + 1, reg, seen);
@@ -299,7 +299,7 @@ static bool is_sum(struct addition *a)
 		if (!follow(a, at, part))
 			return false;
 	for (uint8_t r = BPF_REG_6; r <= BPF_REG_9; r++)
-		kept |= part[r] != PART_NONE && is_read_behind(a, r);
+		kept |= part[r] != PART_NONE && is_read_after(a, r);
 	return !kept && a->load && part[a->insns[a->store].src_reg] == PART_VALUE;
 }
 
@@ -327,7 +327,7 @@ static bool is_addition(struct addition *a, const bool *target)
 
 #define BLOCK 25                   /* instructions of the replacement */
 
-static struct bpf_insn *put_map_key(struct bpf_insn *at, const struct addition *a)
+static struct bpf_insn *emit_map_key(struct bpf_insn *at, const struct addition *a)
 {
 	*at++ = (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = a->map };
 	*at++ = (struct bpf_insn){ 0 };
@@ -336,36 +336,36 @@ static struct bpf_insn *put_map_key(struct bpf_insn *at, const struct addition *
 	return at;
 }
 
-static struct bpf_insn call(int32_t helper)
+static struct bpf_insn emit_call(int32_t helper)
 {
 	return (struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .imm = helper };
 }
 
-static struct bpf_insn jump(uint8_t op, int16_t off)
+static struct bpf_insn emit_jump(uint8_t op, int16_t off)
 {
 	return (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | op | BPF_K), .off = off };
 }
 
 /* Writes the replacement at instruction `from`. It continues after the update. */
-static void put_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
+static void emit_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
 {
-	struct bpf_insn *at = put_map_key(&insns[from], a);
+	struct bpf_insn *at = emit_map_key(&insns[from], a);
 
-	*at++ = call(HELPER_LOOKUP);
-	*at++ = jump(BPF_JNE, 15);             /* the value exists: add */
-	at = put_map_key(at, a);
+	*at++ = emit_call(HELPER_LOOKUP);
+	*at++ = emit_jump(BPF_JNE, 15);             /* the value exists: add */
+	at = emit_map_key(at, a);
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST };
-	*at++ = call(HELPER_UPDATE);
-	*at++ = jump(BPF_JEQ, 9);              /* inserted: done */
-	at = put_map_key(at, a);
-	*at++ = call(HELPER_LOOKUP);           /* another thread inserted it first */
-	*at++ = jump(BPF_JEQ, 3);              /* the map is full: give up */
+	*at++ = emit_call(HELPER_UPDATE);
+	*at++ = emit_jump(BPF_JEQ, 9);              /* inserted: done */
+	at = emit_map_key(at, a);
+	*at++ = emit_call(HELPER_LOOKUP);           /* another thread inserted it first */
+	*at++ = emit_jump(BPF_JEQ, 3);              /* the map is full: give up */
 	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
-	*at = jump(BPF_JA, (int16_t)((int64_t)a->update - (at - insns)));
+	*at = emit_jump(BPF_JA, (int16_t)((int64_t)a->update - (at - insns)));
 }
 
 /* -- the whole program -- */
@@ -389,7 +389,7 @@ static bool has_atomics(const struct bpf_insn *insns, uint32_t n)
 	return has;
 }
 
-static bool looks_up(const struct bpf_insn *insns, uint32_t n, const bool *target, int32_t map)
+static bool is_lookup(const struct bpf_insn *insns, uint32_t n, const bool *target, int32_t map)
 {
 	bool looks = false;
 
@@ -411,7 +411,7 @@ struct rewriting {
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 	struct gpubpf_sys_prog *prog;
-	const struct bpf_insn *came;   /* the original, [n] */
+	const struct bpf_insn *original;   /* the original, [n] */
 	uint32_t n;
 	bool *target;
 	bool rewrites;
@@ -421,7 +421,7 @@ struct rewriting {
 
 static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *diag)
 {
-	struct addition a = { .insns = r->came, .n = r->n, .update = pc };
+	struct addition a = { .insns = r->original, .n = r->n, .update = pc };
 	int32_t map = map_in(a.insns, r->target, pc, BPF_REG_1);
 	bool copies = map >= 0 && (uint32_t)map < r->nmaps && r->maps[map].type->flags & GPUBPF_MAP_COPIES;
 	struct bpf_insn *insns = r->prog->insns;
@@ -430,11 +430,12 @@ static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *dia
 	if (!copies || r->maps[map].value_size != sizeof(uint64_t))
 		return 0;
 	if (!r->rewrites || !is_addition(&a, r->target))
-		return r->explains && is_zero(r->came, r->target, pc, BPF_REG_4) && looks_up(r->came, r->n, r->target, map) ?
+		return r->explains && is_zero(r->original, r->target, pc, BPF_REG_4) &&
+		       is_lookup(r->original, r->n, r->target, map) ?
 		       refuse(&r->maps[map], pc, diag) : 0;
 	insns[a.load] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[a.load].dst_reg };
-	put_block(insns, at, &a);
-	insns[pc] = jump(BPF_JA, (int16_t)(at - pc - 1));
+	emit_block(insns, at, &a);
+	insns[pc] = emit_jump(BPF_JA, (int16_t)(at - pc - 1));
 	r->prog->ninsns += BLOCK;
 	return 0;
 }
@@ -452,7 +453,7 @@ int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const
 			    struct gpubpf_diag *diag)
 {
 	uint32_t room = from->ninsns + BLOCK * updates(from->insns, from->ninsns);
-	struct rewriting r = { .maps = maps, .nmaps = nmaps, .prog = to, .came = from->insns, .n = from->ninsns };
+	struct rewriting r = { .maps = maps, .nmaps = nmaps, .prog = to, .original = from->insns, .n = from->ninsns };
 	int err = 0;
 
 	*to = *from;

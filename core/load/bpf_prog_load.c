@@ -13,7 +13,7 @@
 #include "core/diag.h"
 #include "core/places.h"
 
-static int take_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
 {
 	struct gpubpf_btf_check check = { .diag = l->diag };
 	int err = given->btf ? gpubpf_btf_check(&check, given->btf, given->btf_size) : 0;
@@ -29,7 +29,7 @@ static int take_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *gi
 	return err;
 }
 
-static int take_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 
@@ -47,7 +47,8 @@ static int take_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *g
 	return 0;
 }
 
-static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given, const struct gpubpf_load_given_prog *from)
+static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given,
+		       const struct gpubpf_load_given_prog *from)
 {
 	struct gpubpf_prog *prog = &l->out->unit.progs[l->out->unit.nprogs++];
 	struct gpubpf_sys_prog rewritten;
@@ -65,7 +66,7 @@ static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given
 }
 
 /* Loads the first program. The programs that it may tail-call become parts of it. */
-static int take_programs(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	uint32_t numbers[GPUBPF_MAX_PROGS];
@@ -76,7 +77,7 @@ static int take_programs(struct gpubpf_loading *l, const struct gpubpf_load_give
 		return -ENOMEM;
 	for (uint32_t i = 0; i < given->nprogs && !err; i++) {
 		numbers[i] = given->progs[i].number;
-		err = take_program(l, given, &given->progs[i]);
+		err = add_program(l, given, &given->progs[i]);
 	}
 	if (!err)
 		err = gpubpf_tails_link(l, 0, numbers);
@@ -112,12 +113,12 @@ int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loade
 	if (l.out && l.out->objects) {
 		l.out->nobjects = 1;
 		describe(&l.out->objects[0], given);
-		err = take_maps(&l, given);
+		err = add_maps(&l, given);
 	}
 	if (!err)
-		err = take_btf(&l, given);
+		err = add_btf(&l, given);
 	if (!err && given->nprogs)
-		err = take_programs(&l, given);
+		err = add_programs(&l, given);
 	free(l.unit_map);
 	free(l.sys.maps);
 	if (err < 0)

@@ -24,7 +24,7 @@ static int no_memory(struct gpubpf_loading *l, const char *what)
 	return -ENOMEM;
 }
 
-static int take_btf(struct gpubpf_loading *l)
+static int add_btf(struct gpubpf_loading *l)
 {
 	const struct btf *btf = bpf_object__btf(l->obj);
 	const void *data;
@@ -65,7 +65,7 @@ static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_m
 	return inner && gpubpf_map_may_be_inner(inner);
 }
 
-static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, const struct gpubpf_types *types)
+static int add_map(struct gpubpf_loading *l, const struct bpf_map *from, const struct gpubpf_types *types)
 {
 	const struct gpubpf_sys_map *def = gpubpf_sys_map(&l->sys, bpf_map__fd(from));
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -104,7 +104,7 @@ static int refuse_map(struct gpubpf_loading *l, const struct gpubpf_map *outer, 
 }
 
 /* Adds the prototype of a map of maps' elements to the unit, as a map without memory. */
-static int take_prototype(struct gpubpf_loading *l, uint32_t outer)
+static int add_prototype(struct gpubpf_loading *l, uint32_t outer)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	const struct gpubpf_sys_map *def = &l->sys.maps[unit->maps[outer].inner - 1];
@@ -126,7 +126,7 @@ static int take_prototype(struct gpubpf_loading *l, uint32_t outer)
 	return 0;
 }
 
-static int take_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *outer)
+static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *outer)
 {
 	const struct gpubpf_map *maps = l->out->unit.maps;
 
@@ -158,7 +158,7 @@ static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint
 }
 
 /* Lists the programs that a map of programs may hold: those in its definition, and programs without a kernel. */
-static int take_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
+static int add_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
 {
 	struct bpf_program *prog;
 	uint32_t number = 0;
@@ -188,7 +188,7 @@ static int take_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 	return 0;
 }
 
-static int take_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
+static int add_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
 {
 	map->elements = calloc(def->nelements + 1, sizeof(*map->elements));
 	if (!map->elements)
@@ -208,7 +208,7 @@ static int take_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def
 	return 0;
 }
 
-static int take_maps_of_progs(struct gpubpf_loading *l)
+static int add_maps_of_progs(struct gpubpf_loading *l)
 {
 	struct gpubpf_map *maps = l->out->unit.maps;
 	int err = 0;
@@ -218,14 +218,14 @@ static int take_maps_of_progs(struct gpubpf_loading *l)
 
 		if (at < 0 || !(maps[at].type->flags & GPUBPF_MAP_PROGS))
 			continue;
-		err = take_targets(l, &l->sys.maps[i], &maps[at]);
+		err = add_targets(l, &l->sys.maps[i], &maps[at]);
 		if (!err)
-			err = take_slots(l, &l->sys.maps[i], &maps[at]);
+			err = add_slots(l, &l->sys.maps[i], &maps[at]);
 	}
 	return err;
 }
 
-static int take_maps_of_maps(struct gpubpf_loading *l)
+static int add_maps_of_maps(struct gpubpf_loading *l)
 {
 	struct gpubpf_map *maps = l->out->unit.maps;
 	int err = 0;
@@ -235,9 +235,9 @@ static int take_maps_of_maps(struct gpubpf_loading *l)
 
 		if (at < 0 || !(maps[at].type->flags & GPUBPF_MAP_OF_MAPS))
 			continue;
-		err = take_prototype(l, (uint32_t)at);
+		err = add_prototype(l, (uint32_t)at);
 		if (!err)
-			err = take_elements(l, &l->sys.maps[i], &maps[at]);
+			err = add_elements(l, &l->sys.maps[i], &maps[at]);
 	}
 	return err;
 }
@@ -248,7 +248,7 @@ static int too_many(struct gpubpf_loading *l, const char *what, uint32_t n, uint
 			       "%u %s; all objects together may have up to %u", n, what, most);
 }
 
-static int take_maps(struct gpubpf_loading *l)
+static int add_maps(struct gpubpf_loading *l)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	struct bpf_map *map;
@@ -269,16 +269,16 @@ static int take_maps(struct gpubpf_loading *l)
 	for (uint32_t left = 0; left < l->sys.nmaps; left++)
 		l->unit_map[left] = GPUBPF_MAP_LEFT;
 	bpf_object__for_each_map(map, l->obj) {
-		err = take_map(l, map, &l->types[i++]);
+		err = add_map(l, map, &l->types[i++]);
 		if (err < 0)
 			return err;
 	}
-	err = take_maps_of_maps(l);
-	return err < 0 ? err : take_maps_of_progs(l);
+	err = add_maps_of_maps(l);
+	return err < 0 ? err : add_maps_of_progs(l);
 }
 
 /* Helper 502 has the base of helper 5 in gpu/ sections. In bpftime's sections it returns the time since 1970. */
-static void take_own_clock(struct gpubpf_prog *prog)
+static void use_own_clock(struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
 		if (prog->insns[pc].kind == GPUBPF_INSN_CALL && prog->insns[pc].imm == HELPER_GLOBALTIMER)
@@ -286,7 +286,7 @@ static void take_own_clock(struct gpubpf_prog *prog)
 }
 
 /* Adds one program at one pattern. Several --attach of a program add it several times. */
-static int take_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
+static int add_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
 {
 	const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(from));
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -310,11 +310,11 @@ static int take_program(struct gpubpf_loading *l, const struct bpf_program *from
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);
 	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")))
-		take_own_clock(prog);
+		use_own_clock(prog);
 	return err;
 }
 
-static int take_programs(struct gpubpf_loading *l)
+static int add_programs(struct gpubpf_loading *l)
 {
 	uint32_t first = l->out->unit.nprogs, number = 0, numbers[GPUBPF_MAX_PROGS];
 	struct bpf_program *prog;
@@ -327,10 +327,10 @@ static int take_programs(struct gpubpf_loading *l)
 			continue;
 		number++;
 		if (!gpubpf_attach_of(l, prog))
-			err = take_program(l, prog, NULL);
+			err = add_program(l, prog, NULL);
 		for (uint32_t i = 0; i < l->opts->nattach && err >= 0; i++)
 			if (!strcmp(l->opts->attach[i].prog, bpf_program__name(prog)))
-				err = take_program(l, prog, l->opts->attach[i].pattern);
+				err = add_program(l, prog, l->opts->attach[i].pattern);
 		if (err < 0)
 			return err;
 		for (; have < l->out->unit.nprogs; have++)
@@ -341,9 +341,9 @@ static int take_programs(struct gpubpf_loading *l)
 
 int gpubpf_object_take(struct gpubpf_loading *l)
 {
-	int err = take_btf(l);
+	int err = add_btf(l);
 
 	if (err >= 0)
-		err = take_maps(l);
-	return err < 0 ? err : take_programs(l);
+		err = add_maps(l);
+	return err < 0 ? err : add_programs(l);
 }

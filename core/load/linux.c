@@ -26,7 +26,7 @@ struct gpubpf_linux {
 };
 
 /* Writes one line: the attempted operation and its error, or the missing rights. */
-static int told(int err, const char *what, char *why, size_t size)
+static int set_reason(int err, const char *what, char *why, size_t size)
 {
 	struct gpubpf_diag diag;
 
@@ -147,15 +147,15 @@ static int load(struct gpubpf_linux *k, const struct gpubpf_loaded_object *objec
 	k->links = calloc(object->nhost, sizeof(*k->links));
 	k->nlinks = object->nhost;
 	if (!k->links)
-		return told(-ENOMEM, "loading it", why, size);
+		return set_reason(-ENOMEM, "loading it", why, size);
 	k->obj = bpf_object__open_mem(object->image, object->size, &opts);
 	if (!k->obj)
-		return told(-errno, "opening it for the Linux kernel", why, size);
+		return set_reason(-errno, "opening it for the Linux kernel", why, size);
 	choose(k->obj, object, unit, index);
 	err = bpf_object__load(k->obj);
 	if (!err)
 		err = find_used(k);
-	return err < 0 ? told(err, "loading it into the Linux kernel", why, size) : 0;
+	return err < 0 ? set_reason(err, "loading it into the Linux kernel", why, size) : 0;
 }
 
 int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
@@ -168,7 +168,7 @@ int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gp
 	if (k)
 		err = load(k, object, unit, index, why, size);
 	else
-		told(err, "loading it", why, size);
+		set_reason(err, "loading it", why, size);
 	gpubpf_libbpf_unlock();
 	if (err < 0)
 		gpubpf_linux_destroy(k);
@@ -209,7 +209,7 @@ static bool is_map(const struct bpf_insn *insn, int fd)
 }
 
 /* May the map be in r1, judged by the instructions directly before the call? */
-static bool may_take(const struct bpf_insn *insns, size_t call, int fd)
+static bool may_pass_map(const struct bpf_insn *insns, size_t call, int fd)
 {
 	for (size_t i = call; i-- > 0 && BPF_CLASS(insns[i].code) != BPF_JMP && BPF_CLASS(insns[i].code) != BPF_JMP32;)
 		if (insns[i].dst_reg == 1 && insns[i].code == (BPF_LD | BPF_IMM | BPF_DW))
@@ -223,7 +223,8 @@ static bool calls(const struct bpf_insn *insns, size_t n, int fd, int helper)
 
 	for (size_t i = 0; i < n; i++) {
 		names |= is_map(&insns[i], fd);
-		any |= insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg && insns[i].imm == helper && may_take(insns, i, fd);
+		any |= insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg && insns[i].imm == helper &&
+		may_pass_map(insns, i, fd);
 	}
 	return names && any;
 }
@@ -278,7 +279,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
 
 	if (!prog)
-		return told(-ENOENT, "attaching it", why, size);
+		return set_reason(-ENOENT, "attaching it", why, size);
 	if (target && !is_place(target)) {
 		snprintf(why, size, "%s is no place in a program; --attach %s=BINARY:FUNCTION names one", target, name);
 		return -EINVAL;
@@ -292,7 +293,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 		snprintf(why, size, "its section says not where; --attach %s=BINARY:FUNCTION does", name);
 		return -EOPNOTSUPP;
 	}
-	return told(-errno, "attaching it", why, size);
+	return set_reason(-errno, "attaching it", why, size);
 }
 
 int gpubpf_linux_attach(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, uint32_t i, const char *target,

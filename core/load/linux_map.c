@@ -11,7 +11,7 @@
 
 #define HELPER_LOOKUP 1
 #define BATCH_BYTES (1u << 20)         /* limit of the keys and values read in one batch */
-#define BATCH_LEAST 64u
+#define MIN_BATCH 64u
 #define EACH_INSNS 4u                  /* instructions for a word, */
 #define OTHER_INSNS 32u                /* and the constant part */
 
@@ -215,7 +215,7 @@ static int open_map(struct gpubpf_linux_map *map)
 		return err;
 	each = map->o.key_size + gpubpf_linux_map_user_size(map);
 	map->room = (uint32_t)(BATCH_BYTES / each);
-	map->room = map->room < BATCH_LEAST ? BATCH_LEAST : map->room;
+	map->room = map->room < MIN_BATCH ? MIN_BATCH : map->room;
 	map->keys = calloc(map->room + 1, map->o.key_size + 8);
 	map->values = calloc(map->room + 1, gpubpf_linux_map_user_size(map) + 8);
 	return map->keys && map->values ? make_progs(map) : -ENOMEM;
@@ -294,7 +294,7 @@ int gpubpf_linux_map_take(struct gpubpf_linux_map *map, void *value)
 }
 
 /* Enlarges the buffers for a bucket of the kernel with more elements than they hold. */
-static int more_room(struct gpubpf_linux_map *map)
+static int grow_buffers(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
 	uint8_t *keys = calloc(room + 1, map->o.key_size + 8), *values = calloc(room + 1, gpubpf_linux_map_user_size(map) + 8);
@@ -312,7 +312,7 @@ static int more_room(struct gpubpf_linux_map *map)
 	return 0;
 }
 
-static int hand_out(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux_element_fn fn, void *arg)
+static int visit_elements(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux_element_fn fn, void *arg)
 {
 	int err = 0;
 
@@ -338,12 +338,12 @@ int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn 
 		int end = (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_BATCH, &attr);
 
 		if (end == -ENOSPC) {
-			err = more_room(map);
+			err = grow_buffers(map);
 			continue;
 		}
 		if (end < 0 && end != -ENOENT)
 			return end;
-		err = hand_out(map, attr.batch.count, fn, arg);
+		err = visit_elements(map, attr.batch.count, fn, arg);
 		if (end == -ENOENT)
 			break;
 		at = !at;

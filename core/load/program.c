@@ -36,7 +36,7 @@ static const char *btf_string(const struct btf *btf, uint32_t offset)
 }
 
 /* The strings belong to the object's BTF, which lives as long as the program. */
-static int take_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
+static int add_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
 	if (!prog->lines)
@@ -186,7 +186,7 @@ static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_p
 int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
 			struct gpubpf_prog *prog)
 {
-	int err = take_lines(l, from, prog);
+	int err = add_lines(l, from, prog);
 
 	if (err < 0)
 		return err;

@@ -47,7 +47,7 @@
 
 #define TAIL_CALL 12
 #define TAIL_SLOT 525
-#define MOST_CALLS 33
+#define MAX_TAIL_CALLS 33
 #define ANY_OF_ITS_MAPS (-1)
 
 #define NUMBERS (GPUBPF_MAX_PROGS + 1)
@@ -269,7 +269,7 @@ static void emit_exit(struct tails *t)
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_EXIT });
 }
 
-static void land(struct tails *t, uint32_t jump)
+static void set_jump_target(struct tails *t, uint32_t jump)
 {
 	if (jump < t->room)
 		t->out->insns[jump].target = t->at;
@@ -297,18 +297,18 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 		ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R8, (int32_t)t->member[i].number);
 	out = emit_jump(t, 0);
 	for (uint32_t i = 0; i < t->nmembers; i++) {
-		land(t, ifs[i]);
+		set_jump_target(t, ifs[i]);
 		emit_mov(t, GPUBPF_R1, GPUBPF_R6);
 		emit_call(t, t->member[i].first);
 		ifs[i] = emit_jump(t, 0);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
-		land(t, ifs[i]);
+		set_jump_target(t, ifs[i]);
 	emit_mov(t, GPUBPF_R8, GPUBPF_R0);
 	emit_alu(t, GPUBPF_RSH, GPUBPF_R8, 32);
 	emit_alu(t, GPUBPF_ADD, GPUBPF_R7, 1);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8, .target = again });
-	land(t, out);
+	set_jump_target(t, out);
 	emit_exit(t);
 }
 
@@ -322,18 +322,18 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 	emit_line(t, gpubpf_prog_line(m->prog, pc));
 	emit_imm64(t, GPUBPF_IMM_STACK, GPUBPF_R4, GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_LOAD, .width = 8, .dst = GPUBPF_R4, .src = GPUBPF_R4, .off = -8 });
-	late = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MOST_CALLS - 1);
+	late = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MAX_TAIL_CALLS - 1);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL, .imm = TAIL_SLOT });
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		if (may[t->member[i].number])
 			ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R0, (int32_t)t->member[i].number);
-	land(t, late);
+	set_jump_target(t, late);
 	emit_call(t, nothing);
 	emit_jump(t, m->first + pc + 1);
 	for (uint32_t i = 0; i < t->nmembers; i++) {
 		if (!may[t->member[i].number])
 			continue;
-		land(t, ifs[i]);
+		set_jump_target(t, ifs[i]);
 		emit_imm64(t, GPUBPF_IMM_CONST, GPUBPF_R0, (uint64_t)t->member[i].number << 32);
 		emit_exit(t);
 	}

@@ -289,7 +289,7 @@ static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, in
 }
 
 /* May the type be one that walk_meaning() compares by name? Most are not, and maps have millions of values. */
-static bool may_mean(const struct btf *btf, uint32_t type)
+static bool can_have_meaning(const struct btf *btf, uint32_t type)
 {
 	for (int depth = 0; depth < GPUBPF_TYPED_DEPTH; depth++) {
 		const struct btf_type *t = btf__type_by_id(btf, type);
@@ -314,7 +314,7 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		return false;
 	if (gpubpf_hist_type(w->btf, id, &shape) && shape.n * (uint64_t)shape.width <= w->size - bit / 8)
 		walk_hist(w, &shape, name, bit);
-	else if (!may_mean(w->btf, id))
+	else if (!can_have_meaning(w->btf, id))
 		return false;
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel") && read_bits(w, bit, 64, &v))
 		walk_kernel(w, name, v);

@@ -260,7 +260,7 @@ static int step_element(struct reading *r, const char **path, struct spot *spot)
 
 /* -- a whole struct or array -- */
 
-static const char *behind_space(const char *s)
+static const char *skip_space(const char *s)
 {
 	return s + strspn(s, " \t\n");
 }
@@ -302,13 +302,13 @@ static int enter_member(struct reading *r, const char **text, struct spot *at)
 
 	if (**text == '{')
 		return 0;
-	*text = behind_space(*text);
+	*text = skip_space(*text);
 	if (!name || (**text != '=' && **text != ':'))
 		err = refuse(r, "%s: a member and its value are .NAME = VALUE", name ? name : "no memory");
 	else
 		err = step_member(r, &path, at);
 	free(name);
-	*text = err ? *text : behind_space(*text + 1);
+	*text = err ? *text : skip_space(*text + 1);
 	return err;
 }
 
@@ -344,17 +344,17 @@ static int read_each(struct reading *r, const struct spot *at, const char **text
 	char end = **text == '{' ? '}' : ']';
 	int err = depth < GPUBPF_TYPED_DEPTH ? 0 : refuse(r, "it is nested more than %d times", GPUBPF_TYPED_DEPTH);
 
-	*text = behind_space(*text + 1);
+	*text = skip_space(*text + 1);
 	for (uint32_t i = 0; !err && **text != end; i++) {
 		struct spot in = *at;
 
 		err = t && btf_is_array(t) ? enter_element(r, btf_array(t), i, &in) : enter_member(r, text, &in);
 		if (!err)
 			err = read_one(r, &in, text, depth + 1);
-		*text = behind_space(*text);
+		*text = skip_space(*text);
 		if (!err && **text != ',' && **text != end)
 			err = refuse(r, "%s: , or %c is to come first", **text ? *text : "nothing", end);
-		*text = !err && **text == ',' ? behind_space(*text + 1) : *text;
+		*text = !err && **text == ',' ? skip_space(*text + 1) : *text;
 	}
 	*text += !err;
 	return err;
@@ -370,11 +370,11 @@ static int read_whole(struct reading *r, const struct spot *at, const char *word
 	const char *s = word;
 	int err = read_each(r, at, &s, 0);
 
-	return !err && *behind_space(s) ? refuse(r, "%s stands behind its end", behind_space(s)) : err;
+	return !err && *skip_space(s) ? refuse(r, "%s stands behind its end", skip_space(s)) : err;
 }
 
 /* Parses a word that is a whole struct or array, or one scalar. */
-static int read_given(struct reading *r, const struct spot *at, const char *word)
+static int read_word(struct reading *r, const struct spot *at, const char *word)
 {
 	const struct btf_type *t = real_type(r, at->type);
 	bool text = t && btf_is_array(t) && is_char(r, btf_array(t)->type);
@@ -394,7 +394,7 @@ static int read_member(struct reading *r, uint32_t type, const char *word)
 		err = *path == '.' ? step_member(r, &path, &spot) : step_element(r, &path, &spot);
 	if (!err && *path != '=')
 		err = refuse(r, "%s: a member and its value are .NAME=VALUE", word);
-	return err < 0 ? err : read_given(r, &spot, path + 1);
+	return err < 0 ? err : read_word(r, &spot, path + 1);
 }
 
 /* Parses one word for a scalar, one word for each element of an array. */
@@ -406,7 +406,7 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 	int err = 0;
 
 	if (n == 1 && (is_whole(words[0]) || !(a && a->nelems == 1 && !is_char(r, a->type))))
-		return read_given(r, &(struct spot){ .type = type }, words[0]);
+		return read_word(r, &(struct spot){ .type = type }, words[0]);
 	if (!a || a->nelems != n || size < 0)
 		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
 	for (uint32_t i = 0; i < n && !err; i++)
