@@ -91,7 +91,7 @@ int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site 
 	return err;
 }
 
-static bool is_on(const struct gpubpf_inserting *in, const struct gpubpf_insertion *i)
+static bool is_in_kernel(const struct gpubpf_inserting *in, const struct gpubpf_insertion *i)
 {
 	return !strcmp(in->job->sites[i->site].kernel, in->kernel);
 }
@@ -117,7 +117,7 @@ uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, cons
 		uint32_t i = (in->next[kind] + k) % n;
 		const struct gpubpf_insertion *at = &in->job->insertions[i];
 
-		if (is_at(&at->place, kind, function, id) && is_on(in, at)) {
+		if (is_at(&at->place, kind, function, id) && is_in_kernel(in, at)) {
 			in->met++;
 			in->next[kind] = i + 1;
 			return at->site;
@@ -131,7 +131,7 @@ int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *d
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < in->job->ninsertions; i++)
-		n += is_on(in, &in->job->insertions[i]);
+		n += is_in_kernel(in, &in->job->insertions[i]);
 	if (n == in->met)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,

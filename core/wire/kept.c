@@ -20,7 +20,7 @@
 #include "write_all.h"
 
 #define MAGIC 0x3174706b66706267ull /* "gbpfkpt1" */
-#define MOST (16u << 20)
+#define MAX_FILE_BYTES (16u << 20)
 #define CACHE "gpubpf" /* last component of the cache's path */
 
 /* Only this user and root can replace the content of a folder with that owner. */
@@ -188,7 +188,7 @@ static bool is_first_use(int dir)
 	return false;
 }
 
-static void drop_temps(int folder)
+static void delete_stale_temps(int folder)
 {
 	int copy = is_first_use(folder) ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -215,7 +215,7 @@ int gpubpf_kept_put(const char *folder, const char *name, const void *data, size
 		close(dir);
 		return 0;
 	}
-	drop_temps(dir);
+	delete_stale_temps(dir);
 	fd = gpubpf_kept_create(dir, temp);
 	err = fd < 0 ? fd : gpubpf_kept_finish_file(dir, fd, temp, name, gpubpf_write_all(fd, data, size));
 	close(dir);
@@ -287,7 +287,7 @@ static const void *content(const uint8_t *file, size_t nfile, const void *key, s
 	return gpubpf_reader_done(&r) && nis == nkey && !memcmp(is, key, nkey) && *size ? bytes : NULL;
 }
 
-static void drop(const char *folder, const char *name)
+static void delete_blob(const char *folder, const char *name)
 {
 	int dir = gpubpf_kept_open(folder, false);
 
@@ -306,7 +306,7 @@ void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t 
 	int err;
 
 	gpubpf_sha256_hex(key, nkey, name);
-	err = gpubpf_kept_get(folder, name, MOST, &file, &nfile);
+	err = gpubpf_kept_get(folder, name, MAX_FILE_BYTES, &file, &nfile);
 	if (err == -ENOENT)
 		return NULL;
 	if (!err)
@@ -314,7 +314,7 @@ void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t 
 	if (bytes)
 		return memmove(file, bytes, *size);
 	free(file);
-	drop(folder, name); /* the caller creates it again */
+	delete_blob(folder, name); /* the caller creates it again */
 	return NULL;
 }
 
@@ -323,7 +323,7 @@ void gpubpf_kept_forget(const char *folder, const void *key, size_t nkey)
 	char name[65];
 
 	gpubpf_sha256_hex(key, nkey, name);
-	drop(folder, name);
+	delete_blob(folder, name);
 }
 
 void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size)
@@ -336,7 +336,7 @@ void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const voi
 	gpubpf_put_u64(&w, MAGIC);
 	gpubpf_put_bytes(&w, key, nkey);
 	gpubpf_put_bytes(&w, data, size);
-	if (!w.failed && w.size <= MOST) {
+	if (!w.failed && w.size <= MAX_FILE_BYTES) {
 		gpubpf_sha256(w.data + sizeof(digest), w.size - sizeof(digest), w.data);
 		gpubpf_sha256_hex(key, nkey, name);
 		gpubpf_kept_put(folder, name, w.data, w.size);

@@ -18,7 +18,7 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 
 enum { INLINE, APART };            /* location of the payload: in the packet, or in its first descriptor */
 
-static int send_apart(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
+static int send_in_memfd(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {
 	struct gpubpf_writer head = {0};
 	int fds[2] = { gpubpf_memfd_image("gpubpf-payload", w->data, w->size), fd }, err = fds[0];
@@ -42,7 +42,7 @@ int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const 
 	if (w->size > GPUBPF_BPF_MAX)
 		return -E2BIG;
 	if (w->size >= GPUBPF_MSG_MAX)
-		return send_apart(sock, flags, type, seq, w, fd);
+		return send_in_memfd(sock, flags, type, seq, w, fd);
 	gpubpf_put_u8(&whole, INLINE);
 	gpubpf_put_raw(&whole, w->data, w->size);
 	err = gpubpf_msg_send(sock, flags, type, seq, &whole, &fd, fd >= 0);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SCRIPTS 4                  /* nesting of interpreter scripts, as in the Linux kernel */
-#define HEADERS 64                 /* program headers of a file that are searched */
+#define MAX_SCRIPTS 4                  /* nesting of interpreter scripts, as in the Linux kernel */
+#define MAX_HEADERS 64                 /* program headers of a file that are searched */
 #define NOTES 16                   /* of a segment */
 #define GO_BUILD_ID 4              /* note of Go's linker */
 
@@ -58,13 +58,13 @@ static bool is_our_loader(int fd, const Elf64_Phdr *interp)
 	return !strncmp(name ? name + 1 : path, "ld-linux", strlen("ld-linux"));
 }
 
-static enum gpubpf_reach of_headers(int fd, const Elf64_Ehdr *elf)
+static enum gpubpf_reach classify_headers(int fd, const Elf64_Ehdr *elf)
 {
 	enum gpubpf_reach reach = GPUBPF_STATIC;
 	Elf64_Phdr header;
 	bool go = false;
 
-	for (unsigned int i = 0; i < elf->e_phnum && i < HEADERS; i++) {
+	for (unsigned int i = 0; i < elf->e_phnum && i < MAX_HEADERS; i++) {
 		if (read_at(fd, &header, sizeof(header), elf->e_phoff + i * sizeof(header)) != sizeof(header))
 			return GPUBPF_REACHED;
 		if (header.p_type == PT_INTERP)
@@ -81,7 +81,7 @@ static bool is_program(const Elf64_Ehdr *elf)
 }
 
 /* Extracts the interpreter from a script's first line; false if the file is no script. */
-static bool script_names(char line[256])
+static bool read_interpreter(char line[256])
 {
 	char *at = line + 2;
 
@@ -99,17 +99,17 @@ enum gpubpf_reach gpubpf_reach(const char *path)
 	char line[256];
 	Elf64_Ehdr elf;
 
-	for (int i = 0; i <= SCRIPTS; i++) {
+	for (int i = 0; i <= MAX_SCRIPTS; i++) {
 		int fd = gpubpf_open_regular(AT_FDCWD, path, 0);
 		size_t n = fd < 0 ? 0 : read_at(fd, line, sizeof(line) - 1, 0);
 
 		line[n] = 0;
 		memcpy(&elf, line, sizeof(elf));
 		if (n >= sizeof(elf) && is_program(&elf))
-			reach = of_headers(fd, &elf);
+			reach = classify_headers(fd, &elf);
 		if (fd >= 0)
 			close(fd);
-		if (n < 2 || !script_names(line))
+		if (n < 2 || !read_interpreter(line))
 			break;
 		path = line;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define COMPILER "clang version "
-#define COMPILER_SAYS 15 /* first major version that marks functions whose parameters or result it changed */
+#define MIN_MARKING_MAJOR 15 /* first major version that marks functions whose parameters or result it changed */
 
 #ifndef DW_AT_LLVM_address_space
 #define DW_AT_LLVM_address_space 0x3e08
@@ -100,13 +100,13 @@ static int add_function(Dwarf_Die *die, void *arg)
 }
 
 /* Does the compiler mark changed functions? */
-static bool says(Dwarf_Die *unit)
+static bool marks_changes(Dwarf_Die *unit)
 {
 	Dwarf_Attribute at;
 	const char *producer = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &at));
 	const char *version = producer ? strstr(producer, COMPILER) : NULL;
 
-	return version && atoi(version + strlen(COMPILER)) >= COMPILER_SAYS;
+	return version && atoi(version + strlen(COMPILER)) >= MIN_MARKING_MAJOR;
 }
 
 void gpubpf_functions_read(const void *image, size_t size, struct gpubpf_functions *functions)
@@ -121,7 +121,7 @@ void gpubpf_functions_read(const void *image, size_t size, struct gpubpf_functio
 	elf = elf_memory((char *)image, size);
 	dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	for (; dwarf && !dwarf_get_units(dwarf, unit, &next, NULL, NULL, &die, NULL); unit = next)
-		if (says(&die))
+		if (marks_changes(&die))
 			dwarf_getfuncs(&die, add_function, functions, 0);
 	dwarf_end(dwarf);
 	elf_end(elf);

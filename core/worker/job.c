@@ -35,7 +35,7 @@ struct gpubpf_worker {
 	pid_t pid;                    /* 0: not running */
 	bool busy;                    /* it has a job; */
 	uint32_t jobs;                /* jobs of its process; pid_lock protects both */
-	uint8_t given[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
+	uint8_t image_digest[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
 	bool has_image;
 	int sock;
 	uint32_t seq;
@@ -82,8 +82,8 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 
 /* -- processes that are reused by later workers -- */
 
-#define MOST_SPARES 16
-#define SPARE_JOBS 100           /* vendors' compilers leak with each job */
+#define MAX_SPARES 16
+#define MAX_SPARE_JOBS 100           /* vendors' compilers leak with each job */
 
 struct spare {
 	pid_t owner, pid;            /* owner: excludes forks of this process, which would interfere with its jobs */
@@ -97,7 +97,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool keep;
 	uint32_t n;
-	struct spare spare[MOST_SPARES];
+	struct spare spare[MAX_SPARES];
 } spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Ends it and all processes that it forked: spawn put them into one group. */
@@ -126,12 +126,12 @@ void gpubpf_workers_keep(bool keep)
 }
 
 /* Keeps the worker's process for reuse; false: it cannot be kept. The caller holds pid_lock. */
-static bool put_spare(struct gpubpf_worker *w)
+static bool store_spare(struct gpubpf_worker *w)
 {
 	bool kept;
 
 	pthread_mutex_lock(&spares.lock);
-	kept = spares.keep && spares.n < MOST_SPARES && !w->one_job && !w->busy && w->jobs < SPARE_JOBS;
+	kept = spares.keep && spares.n < MAX_SPARES && !w->one_job && !w->busy && w->jobs < MAX_SPARE_JOBS;
 	if (kept) {
 		struct spare *s = &spares.spare[spares.n++];
 
@@ -218,7 +218,7 @@ void gpubpf_worker_cancel(struct gpubpf_worker *w)
 {
 	pthread_mutex_lock(&w->pid_lock);
 	w->cancelled = true;
-	if (w->pid && put_spare(w))
+	if (w->pid && store_spare(w))
 		w->pid = 0;
 	else if (w->pid)
 		kill(-w->pid, SIGKILL);
@@ -242,7 +242,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
+static int report_death(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
 {
 	const char *name = base_name(w->path);
 	int status = stop(w, err == -EPIPE);
@@ -269,23 +269,23 @@ static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
 }
 
 /* Sends the image with the first of the jobs that use it; these jobs follow each other. */
-static int give_image(struct gpubpf_worker *w, const struct gpubpf_image *image)
+static int send_image(struct gpubpf_worker *w, const struct gpubpf_image *image)
 {
 	struct gpubpf_job_packet packet = { .type = GPUBPF_JOB_IMAGE, .data = image->data, .size = image->size };
 	int err;
 
-	if (!image->digest || (w->has_image && !memcmp(w->given, image->digest, sizeof(w->given))))
+	if (!image->digest || (w->has_image && !memcmp(w->image_digest, image->digest, sizeof(w->image_digest))))
 		return 0;
 	w->has_image = false;
 	err = gpubpf_job_packet_send(w->sock, &packet);
 	if (err < 0)
 		return err;
-	memcpy(w->given, image->digest, sizeof(w->given));
+	memcpy(w->image_digest, image->digest, sizeof(w->image_digest));
 	w->has_image = true;
 	return 0;
 }
 
-static int converse(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
+static int exchange(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
 		    struct answer *a)
 {
 	enum gpubpf_job_kind kind = req->kind;
@@ -293,7 +293,7 @@ static int converse(struct gpubpf_worker *w, const struct gpubpf_job_request *re
 		.type = kind, .seq = ++w->seq, .timeout_ms = w->timeout_ms,
 		.data = bytes->data, .size = bytes->size,
 	};
-	int err = give_image(w, &req->image);
+	int err = send_image(w, &req->image);
 
 	if (!err)
 		err = gpubpf_job_packet_send(w->sock, &job);
@@ -312,8 +312,9 @@ static int converse(struct gpubpf_worker *w, const struct gpubpf_job_request *re
  * A worker that has answered before may have been killed since, for example by a lack of memory. Then a new one gets
  * the job.
  */
-static int ask_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
-		      struct answer *a, struct gpubpf_diag *diag)
+static int run_in_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req,
+			 const struct gpubpf_writer *bytes,
+			 struct answer *a, struct gpubpf_diag *diag)
 {
 	bool fresh;
 	int err;
@@ -323,20 +324,20 @@ static int ask_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *
 		err = start(w);
 		fresh = w->jobs == 1;
 		if (err == -ECANCELED)
-			return died(w, err, diag);
+			return report_death(w, err, diag);
 		if (err < 0) {
 			gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "cannot start %s: %s", w->path,
 					strerror(-err));
 			return err;
 		}
-		err = converse(w, req, bytes, a);
+		err = exchange(w, req, bytes, a);
 		if (fresh || (err != -EPIPE && err != -ECONNRESET))
 			break;
 		stop(w, true);
 	}
 	if (!err && w->one_job)
 		stop(w, false);
-	return err < 0 ? died(w, err, diag) : 0;
+	return err < 0 ? report_death(w, err, diag) : 0;
 }
 
 static bool from_cache(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const uint8_t *key, struct answer *a)
@@ -357,8 +358,8 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint
 }
 
 /* Answers from the cache, else from the worker. On success a->res is a checked result of this kind with status 0. */
-static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a,
-	       struct gpubpf_diag *diag)
+static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a,
+		   struct gpubpf_diag *diag)
 {
 	struct gpubpf_writer bytes = {0};
 	uint8_t key[GPUBPF_RESULT_CACHE_KEY];
@@ -373,7 +374,7 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, st
 	gpubpf_result_cache_key(w->identity, bytes.data, bytes.size, key);
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
-		err = ask_worker(w, req, &bytes, a, diag);
+		err = run_in_worker(w, req, &bytes, a, diag);
 		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* refusals are not cached */
 			w->misses++;
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
@@ -432,7 +433,7 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
-	err = ask(worker, &req, &a, diag);
+	err = run_job(worker, &req, &a, diag);
 	if (!err)
 		err = copy_blob(&a.res.blob, NULL, out, NULL, diag);
 	answer_finish(&a);
@@ -496,7 +497,7 @@ int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, cons
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
-	err = ask(worker, &req, &a, diag);
+	err = run_job(worker, &req, &a, diag);
 	if (!err)
 		err = copy_kernels(&a.res, kernels, nkernels, diag);
 	answer_finish(&a);
@@ -565,7 +566,7 @@ int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const 
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
-	err = ask(worker, &req, &a, diag);
+	err = run_job(worker, &req, &a, diag);
 	if (!err)
 		err = copy_twin(&a.res.twin, 0, out, diag);
 	answer_finish(&a);
@@ -581,7 +582,7 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
-	err = ask(worker, &req, &a, diag);
+	err = run_job(worker, &req, &a, diag);
 	if (!err)
 		err = copy_twin(&a.res.twin, job->nsites, out, diag);
 	answer_finish(&a);
@@ -598,7 +599,7 @@ int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_devic
 
 	if (log_size)
 		log[0] = 0;
-	err = ask(builder, &req, &a, diag);
+	err = run_job(builder, &req, &a, diag);
 	if (log_size && a.res.log)
 		snprintf(log, log_size, "%s", a.res.log);
 	if (!err)

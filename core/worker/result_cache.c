@@ -61,7 +61,7 @@ static bool read_all(int fd, void *data, size_t size)
 }
 
 /* Limits one result, so that others have room. */
-static uint64_t most_of(uint64_t bound)
+static uint64_t max_result_bytes(uint64_t bound)
 {
 	return bound / 4;
 }
@@ -74,7 +74,8 @@ static void *read_checked(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], si
 
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
 		return NULL;
-	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > most_of(GPUBPF_RESULT_CACHE_BOUND) + sizeof(want))
+	if (st.st_size <= (off_t)sizeof(want) ||
+	    (uint64_t)st.st_size > max_result_bytes(GPUBPF_RESULT_CACHE_BOUND) + sizeof(want))
 		return NULL;
 	*size = st.st_size - sizeof(want);
 	data = malloc(*size);
@@ -125,7 +126,7 @@ struct entry {
 	uint64_t size;
 };
 
-static int older(const void *a, const void *b)
+static int is_older(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -134,7 +135,7 @@ static int older(const void *a, const void *b)
 	return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-static bool ours(const char *name)
+static bool is_result_file(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -142,9 +143,9 @@ static bool ours(const char *name)
 }
 
 /* Removes temporary files without a writer. Returns true for files that count. */
-static bool takes_room(int dir, const char *name, struct stat *st)
+static bool is_counted(int dir, const char *name, struct stat *st)
 {
-	if (!ours(name) && (!gpubpf_kept_is_temp(name) || gpubpf_kept_drop_temp(dir, name)))
+	if (!is_result_file(name) && (!gpubpf_kept_is_temp(name) || gpubpf_kept_drop_temp(dir, name)))
 		return false;
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -160,10 +161,10 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	*n = 0;
 	*total = 0;
 	while ((d = readdir(dir))) {
-		if (!takes_room(dirfd(dir), d->d_name, &st))
+		if (!is_counted(dirfd(dir), d->d_name, &st))
 			continue;
 		*total += st.st_size;
-		if (!ours(d->d_name))
+		if (!is_result_file(d->d_name))
 			continue;
 		if (*n == room) {
 			struct entry *grown = realloc(entries, (room = room ? 2 * room : 64) * sizeof(*entries));
@@ -181,7 +182,7 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 }
 
 /* Limits evictions: listing a folder of thousands for each new file would take longer than creating the file. */
-static bool is_time(size_t size, uint64_t bound)
+static bool is_eviction_due(size_t size, uint64_t bound)
 {
 	static uint64_t since = UINT64_MAX / 2; /* bytes added since the last eviction; none yet */
 
@@ -206,7 +207,7 @@ static void evict(int dirfd, uint64_t bound)
 	}
 	entries = list(dir, &n, &total);
 	if (total > bound) {
-		qsort(entries, n, sizeof(*entries), older);
+		qsort(entries, n, sizeof(*entries), is_older);
 		for (size_t i = 0; i < n && total > bound; i++) {
 			unlinkat(dirfd, entries[i].name, 0);
 			total -= entries[i].size;
@@ -230,14 +231,15 @@ void gpubpf_result_cache_put(const char *dir, const uint8_t key[GPUBPF_RESULT_CA
 	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[GPUBPF_KEPT_TEMP_SIZE];
 	int fd, dirfd;
 
-	if (size > most_of(bound))
+	if (size > max_result_bytes(bound))
 		return;
 	dirfd = gpubpf_kept_open(dir, true);
 	if (dirfd < 0)
 		return;
 	file_name(key, name);
 	fd = gpubpf_kept_create(dirfd, temp);
-	if (fd >= 0 && !gpubpf_kept_finish_file(dirfd, fd, temp, name, write_file(fd, key, data, size)) && is_time(size, bound))
+	if (fd >= 0 && !gpubpf_kept_finish_file(dirfd, fd, temp, name, write_file(fd, key, data, size)) &&
+	    is_eviction_due(size, bound))
 		evict(dirfd, bound);
 	close(dirfd);
 }

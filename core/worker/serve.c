@@ -109,8 +109,8 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
  * A place that a kernel has once must be listed if it was requested and the target supports it. Otherwise programs
  * there would be dropped silently. A kernel that never ends lists no places at its end.
  */
-static bool lists_all(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
-		      const struct gpubpf_kernel_info *info)
+static bool lists_all_places(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
+			     const struct gpubpf_kernel_info *info)
 {
 	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
 	uint32_t asked = req->image.places | GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
@@ -131,7 +131,7 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 
 	for (uint32_t i = 0; !err && i < res->nkernels; i++) {
 		struct gpubpf_kernel_info *info = &res->kernels[i];
-		bool all = lists_all(target, req, info);
+		bool all = lists_all_places(target, req, info);
 
 		assert(all);
 		if (!all)
@@ -274,7 +274,7 @@ static int work_in_fork(struct server *s, const struct gpubpf_job_packet *packet
 	return status ? -EIO : 0;
 }
 
-static bool spoils_the_next(const struct server *s, const struct gpubpf_job_request *req)
+static bool needs_fork(const struct server *s, const struct gpubpf_job_request *req)
 {
 	const struct gpubpf_target_info *target = find_target(s->ops, req->target);
 
@@ -304,7 +304,7 @@ static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 	if (!err)
 		err = find_image(s, &req.image);
 	if (!err)
-		err = (spoils_the_next(s, &req) ? work_in_fork : work)(s, packet, &req);
+		err = (needs_fork(s, &req) ? work_in_fork : work)(s, packet, &req);
 	gpubpf_pool_finish(&pool);
 	return err;
 }

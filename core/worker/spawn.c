@@ -41,7 +41,7 @@ static void limit_memory(pid_t pid, uint64_t memory)
  * Is the variable passed on? Variables that would load other code into our processes, or another session's agent, are
  * not. The library path is.
  */
-static bool kept(const char *entry)
+static bool is_inherited(const char *entry)
 {
 	return !strncmp(entry, "LD_LIBRARY_PATH=", 16) ||
 	       (strncmp(entry, "LD_", 3) && strncmp(entry, "OPENCL_LAYERS=", 14) && strncmp(entry, "GPUBPF_SESSION=", 15));
@@ -56,7 +56,7 @@ char **gpubpf_worker_environ(void)
 		n++;
 	env = malloc((n + 1) * sizeof(*env));
 	for (size_t i = 0; env && i < n; i++)
-		if (kept(environ[i]))
+		if (is_inherited(environ[i]))
 			env[at++] = environ[i];
 	if (env)
 		env[at] = NULL;
