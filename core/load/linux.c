@@ -224,7 +224,7 @@ static bool calls(const struct bpf_insn *insns, size_t n, int fd, int helper)
 	for (size_t i = 0; i < n; i++) {
 		names |= is_map(&insns[i], fd);
 		any |= insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg && insns[i].imm == helper &&
-		may_pass_map(insns, i, fd);
+		       may_pass_map(insns, i, fd);
 	}
 	return names && any;
 }

@@ -24,7 +24,7 @@
 #define MAX_BLOCKS 64                    /* maximum number of blocks visited on the paths to a block */
 
 /* The active lanes of blocks, i32; NULL: not known. */
-struct mask_search {
+struct search {
 	struct low *l;
 	LLVMValueRef entry_lanes;                /* active lanes at the function's entry; NULL: not known */
 	LLVMBasicBlockRef block[MAX_BLOCKS];
@@ -79,47 +79,46 @@ static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRe
 	return LLVMIsABranchInst(end) && (!LLVMIsConditional(end) || is_uniform(l, LLVMGetCondition(end), lanes, 0));
 }
 
-static LLVMValueRef lanes_at(struct mask_search *mask_search, LLVMBasicBlockRef block);
+static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block);
 
 /* Returns the last active-mask read before an instruction; without one, at the end of the block. */
-static LLVMValueRef lanes_before(struct mask_search *mask_search, LLVMBasicBlockRef block, LLVMValueRef insn)
+static LLVMValueRef lanes_before(struct search *search, LLVMBasicBlockRef block, LLVMValueRef insn)
 {
 	LLVMValueRef i = insn ? LLVMGetPreviousInstruction(insn) : LLVMGetLastInstruction(block);
 
 	while (i && !calls(i, ACTIVE))
 		i = LLVMGetPreviousInstruction(i);
-	return i ? i : lanes_at(mask_search, block);
+	return i ? i : lanes_at(search, block);
 }
 
 /* Returns the lanes that reach a block through this use, which is an edge if the user is a terminator. */
-static LLVMValueRef lanes_on_edge(struct mask_search *mask_search, LLVMUseRef use)
+static LLVMValueRef lanes_on_edge(struct search *search, LLVMUseRef use)
 {
 	LLVMValueRef end = LLVMGetUser(use), lanes;
 
-	lanes = LLVMIsATerminatorInst(end) ? lanes_before(mask_search, LLVMGetInstructionParent(end), NULL) : NULL;
-	return lanes && is_uniform_branch(mask_search->l, end, lanes) ? lanes : NULL;
+	lanes = LLVMIsATerminatorInst(end) ? lanes_before(search, LLVMGetInstructionParent(end), NULL) : NULL;
+	return lanes && is_uniform_branch(search->l, end, lanes) ? lanes : NULL;
 }
 
-static LLVMValueRef lanes_at(struct mask_search *mask_search, LLVMBasicBlockRef block)
+static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block)
 {
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 	LLVMValueRef lanes;
 	unsigned at;
 
-	for (at = 0; at < mask_search->n; at++)
-		if (mask_search->block[at] == block)
-			return mask_search->lanes[at];
+	for (at = 0; at < search->n; at++)
+		if (search->block[at] == block)
+			return search->lanes[at];
 	if (!use)
-		return LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) == block ? mask_search->entry_lanes :
-		       NULL;
+		return LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) == block ? search->entry_lanes : NULL;
 	if (at == MAX_BLOCKS)
 		return NULL;
-	mask_search->block[mask_search->n] = block;
-	mask_search->lanes[mask_search->n++] = NULL; /* NULL during the search: a cycle provides no mask */
-	lanes = lanes_on_edge(mask_search, use);
+	search->block[search->n] = block;
+	search->lanes[search->n++] = NULL; /* NULL during the search: a cycle provides no mask */
+	lanes = lanes_on_edge(search, use);
 	while (lanes && (use = LLVMGetNextUse(use)))
-		lanes = lanes_on_edge(mask_search, use) == lanes ? lanes : NULL;
-	return mask_search->lanes[at] = lanes;
+		lanes = lanes_on_edge(search, use) == lanes ? lanes : NULL;
+	return search->lanes[at] = lanes;
 }
 
 /* -- blocks with some known edges -- */
@@ -160,7 +159,7 @@ static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockR
  * Some edges into the block, or into one that dominates it, have a known mask: reads the mask on the other edges and
  * returns a phi of all. NULL: not possible.
  */
-static LLVMValueRef insert_mask_phi(struct low *l, struct mask_search *mask_search, LLVMValueRef mask_read)
+static LLVMValueRef insert_mask_phi(struct low *l, struct search *search, LLVMValueRef mask_read)
 {
 	LLVMBasicBlockRef block = LLVMGetInstructionParent(mask_read), from[MAX_BLOCKS], before;
 	LLVMValueRef ends[MAX_BLOCKS], lanes[MAX_BLOCKS], joined;
@@ -172,7 +171,7 @@ static LLVMValueRef insert_mask_phi(struct low *l, struct mask_search *mask_sear
 		if (n == MAX_BLOCKS || !LLVMIsATerminatorInst(LLVMGetUser(use)) || LLVMIsASwitchInst(LLVMGetUser(use)))
 			return NULL;
 		ends[n] = LLVMGetUser(use);
-		lanes[n] = lanes_on_edge(mask_search, use);
+		lanes[n] = lanes_on_edge(search, use);
 		known += !!lanes[n++];
 	}
 	if (!known || LLVMIsAPHINode(LLVMGetFirstInstruction(block)))
@@ -193,14 +192,14 @@ static LLVMValueRef insert_mask_phi(struct low *l, struct mask_search *mask_sear
 static void reuse_masks(struct low *l, LLVMBasicBlockRef block, LLVMValueRef entry_lanes)
 {
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block), next, lanes; i; i = next) {
-		struct mask_search mask_search = { .l = l, .entry_lanes = entry_lanes };
+		struct search search = { .l = l, .entry_lanes = entry_lanes };
 
 		next = LLVMGetNextInstruction(i);
 		if (!calls(i, ACTIVE))
 			continue;
-		lanes = lanes_before(&mask_search, block, i);
+		lanes = lanes_before(&search, block, i);
 		if (!lanes)
-			lanes = insert_mask_phi(l, &mask_search, i);
+			lanes = insert_mask_phi(l, &search, i);
 		if (!lanes)
 			continue;
 		LLVMReplaceAllUsesWith(i, lanes);

@@ -253,8 +253,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	how = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
 	low_mark_same(l, how);
 	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
-	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""),
-					   ""), cached, now);
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, now);
 	LLVMPositionBuilderAtEnd(l->b, cached);
 	first = low_first_value(f, map);
 	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
