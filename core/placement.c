@@ -13,7 +13,7 @@
 static const struct {
 	uint32_t types, unless;
 	enum gpubpf_placement where;
-} choices[] = {
+} defaults[] = {
 #define GPUBPF_PLACED_BY(types, unless, id) { types, unless, GPUBPF_PLACE_##id },
 #include "core/wire/placements.def"
 };
@@ -33,9 +33,10 @@ const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use)
 
 enum gpubpf_placement gpubpf_placement_choose(const struct gpubpf_map *map, uint32_t use, uint64_t caps)
 {
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-		if (map->type->flags & choices[i].types && !(use & choices[i].unless) && !gpubpf_placement_bars(map, use) &&
-		    !gpubpf_placement_lacks(choices[i].where, caps) && gpubpf_placement_live(choices[i].where, caps))
-			return choices[i].where;
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		if (map->type->flags & defaults[i].types && !(use & defaults[i].unless) &&
+		    !gpubpf_placement_bars(map, use) && !gpubpf_placement_lacks(defaults[i].where, caps) &&
+		    gpubpf_placement_live(defaults[i].where, caps))
+			return defaults[i].where;
 	return GPUBPF_PLACE_DEVICE;
 }

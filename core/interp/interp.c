@@ -98,8 +98,9 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 /* Fills the environment and the host's thread that the device library reads. */
 static void fill_environment(struct host *h, const struct gpubpf_interp_job *job)
 {
-	static const struct gpubpf_ctx alone = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
-	const struct gpubpf_ctx *ctx = job->ctx ? job->ctx : &alone;
+	static const struct gpubpf_ctx single_thread = { .work_dim = 1, .grid_dim = { 1, 1, 1 },
+							.block_dim = { 1, 1, 1 } };
+	const struct gpubpf_ctx *ctx = job->ctx ? job->ctx : &single_thread;
 	struct gpubpf_host_thread *t = &h->thread;
 
 	h->env.arena = (uintptr_t)(job->arena ? job->arena : h->no_arena);

@@ -113,14 +113,15 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 /* Checks the facts of the previous instruction against its results. */
 static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
-	bool taken = h->vm.pc == insn->target, apart = insn->target != h->proven_pc + 1;
+	bool taken = h->vm.pc == insn->target, has_two_targets = insn->target != h->proven_pc + 1;
 	bool writes = insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD;
 
 	if (writes && (f->flags & GPUBPF_FACT_CONST) && h->vm.reg[insn->dst] != f->value)
 		return "the result is not the number that was proven";
 	if (insn->kind == GPUBPF_INSN_CALL && (f->flags & GPUBPF_FACT_CONST) && h->vm.reg[GPUBPF_R0] != f->value)
 		return "the helper's result is not the number that was proven";
-	if (insn->kind == GPUBPF_INSN_JCOND && apart && (f->flags & (taken ? GPUBPF_FACT_NEVER : GPUBPF_FACT_ALWAYS)))
+	if (insn->kind == GPUBPF_INSN_JCOND && has_two_targets &&
+	    (f->flags & (taken ? GPUBPF_FACT_NEVER : GPUBPF_FACT_ALWAYS)))
 		return "the branch does not go as was proven";
 	if ((insn->kind == GPUBPF_INSN_JCOND || insn->kind == GPUBPF_INSN_JUMP) && taken && f->trips &&
 	    ++h->proof[h->proven_pc].trips > f->trips)

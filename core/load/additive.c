@@ -293,14 +293,14 @@ static bool is_read_after(const struct addition *a, uint8_t reg)
 static bool is_sum(struct addition *a)
 {
 	enum part part[16] = { [BPF_REG_0] = PART_POINTER };
-	bool kept = false;
+	bool is_used = false;
 
 	for (uint32_t at = a->lookup + 1; at < a->store; at++)
 		if (!follow(a, at, part))
 			return false;
 	for (uint8_t r = BPF_REG_6; r <= BPF_REG_9; r++)
-		kept |= part[r] != PART_NONE && is_read_after(a, r);
-	return !kept && a->load && part[a->insns[a->store].src_reg] == PART_VALUE;
+		is_used |= part[r] != PART_NONE && is_read_after(a, r);
+	return !is_used && a->load && part[a->insns[a->store].src_reg] == PART_VALUE;
 }
 
 static bool reads_stack(const struct bpf_insn *insns, uint32_t n, int16_t off)

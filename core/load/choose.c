@@ -61,7 +61,7 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 	return 1;
 }
 
-static int keep_host(struct gpubpf_loading *l, const struct bpf_program *prog)
+static int add_host_program(struct gpubpf_loading *l, const struct bpf_program *prog)
 {
 	void *grown = reallocarray(l->host, l->nhost + 1, sizeof(*l->host));
 
@@ -88,7 +88,7 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 {
 	const struct gpubpf_attach *attach = gpubpf_attach_of(l, prog);
 	struct gpubpf_section section;
-	char kept[GPUBPF_NAME_SIZE];
+	char stored[GPUBPF_NAME_SIZE];
 	int ours;
 
 	if (!bpf_program__autoload(prog) && !attach)
@@ -102,12 +102,12 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	l->mixed |= !ours;
 	bpf_program__set_autoload(prog, ours);
 	if (!ours)
-		return keep_host(l, prog);
+		return add_host_program(l, prog);
 	if (!attach && !section.pattern[0] && !gpubpf_has_prog_array(l->obj))
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, GPUBPF_KPROBE_RUN))
 		return refuse_section(l, prog, GPUBPF_KPROBE_NOT_RUN);
-	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
+	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, stored))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))
 		return refuse_section(l, prog, "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");
@@ -115,7 +115,7 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	return 0;
 }
 
-static int keep_types(struct gpubpf_loading *l)
+static int record_types(struct gpubpf_loading *l)
 {
 	struct bpf_map *map;
 	uint32_t n = 0;
@@ -137,7 +137,7 @@ int gpubpf_object_choose(struct gpubpf_loading *l)
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	int err = keep_types(l);
+	int err = record_types(l);
 
 	if (err < 0)
 		return err;

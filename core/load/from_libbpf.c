@@ -242,10 +242,10 @@ static int add_maps_of_maps(struct gpubpf_loading *l)
 	return err;
 }
 
-static int too_many(struct gpubpf_loading *l, const char *what, uint32_t n, uint32_t most)
+static int refuse_too_many(struct gpubpf_loading *l, const char *what, uint32_t n, uint32_t max)
 {
 	return gpubpf_diag_set(l->diag, what[0] == 'm' ? GPUBPF_E_BAD_MAP : GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
-			       "%u %s; all objects together may have up to %u", n, what, most);
+			       "%u %s; all objects together may have up to %u", n, what, max);
 }
 
 static int add_maps(struct gpubpf_loading *l)
@@ -259,7 +259,7 @@ static int add_maps(struct gpubpf_loading *l)
 	bpf_object__for_each_map(map, l->obj)
 		n += 1 + gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_OF_MAPS);
 	if (n > GPUBPF_MAX_MAPS)
-		return too_many(l, "maps", n, GPUBPF_MAX_MAPS);
+		return refuse_too_many(l, "maps", n, GPUBPF_MAX_MAPS);
 	l->unit_map = malloc((l->sys.nmaps + 1) * sizeof(*l->unit_map));
 	maps = reallocarray(unit->maps, n + 1, sizeof(*unit->maps));
 	if (maps)
@@ -295,7 +295,7 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 	int err;
 
 	if (unit->nprogs >= GPUBPF_MAX_PROGS)
-		return too_many(l, "programs", unit->nprogs + 1, GPUBPF_MAX_PROGS);
+		return refuse_too_many(l, "programs", unit->nprogs + 1, GPUBPF_MAX_PROGS);
 	prog = reallocarray(unit->progs, unit->nprogs + 1, sizeof(*prog));
 	if (!prog || !sys)
 		return no_memory(l, "programs");

@@ -28,7 +28,7 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-__attribute__((constructor)) static void take_messages(void)
+__attribute__((constructor)) static void install_print(void)
 {
 	libbpf_set_print(print);
 }

@@ -200,7 +200,7 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 /*
  * Keeps the image for callers that load the other programs into the Linux kernel, or write the object to another place.
  */
-static void keep_image(struct gpubpf_loading *l)
+static void store_image(struct gpubpf_loading *l)
 {
 	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
 
@@ -241,7 +241,7 @@ int gpubpf_object_load(struct gpubpf_loading *l)
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s", l->path);
 	else
-		keep_image(l);
+		store_image(l);
 	free(l->host);
 	gpubpf_sys_finish(&l->sys);
 	gpubpf_kallsyms_finish(&l->kallsyms);

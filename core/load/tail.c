@@ -9,14 +9,14 @@
  * The dispatcher:
  *
  *    r6 = r1, r7 = 0, r8 = the program's own number
- * again:
+ * retry:
  *    *(u64 *)(r10 - 8) = r7             the number of tail calls so far
  *    if r8 == N goto call_N             for each
  *    goto out
  * call_N:
  *    r1 = r6, r0 = N(r1), goto next
  * next:
- *    r8 = r0 >> 32, r7 += 1, if r8 != 0 goto again
+ *    r8 = r0 >> 32, r7 += 1, if r8 != 0 goto retry
  * out:
  *    exit
  *
@@ -286,13 +286,13 @@ static void emit_line(struct tails *t, const struct gpubpf_line *line)
 /* Emits the dispatcher, as drawn above. */
 static void emit_first(struct tails *t, uint32_t *ifs)
 {
-	uint32_t again, out;
+	uint32_t retry, out;
 
 	emit_mov(t, GPUBPF_R6, GPUBPF_R1);
 	emit_alu(t, GPUBPF_MOV, GPUBPF_R7, 0);
 	emit_alu(t, GPUBPF_MOV, GPUBPF_R8, (int32_t)t->member[0].number);
-	again = emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_STORE, .width = 8, .dst = GPUBPF_R10, .src = GPUBPF_R7, .reg = true,
-					      .off = -8 });
+	retry = emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_STORE, .width = 8, .dst = GPUBPF_R10,
+					      .src = GPUBPF_R7, .reg = true, .off = -8 });
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R8, (int32_t)t->member[i].number);
 	out = emit_jump(t, 0);
@@ -307,7 +307,8 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_mov(t, GPUBPF_R8, GPUBPF_R0);
 	emit_alu(t, GPUBPF_RSH, GPUBPF_R8, 32);
 	emit_alu(t, GPUBPF_ADD, GPUBPF_R7, 1);
-	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8, .target = again });
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8,
+				     .target = retry });
 	set_jump_target(t, out);
 	emit_exit(t);
 }
@@ -317,17 +318,17 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 {
 	int map = map_of(t, m, pc);
 	const bool *may = map == ANY_OF_ITS_MAPS ? m->any : t->may[map];
-	uint32_t late;
+	uint32_t over_limit;
 
 	emit_line(t, gpubpf_prog_line(m->prog, pc));
 	emit_imm64(t, GPUBPF_IMM_STACK, GPUBPF_R4, GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_LOAD, .width = 8, .dst = GPUBPF_R4, .src = GPUBPF_R4, .off = -8 });
-	late = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MAX_TAIL_CALLS - 1);
+	over_limit = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MAX_TAIL_CALLS - 1);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL, .imm = TAIL_SLOT });
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		if (may[t->member[i].number])
 			ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R0, (int32_t)t->member[i].number);
-	set_jump_target(t, late);
+	set_jump_target(t, over_limit);
 	emit_call(t, nothing);
 	emit_jump(t, m->first + pc + 1);
 	for (uint32_t i = 0; i < t->nmembers; i++) {
@@ -340,20 +341,20 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 }
 
 /* Copies instructions of a member with relocated targets. `more` instructions were inserted after its own function. */
-static void emit_own(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
+static void emit_copy(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
 {
 	uint32_t line = 0, own = m->prog->funcs[0].count;
 
 	for (uint32_t pc = from; pc < to; pc++) {
 		struct gpubpf_insn insn = m->prog->insns[pc];
-		bool goes = jumps(&insn) || insn.kind == GPUBPF_INSN_CALL_LOCAL ||
-			    (insn.kind == GPUBPF_INSN_IMM64 && insn.op == GPUBPF_IMM_FUNC);
+		bool has_target = jumps(&insn) || insn.kind == GPUBPF_INSN_CALL_LOCAL ||
+				  (insn.kind == GPUBPF_INSN_IMM64 && insn.op == GPUBPF_IMM_FUNC);
 
 		while (line < m->prog->nlines && m->prog->lines[line].pc < pc)
 			line++;
 		if (line < m->prog->nlines && m->prog->lines[line].pc == pc)
 			emit_line(t, &m->prog->lines[line]);
-		if (goes)
+		if (has_target)
 			insn.target += m->first + (insn.target < own ? 0 : m->more);
 		emit(t, insn);
 	}
@@ -367,7 +368,7 @@ static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uin
 {
 	uint32_t own = m->prog->funcs[0].count, first = m->first = t->at;
 
-	emit_own(t, m, 0, own);
+	emit_copy(t, m, 0, own);
 	for (uint32_t pc = 0; pc < own && t->at <= GPUBPF_MAX_INSNS; pc++) {
 		const struct gpubpf_insn *insn = &m->prog->insns[pc];
 
@@ -384,7 +385,7 @@ static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uin
 		emit_exit(t);
 	}
 	m->more = t->at - first - own;
-	emit_own(t, m, own, m->prog->ninsns);
+	emit_copy(t, m, own, m->prog->ninsns);
 }
 
 static void emit_all(struct tails *t, uint32_t *ifs)

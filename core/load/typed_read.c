@@ -71,14 +71,14 @@ static int put_bits(struct reading *r, uint64_t bit, uint32_t bits, uint64_t v)
 static int read_integer(struct reading *r, const char *word, uint32_t bits, bool is_signed, uint64_t *v)
 {
 	bool negative = word[0] == '-', fits;
-	uint64_t most = bits < 64 ? (1ull << bits) - 1 : ~0ull;
+	uint64_t max = bits < 64 ? (1ull << bits) - 1 : ~0ull;
 	char *end;
 
 	errno = 0;
 	*v = strtoull(word + negative, &end, 0);
 	if (word[negative] < '0' || word[negative] > '9' || *end)
 		return refuse(r, "%s is no number", *word ? word : "nothing");
-	fits = is_signed ? *v <= (most >> 1) + negative : *v <= most && !negative;
+	fits = is_signed ? *v <= (max >> 1) + negative : *v <= max && !negative;
 	if (errno == ERANGE || !fits)
 		return refuse(r, "%s does not fit into %s%u bits", word, is_signed ? "" : "unsigned ", bits);
 	*v = negative ? -*v : *v;

@@ -58,17 +58,17 @@ LLVMBasicBlockRef low_block(struct low_prog *p, const char *name)
 
 LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type)
 {
-	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, name), theirs;
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, name), in_lib;
 
 	if (!fn) {
-		theirs = LLVMGetNamedFunction(l->lib, name);
-		if (!theirs) {
+		in_lib = LLVMGetNamedFunction(l->lib, name);
+		if (!in_lib) {
 			gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 					"the device library of %s has no %s", l->target->name, name);
 			return NULL;
 		}
-		fn = LLVMAddFunction(l->mod, name, LLVMGlobalGetValueType(theirs));
-		LLVMSetFunctionCallConv(fn, LLVMGetFunctionCallConv(theirs));
+		fn = LLVMAddFunction(l->mod, name, LLVMGlobalGetValueType(in_lib));
+		LLVMSetFunctionCallConv(fn, LLVMGetFunctionCallConv(in_lib));
 	}
 	*type = LLVMGlobalGetValueType(fn);
 	return fn;
@@ -268,12 +268,12 @@ static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_bl
 static int write_out(struct low *l, LLVMTargetMachineRef machine, const char *cpu, struct gpubpf_blob *out)
 {
 	struct gpubpf_blob key = { 0 };
-	bool keep = low_kept_key(l, cpu, &key);
-	int err = keep && low_kept_find(&key, out) ? 0 : 1;
+	bool cacheable = low_kept_key(l, cpu, &key);
+	int err = cacheable && low_kept_find(&key, out) ? 0 : 1;
 
 	if (err) {
 		err = compile(l, machine, out);
-		if (!err && keep)
+		if (!err && cacheable)
 			low_kept_add(&key, out);
 	}
 	free(key.data);

@@ -480,7 +480,8 @@ static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
  */
 static int emit_for_each(struct call *c)
 {
-	LLVMValueRef args[24] = { c->f->p->env }, given[4] = { get(c, GPUBPF_R1), NULL, NULL, get(c, GPUBPF_R3) }, at, flags;
+	LLVMValueRef args[24] = { c->f->p->env }, at, flags;
+	LLVMValueRef callback_args[4] = { get(c, GPUBPF_R1), NULL, NULL, get(c, GPUBPF_R3) };
 	struct low *l = c->l;
 	struct low_rounds r;
 	uint32_t target = 0;
@@ -494,15 +495,15 @@ static int emit_for_each(struct call *c)
 	at = args[n++] = low_alloca(c->f->p, low_int(l, 8), 8, "at");
 	flags = LLVMBuildIsNotNull(l->b, get(c, GPUBPF_R4), "");
 	LLVMBuildStore(l->b, LLVMBuildSelect(l->b, flags, low_const(l, UINT64_MAX), low_const(l, 0), ""), at);
-	args[n++] = key_of(c, &given[1]);
+	args[n++] = key_of(c, &callback_args[1]);
 	err = low_rounds_begin(c->f, c->pc, &r);
 	if (err < 0)
 		return err;
 	snprintf(name, sizeof(name), "gpubpf_%s_%s", map_of(c)->type->impl->name, gpubpf_op_row(c->helper->op)->function);
-	given[2] = low_call(l, name, args, (unsigned)n);
-	if (!given[2])
+	callback_args[2] = low_call(l, name, args, (unsigned)n);
+	if (!callback_args[2])
 		return -EINVAL;
-	err = low_rounds_end(&r, target, LLVMBuildIsNotNull(l->b, given[2], ""), given, 4);
+	err = low_rounds_end(&r, target, LLVMBuildIsNotNull(l->b, callback_args[2], ""), callback_args, 4);
 	low_set(c->f, GPUBPF_R0, LLVMBuildSelect(l->b, flags, low_const(l, -EINVAL), get(c, GPUBPF_R0), ""));
 	return err;
 }

@@ -164,8 +164,8 @@ static void store_part(struct array *a, const struct part *p, LLVMValueRef v)
 	v = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, mask, ""), p->shift, "");
 	mask = LLVMBuildShl(l->b, mask, p->shift, "");
 	for (uint32_t i = 0; i < a->words; i++) {
-		LLVMValueRef old = word(a, i), kept = LLVMBuildAnd(l->b, old, LLVMBuildNot(l->b, mask, ""), "");
-		LLVMValueRef now = LLVMBuildSelect(l->b, is_word(a, p, i), LLVMBuildOr(l->b, kept, v, ""), old, "");
+		LLVMValueRef old = word(a, i), rest = LLVMBuildAnd(l->b, old, LLVMBuildNot(l->b, mask, ""), "");
+		LLVMValueRef now = LLVMBuildSelect(l->b, is_word(a, p, i), LLVMBuildOr(l->b, rest, v, ""), old, "");
 
 		LLVMSetAlignment(LLVMBuildStore(l->b, now, word_ptr(a, i)), 8);
 	}
@@ -218,14 +218,14 @@ static uint32_t count_selects(const struct array *a)
 /* Rounds the array up to whole words. */
 static void widen(struct array *a)
 {
-	LLVMValueRef whole;
+	LLVMValueRef rounded;
 
 	LLVMPositionBuilderBefore(a->l->b, a->at);
-	whole = LLVMBuildAlloca(a->l->b, LLVMArrayType2(low_int(a->l, 8), a->words), "words");
-	LLVMSetAlignment(whole, 8);
-	LLVMReplaceAllUsesWith(a->at, whole);
+	rounded = LLVMBuildAlloca(a->l->b, LLVMArrayType2(low_int(a->l, 8), a->words), "words");
+	LLVMSetAlignment(rounded, 8);
+	LLVMReplaceAllUsesWith(a->at, rounded);
 	LLVMInstructionEraseFromParent(a->at);
-	a->at = whole;
+	a->at = rounded;
 }
 
 static int promote_array(struct low *l, LLVMValueRef alloca)

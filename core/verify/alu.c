@@ -129,7 +129,7 @@ void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, 
  * Does a move of a part preserve the number? The removed bits must be zeros or copies of the sign. The kernel looks at
  * the unsigned range and so accepts only zeros.
  */
-static bool keeps_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
+static bool preserves_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
 {
 	int64_t hi = insn->op == GPUBPF_MOVSX ? (int64_t)((1ull << (insn->ext - 1)) - 1) : UINT32_MAX;
 
@@ -159,7 +159,7 @@ static int do_mov(struct verifier *v, const struct gpubpf_insn *insn)
 			scalar_zext(&dst->s, 4);
 		return 0;
 	}
-	same = whole || keeps_number(v, insn, &src->s);
+	same = whole || preserves_number(v, insn, &src->s);
 	if (same)
 		link_scalars(v, src);
 	*dst = *src;

@@ -14,16 +14,16 @@ struct sync {
 static void sync_one(struct verifier *v, struct reg *r, void *arg)
 {
 	const struct sync *s = arg;
-	int64_t apart;
+	int64_t distance;
 	struct scalar delta;
 
 	if (r->type != R_SCALAR || r->id != s->known->id || r == s->skip ||
 	    (r->linked && s->known->linked && r->linked != s->known->linked))
 		return;
-	apart = (int64_t)(r->linked ? r->off : 0) - (s->known->linked ? s->known->off : 0);
+	distance = (int64_t)(r->linked ? r->off : 0) - (s->known->linked ? s->known->off : 0);
 	r->s = s->known->s;
-	if (apart) {
-		scalar_const(&delta, (uint64_t)apart);
+	if (distance) {
+		scalar_const(&delta, (uint64_t)distance);
 		scalar_alu(GPUBPF_ADD, &r->s, &delta, 8);
 		if (r->linked == 4 || s->known->linked == 4)
 			scalar_zext(&r->s, 4);

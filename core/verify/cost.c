@@ -158,15 +158,15 @@ void rounds_add(struct verifier *v)
 void gpubpf_cost_warp(const struct gpubpf_prog *prog, uint32_t lanes, struct gpubpf_cost *warp)
 {
 	const struct gpubpf_facts *f = prog->facts;
-	bool apart = false;
+	bool divergent = false;
 
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
-		apart |= (f->insn[pc].flags & (GPUBPF_FACT_REACHED | GPUBPF_FACT_DIVERGENT)) ==
-			 (GPUBPF_FACT_REACHED | GPUBPF_FACT_DIVERGENT);
+		divergent |= (f->insn[pc].flags & (GPUBPF_FACT_REACHED | GPUBPF_FACT_DIVERGENT)) ==
+			     (GPUBPF_FACT_REACHED | GPUBPF_FACT_DIVERGENT);
 	*warp = f->cost;
 #define EACH_LANE(field) warp->field = times(warp->field, lanes);
 	EACH_COST(EACH_LANE)
 #undef EACH_LANE
-	if (!apart)
+	if (!divergent)
 		warp->insns = f->cost.insns;
 }

@@ -95,7 +95,7 @@ static bool reg_covers(struct compare *c, const struct reg *old, const struct re
 	return c->mode == EXACT ? scalar_equal(&old->s, &now->s) : scalar_within(&now->s, &old->s);
 }
 
-static bool plain_number(const struct stack_slot *s, unsigned int k)
+static bool is_number_byte(const struct stack_slot *s, unsigned int k)
 {
 	return s->kind[k] == B_MISC || s->kind[k] == B_ZERO || s->kind[k] == B_UPPER ||
 	       (s->kind[k] == B_SPILL && s->reg.type == R_SCALAR);
@@ -110,11 +110,11 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
 	case B_INVALID:
 		return true;
 	case B_MISC:
-		return plain_number(now, k);
+		return is_number_byte(now, k);
 	case B_ZERO:
 		return now->kind[k] == B_ZERO;
 	default:
-		return now->kind[k] == old->kind[k] || (loose && plain_number(now, k));
+		return now->kind[k] == old->kind[k] || (loose && is_number_byte(now, k));
 	}
 }
 
@@ -276,7 +276,7 @@ static void discard_state(struct verifier *v, struct checkpoint **link)
 int prune_at(struct verifier *v, uint32_t pc)
 {
 	bool calls_back = v->aux[pc].calls_back,
-	     keep = calls_back || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
+	     store = calls_back || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
 	struct checkpoint **link = &v->aux[pc].saved, *c;
 
 	while ((c = *link)) {
@@ -293,15 +293,15 @@ int prune_at(struct verifier *v, uint32_t pc)
 		if (c->branches && !calls_back && state_covers(v, c->state, v->cur, pc, EXACT))
 			return refuse(v, GPUBPF_E_LOOP, "a loop comes back here with nothing changed: it never ends");
 		if (c->branches && !calls_back && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)
-			keep = false;
-		if (keep)
+			store = false;
+		if (store)
 			c->misses++;
 		if (is_useless(c))
 			discard_state(v, link);
 		else
 			link = &c->next;
 	}
-	if (!keep)
+	if (!store)
 		return 0;
 	return v->state_bytes > MAX_STATE_BYTES && !calls_back ? 0 : save(v, pc);
 }

@@ -8,7 +8,7 @@ typedef __int128 wide;
  * Stores the interval of a result that lies in [lo, hi] before reduction modulo 2^bits. The interval survives only if
  * [lo, hi] crosses no multiple of 2^bits (shifted by half for signed numbers).
  */
-static void keep_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __int128 hi, unsigned int bits)
+static void set_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __int128 hi, unsigned int bits)
 {
 	uint64_t all = UINT64_MAX >> (64 - bits);
 
@@ -18,7 +18,7 @@ static void keep_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __i
 	out->umax = (uint64_t)hi & all;
 }
 
-static void keep_signed(struct bounds *out, wide lo, wide hi, unsigned int bits)
+static void set_signed(struct bounds *out, wide lo, wide hi, unsigned int bits)
 {
 	wide half = (wide)1 << (bits - 1), turn = (lo + half) >> bits;
 
@@ -38,8 +38,8 @@ static void bounds_mul(struct bounds *out, const struct bounds *a, const struct 
 		lo = corner[i] < lo ? corner[i] : lo;
 		hi = corner[i] > hi ? corner[i] : hi;
 	}
-	keep_signed(out, lo, hi, bits);
-	keep_unsigned(out, (unsigned __int128)a->umin * b->umin, (unsigned __int128)a->umax * b->umax, bits);
+	set_signed(out, lo, hi, bits);
+	set_unsigned(out, (unsigned __int128)a->umin * b->umin, (unsigned __int128)a->umax * b->umax, bits);
 }
 
 void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
@@ -51,12 +51,12 @@ void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *
 	bounds_full(&r, bits);
 	switch (op) {
 	case GPUBPF_ADD:
-		keep_unsigned(&r, (unsigned __int128)a->umin + b->umin, (unsigned __int128)a->umax + b->umax, bits);
-		keep_signed(&r, (wide)a->smin + b->smin, (wide)a->smax + b->smax, bits);
+		set_unsigned(&r, (unsigned __int128)a->umin + b->umin, (unsigned __int128)a->umax + b->umax, bits);
+		set_signed(&r, (wide)a->smin + b->smin, (wide)a->smax + b->smax, bits);
 		break;
 	case GPUBPF_SUB:
-		keep_unsigned(&r, turn + a->umin - b->umax, turn + a->umax - b->umin, bits);
-		keep_signed(&r, (wide)a->smin - b->smax, (wide)a->smax - b->smin, bits);
+		set_unsigned(&r, turn + a->umin - b->umax, turn + a->umax - b->umin, bits);
+		set_signed(&r, (wide)a->smin - b->smax, (wide)a->smax - b->smin, bits);
 		break;
 	case GPUBPF_MUL:
 		bounds_mul(&r, a, b, bits);
@@ -125,15 +125,15 @@ static void shift_left(struct scalar *d, unsigned int n)
 	d->var = tnum_lsh(d->var, n);
 	bounds_full(&d->w64, 64);
 	bounds_full(&d->w32, 32);
-	keep_unsigned(&d->w64, (unsigned __int128)w64.umin << n, (unsigned __int128)w64.umax << n, 64);
-	keep_signed(&d->w64, (wide)w64.smin * ((wide)1 << n), (wide)w64.smax * ((wide)1 << n), 64);
+	set_unsigned(&d->w64, (unsigned __int128)w64.umin << n, (unsigned __int128)w64.umax << n, 64);
+	set_signed(&d->w64, (wide)w64.smin * ((wide)1 << n), (wide)w64.smax * ((wide)1 << n), 64);
 	if (n == 32) {
 		d->w64.smin = low.smin * (1ll << 32);
 		d->w64.smax = low.smax * (1ll << 32);
 	}
 	if (n < 32) {
-		keep_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
-		keep_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
+		set_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
+		set_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
 	}
 }
 
@@ -162,8 +162,8 @@ static void shift32(enum gpubpf_alu_op op, struct scalar *d, unsigned int n)
 	switch (op) {
 	case GPUBPF_LSH:
 		d->var = tnum_lsh(t, n);
-		keep_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
-		keep_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
+		set_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
+		set_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
 		break;
 	case GPUBPF_RSH:
 		d->var = tnum_rsh(t, n);

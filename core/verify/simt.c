@@ -95,13 +95,13 @@ static int check_atomic(struct simt *s, uint32_t pc)
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
 	const struct gpubpf_access *a = &s->v->facts->insn[pc].mem;
 	uint8_t address = uniform_reg(s, pc, insn->dst) & LEVEL;
-	bool plain = insn->op == GPUBPF_ATOMIC_ADD ||
-		     (insn->op == GPUBPF_ATOMIC_FETCH_ADD && !(s->v->aux[pc + 1].live >> insn->src & 1));
+	bool is_add = insn->op == GPUBPF_ATOMIC_ADD ||
+		      (insn->op == GPUBPF_ATOMIC_FETCH_ADD && !(s->v->aux[pc + 1].live >> insn->src & 1));
 
 	const struct gpubpf_map *map = map_of(s->v, a->map);
 	int err;
 
-	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || plain)
+	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || is_add)
 		return 0;
 	err = warn(s->v, pc,
 		   "all lanes do this atomic operation on one address of map %s: they run one after the other", name_of(map));

@@ -236,7 +236,7 @@ static int store_spill(struct verifier *v, struct stack_slot *s, unsigned int si
  * Tracks the upper half only if the lower half was not written at its first store. Such slots are variables whose
  * address was taken. In arrays, tracked numbers would make most states differ.
  */
-static bool keeps_upper(const struct verifier *v, const struct stack_slot *s)
+static bool tracks_upper(const struct verifier *v, const struct stack_slot *s)
 {
 	return !v->opts.any_ctx && (holds_upper(s) || !memcmp(s->kind, (uint8_t[UPPER]){ B_INVALID }, UPPER));
 }
@@ -251,7 +251,7 @@ static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int s
 }
 
 /* Writes the byte range with content that is not tracked; with `surely` false, the bytes may or may not be written. */
-static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
+static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool definite)
 {
 	for (int b = lo; b < end; b++) {
 		struct stack_slot *s = slot_of(f, b);
@@ -264,7 +264,7 @@ static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, b
 			if (err < 0)
 				return err;
 		}
-		if (!surely && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
+		if (!definite && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
 			mark_reg(v, &s->reg); /* zero over zero, or not written */
 			continue;
 		}
@@ -272,7 +272,7 @@ static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, b
 			scrub(v, s);
 		if (*kind == B_UPPER)
 			scrub_upper(s);
-		if (surely)
+		if (definite)
 			*kind = zero ? B_ZERO : B_MISC;
 		else if (*kind == B_ZERO && !zero)
 			*kind = B_MISC;
@@ -293,7 +293,7 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	}
 	if (off % 8 == 0)
 		return store_spill(v, s, size, src);
-	if ((off & 7) == UPPER && keeps_upper(v, s)) {
+	if ((off & 7) == UPPER && tracks_upper(v, s)) {
 		store_upper(v, s, size, src);
 		return 0;
 	}

@@ -9,7 +9,7 @@
  * nested name, or the only one, is the function's name in the source. L marks internal linkage. After N, the letters r,
  * V, K, R, O qualify a member function's object.
  */
-static bool plain_name(const char *mangled, char *out, size_t size)
+static bool source_name(const char *mangled, char *out, size_t size)
 {
 	const char *at = mangled + 2;
 	bool nested = *at == 'N';
@@ -41,7 +41,7 @@ static bool plain_name(const char *mangled, char *out, size_t size)
 
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 {
-	char shown[GPUBPF_NAME_SIZE], plain[256];
+	char shown[GPUBPF_NAME_SIZE], source[256];
 	size_t len = strlen(kernel);
 
 	if (gpubpf_glob_matches(pattern, kernel))
@@ -51,8 +51,8 @@ bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 		if (gpubpf_glob_matches(pattern, shown))
 			return true;
 	}
-	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
-	       gpubpf_glob_matches(pattern, plain);
+	return !strncmp(kernel, "_Z", 2) && source_name(kernel, source, sizeof(source)) &&
+	       gpubpf_glob_matches(pattern, source);
 }
 
 bool gpubpf_pattern_is_glob(const char *pattern)

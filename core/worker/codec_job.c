@@ -286,18 +286,18 @@ static void codec_layout(struct gpubpf_codec *c, struct gpubpf_map_layout *l)
 }
 
 /* Drops the instructions of programs that no site names. */
-static struct gpubpf_prog trimmed(const struct gpubpf_prog *prog, bool wanted)
+static struct gpubpf_prog trim_prog(const struct gpubpf_prog *prog, bool is_used)
 {
 	struct gpubpf_prog copy = *prog;
 
-	if (!wanted) {
+	if (!is_used) {
 		copy.ninsns = copy.nfuncs = 0;
 		copy.facts = NULL;
 	}
 	return copy;
 }
 
-static bool named(const struct gpubpf_lower_job *job, uint32_t prog)
+static bool is_named(const struct gpubpf_lower_job *job, uint32_t prog)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
 		for (uint32_t k = 0; k < job->sites[i].nprogs; k++)
@@ -322,7 +322,7 @@ static void codec_unit(struct gpubpf_codec *c, const struct gpubpf_lower_job *jo
 		struct gpubpf_prog copy;
 
 		if (c->w)
-			copy = trimmed(&progs[i], named(job, i));
+			copy = trim_prog(&progs[i], is_named(job, i));
 		codec_prog(c, unit, c->w ? &copy : &progs[i]);
 	}
 }

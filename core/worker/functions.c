@@ -21,18 +21,19 @@ static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 {
 	Dwarf_Attribute at;
 	Dwarf_Word size = 8, encoding = 0;
-	Dwarf_Die type, plain;
+	Dwarf_Die type, peeled;
 	int tag;
 
-	if (!dwarf_formref_die(dwarf_attr_integrate(of, DW_AT_type, &at), &type) || dwarf_peel_type(&type, &plain))
+	if (!dwarf_formref_die(dwarf_attr_integrate(of, DW_AT_type, &at), &type) || dwarf_peel_type(&type, &peeled))
 		return false;
-	tag = dwarf_tag(&plain);
+	tag = dwarf_tag(&peeled);
 	if (tag == DW_TAG_base_type || tag == DW_TAG_enumeration_type) {
-		if (dwarf_formudata(dwarf_attr(&plain, DW_AT_byte_size, &at), &size) || !size || size > 8 || size & (size - 1))
+		if (dwarf_formudata(dwarf_attr(&peeled, DW_AT_byte_size, &at), &size) || !size || size > 8 ||
+		    size & (size - 1))
 			return false;
-		dwarf_formudata(dwarf_attr(&plain, DW_AT_encoding, &at), &encoding);
+		dwarf_formudata(dwarf_attr(&peeled, DW_AT_encoding, &at), &encoding);
 	} else if ((tag != DW_TAG_pointer_type && tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) ||
-		   dwarf_hasattr(&plain, DW_AT_address_class) || dwarf_hasattr(&plain, DW_AT_LLVM_address_space)) {
+		   dwarf_hasattr(&peeled, DW_AT_address_class) || dwarf_hasattr(&peeled, DW_AT_LLVM_address_space)) {
 		return false;
 	} else {
 		encoding = DW_ATE_address;
@@ -81,11 +82,12 @@ static int add_function(Dwarf_Die *die, void *arg)
 	struct gpubpf_function *grown;
 	Dwarf_Attribute at;
 	Dwarf_Addr address;
-	Dwarf_Word kept = 0;
+	Dwarf_Word convention = 0;
 
 	if (dwarf_lowpc(die, &address))
 		return DWARF_CB_OK;
-	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_calling_convention, &at), &kept) && kept == DW_CC_nocall)
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_calling_convention, &at), &convention) &&
+	    convention == DW_CC_nocall)
 		return DWARF_CB_OK;
 	grown = realloc(to->list, (to->n + 1) * sizeof(*grown));
 	if (!grown)

@@ -128,18 +128,18 @@ void gpubpf_workers_keep(bool keep)
 /* Keeps the worker's process for reuse; false: it cannot be kept. The caller holds pid_lock. */
 static bool store_spare(struct gpubpf_worker *w)
 {
-	bool kept;
+	bool stored;
 
 	pthread_mutex_lock(&spares.lock);
-	kept = spares.keep && spares.n < MAX_SPARES && !w->one_job && !w->busy && w->jobs < MAX_SPARE_JOBS;
-	if (kept) {
+	stored = spares.keep && spares.n < MAX_SPARES && !w->one_job && !w->busy && w->jobs < MAX_SPARE_JOBS;
+	if (stored) {
 		struct spare *s = &spares.spare[spares.n++];
 
 		*s = (struct spare){ getpid(), w->pid, w->sock, w->jobs, w->memory, "" };
 		memcpy(s->path, w->path, sizeof(s->path));
 	}
 	pthread_mutex_unlock(&spares.lock);
-	return kept;
+	return stored;
 }
 
 /* Takes a kept process. The caller holds pid_lock. */

@@ -69,7 +69,7 @@ static int copy_all(struct rescue *r, void *mirror, size_t size)
  * Returns the size of the arena's own part. Maps outside of it lie in the mirror's memory, or are lost with the
  * process.
  */
-static size_t own_part(const struct gpubpf_arena_hdr *hdr, size_t size)
+static size_t arena_bytes(const struct gpubpf_arena_hdr *hdr, size_t size)
 {
 	return hdr->own < size ? hdr->own : size;
 }
@@ -85,7 +85,7 @@ static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void 
 	err = ops->open(&how, &r.device, why);
 	if (err < 0)
 		return err;
-	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, own_part(mirror, size), why);
+	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, arena_bytes(mirror, size), why);
 	if (!err)
 		err = copy_all(&r, mirror, size);
 	ops->close(r.device);

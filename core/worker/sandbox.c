@@ -296,14 +296,15 @@ static bool enter_landlock(void)
  */
 static int drop_capabilities(void)
 {
-	const uint32_t keep = geteuid() ? 0 : 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
+	const uint32_t kept_caps = geteuid() ? 0 :
+				   1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct caps[2];
 
 	if (syscall(SYS_capget, &header, caps) < 0)
 		return -errno;
-	caps[0].effective &= keep;
-	caps[0].permitted &= keep;
+	caps[0].effective &= kept_caps;
+	caps[0].permitted &= kept_caps;
 	caps[0].inheritable = caps[1].effective = caps[1].permitted = caps[1].inheritable = 0;
 	return syscall(SYS_capset, &header, caps) < 0 ? -errno : 0;
 }

@@ -113,15 +113,16 @@ static bool lists_all_places(const struct gpubpf_target_info *target, const stru
 			     const struct gpubpf_kernel_info *info)
 {
 	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
-	uint32_t asked = req->image.places | GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
-	uint32_t taken = gpubpf_target_places(target, &req->caps) & asked & gpubpf_places_of(GPUBPF_WHERE_KERNEL);
+	uint32_t requested = req->image.places | GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
+	uint32_t supported = gpubpf_target_places(target, &req->caps) & requested &
+			     gpubpf_places_of(GPUBPF_WHERE_KERNEL);
 	uint32_t listed = 0;
 
 	for (uint32_t i = 0; i < info->nplaces; i++)
 		listed |= 1u << info->places[i].kind;
 	if (!(listed & ends))
-		taken &= ~ends;
-	return info->flags & GPUBPF_KINFO_FUNCTION || info->reason[0] || !(taken & ~listed);
+		supported &= ~ends;
+	return info->flags & GPUBPF_KINFO_FUNCTION || info->reason[0] || !(supported & ~listed);
 }
 
 static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
@@ -309,7 +310,7 @@ static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 	return err;
 }
 
-static void take_image(struct server *s, struct gpubpf_job_packet *packet)
+static void receive_image(struct server *s, struct gpubpf_job_packet *packet)
 {
 	gpubpf_job_packet_finish(&s->image);
 	s->image = *packet;
@@ -332,7 +333,7 @@ int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 	}
 	while (!err && (n = gpubpf_job_packet_recv(fd, -1, &packet)) > 0) {
 		if (packet.type == GPUBPF_JOB_IMAGE) {
-			take_image(&server, &packet);
+			receive_image(&server, &packet);
 			continue;
 		}
 		limit_time(&packet);
