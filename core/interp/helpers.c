@@ -118,7 +118,7 @@ static bool read_record_arg(struct call *c, int i)
 	while (at < h->nrecords && h->records[at].address != reg(c, i))
 		at++;
 	if (at == h->nrecords)
-		return fail_argument(c, "needs a record that ringbuf_reserve gave");
+		return fail_argument(c, "needs a record that ringbuf_reserve returned");
 	h->records[at] = h->records[--h->nrecords];
 	return true;
 }

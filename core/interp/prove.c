@@ -87,11 +87,11 @@ static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, 
 	u64 address = address_of(insn, h->vm.reg);
 
 	if (!access_holds(h, &f->mem, address, insn->width))
-		return "the access is not where, or not aligned as, was proven";
+		return "the access is outside of the proven range, or less aligned than proven";
 	if (!use_holds(h, insn, f, address))
-		return "the map is used otherwise than was proven";
+		return "the map's use contradicts the proof";
 	if ((f->flags & GPUBPF_FACT_RMW_ADD) && h->proof[f->other].address != address)
-		return "the store is not to the address that was loaded from";
+		return "the store goes to another address than the load";
 	h->proof[h->vm.pc].address = address;
 	return NULL;
 }
@@ -105,7 +105,7 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 		if ((call->konst_mask >> i & 1) && value != call->konst[i])
 			return "an argument is not the number that was proven";
 		if (a->spaces && !access_holds(h, a, value, a->spaces & GPUBPF_SPACE_CTX ? 0 : a->size_max))
-			return "an argument points elsewhere than was proven";
+			return "an argument points to memory other than proven";
 	}
 	return NULL;
 }
@@ -122,10 +122,10 @@ static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, 
 		return "the helper's result is not the number that was proven";
 	if (insn->kind == GPUBPF_INSN_JCOND && has_two_targets &&
 	    (f->flags & (taken ? GPUBPF_FACT_NEVER : GPUBPF_FACT_ALWAYS)))
-		return "the branch does not go as was proven";
+		return "the branch takes the edge that was proven impossible";
 	if ((insn->kind == GPUBPF_INSN_JCOND || insn->kind == GPUBPF_INSN_JUMP) && taken && f->trips &&
 	    ++h->proof[h->proven_pc].trips > f->trips)
-		return "the loop runs more often than was proven";
+		return "the loop runs more iterations than was proven";
 	return NULL;
 }
 
@@ -140,7 +140,7 @@ static const char *check(struct host *h)
 	if (wrong)
 		return wrong;
 	if (!(f->flags & GPUBPF_FACT_REACHED))
-		return "it was proven that nothing reaches it";
+		return "the proof says that no path reaches it";
 	if (h->vm.executed > prog->facts->cost.insns)
 		return "the run takes more instructions than was proven";
 	if (h->vm.depth >= prog->facts->frames)

@@ -403,8 +403,8 @@ static int refuse(const struct gpubpf_map *map, uint32_t pc, struct gpubpf_diag 
 	gpubpf_diag_remedy(diag, "count(), sum(), avg(), stats(), hist() and lhist() add, and are exact; gpubpf -e has min() and max() "
 			   "that are atomic");
 	return gpubpf_diag_set(diag, GPUBPF_E_SIMT_LOST, pc,
-			       "puts a value of map %s back after reading it, as min() and max() of bpftrace do: that has a value a CPU, where a "
-			       "multiprocessor runs many threads at once, of which all but one would be lost", map->name);
+			       "writes a value of map %s back after reading it, as min() and max() of bpftrace do: bpftrace has one value per CPU, but a "
+			       "multiprocessor runs many threads at once, and all of their updates except one would be lost", map->name);
 }
 
 struct rewriting {

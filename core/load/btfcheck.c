@@ -125,7 +125,7 @@ static int check_int(struct gpubpf_btf_check *c, uint32_t id)
 
 	if (!t->size || t->size > 16 || (t->size & (t->size - 1)) ||
 	    BTF_INT_BITS(v) + BTF_INT_OFFSET(v) > t->size * 8 || !BTF_INT_BITS(v))
-		return bad_type(c, id, "is an integer of no possible size");
+		return bad_type(c, id, "is an integer of an impossible size");
 	return 0;
 }
 
@@ -141,9 +141,9 @@ static int check_members(struct gpubpf_btf_check *c, uint32_t id)
 		if (!gpubpf_btf_has_string(c, m[i].name_off))
 			return bad_type(c, id, "a member's name is outside the strings");
 		if (!has_value(c, m[i].type))
-			return bad_type(c, id, "a member's type is none");
+			return bad_type(c, id, "a member's type does not exist");
 		if (bit / 8 > t->size)
-			return bad_type(c, id, "a member is outside");
+			return bad_type(c, id, "a member lies outside of its struct");
 	}
 	return 0;
 }
@@ -156,7 +156,7 @@ static int check_enum(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_enum64 *e64 = (const void *)(t + 1);
 
 	if (!t->size || t->size > 8 || (t->size & (t->size - 1)))
-		return bad_type(c, id, "is an enumeration of no possible size");
+		return bad_type(c, id, "is an enumeration of an impossible size");
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_string(c, wide ? e64[i].name_off : e[i].name_off))
 			return bad_type(c, id, "an enumerator's name is outside the strings");
@@ -184,7 +184,7 @@ static int check_datasec(struct gpubpf_btf_check *c, uint32_t id)
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) &&
 		    !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
-			return bad_type(c, id, "holds what is no variable");
+			return bad_type(c, id, "lists a type that is not a variable");
 	return 0;
 }
 
@@ -195,15 +195,15 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 
 	switch (kind_of(c, id)) {
 	case BTF_KIND_ARRAY:
-		return has_value(c, a->type) && has_value(c, a->index_type) ? 0
-									    : bad_type(c, id, "is an array of nothing");
+		return has_value(c, a->type) && has_value(c, a->index_type) ? 0 :
+		       bad_type(c, id, "is an array without an element type");
 	case BTF_KIND_FUNC:
 		return gpubpf_btf_has_kind(c, t->type, BTF_KIND_FUNC_PROTO) ?
 			       0 : bad_type(c, id, "is a function without a prototype");
 	case BTF_KIND_VAR:
-		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable of no type");
+		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable without a type");
 	case BTF_KIND_DECL_TAG:
-		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a tag on nothing");
+		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a tag without a target");
 	default: /* pointers, modifiers and typedefs may also refer to void */
 		return has_type(c, t->type) ? 0 : bad_type(c, id, "refers to a type that does not exist");
 	}

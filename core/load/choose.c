@@ -54,7 +54,7 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,
 				 "%s (%s) is left to the Linux kernel, which has a function of that name; "
-				 "--gpu or --attach %s=KERNEL makes it ours",
+				 "load it for a GPU by --gpu or --attach %s=KERNEL",
 				 name, bpf_program__section_name(prog), name);
 		return 0;
 	}
@@ -97,7 +97,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return refuse_section(l, prog, "the section is unknown");
 	if (attach && section.of == GPUBPF_SECTION_HOST && strncmp(bpf_program__section_name(prog), "uprobe", 6) &&
 	    strncmp(bpf_program__section_name(prog), "uretprobe", 9))
-		return refuse_section(l, prog, "--attach names a program of the Linux kernel, which goes where its section says");
+		return refuse_section(l, prog,
+				      "--attach names a program of the Linux kernel, which attaches only where its section says");
 	ours = is_ours(l, prog, &section);
 	l->mixed |= !ours;
 	bpf_program__set_autoload(prog, ours);

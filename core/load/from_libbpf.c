@@ -137,10 +137,12 @@ static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 		int32_t map = l->unit_map[def->elements[i].map];
 
 		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
-			return refuse_map(l, outer, "an element is not like the others: type, sizes, max_entries and flags of all are "
-					    "to be those of the inner map that it is defined with");
+			return refuse_map(l, outer,
+					  "an element differs from the inner map: type, sizes, max_entries and flags must be as in "
+					    "the inner map of the definition");
 		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries : i >= outer->max_entries)
-			return refuse_map(l, outer, "an element is behind its end: give it more max_entries, or fewer values");
+			return refuse_map(l, outer,
+					  "an element is past its end: raise max_entries, or define fewer values");
 		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
 	}
 	return 0;
@@ -197,9 +199,10 @@ static int add_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def,
 		const struct bpf_program *prog = program_of(l, def->elements[i].map);
 
 		if (!prog)
-			return refuse_map(l, map, "a slot holds a program that is not for a GPU: give those a map of their own");
+			return refuse_map(l, map,
+					  "a slot holds a program that is not for a GPU: put such programs into another map");
 		if (def->elements[i].key >= map->max_entries)
-			return refuse_map(l, map, "a slot is behind its end: give it more max_entries, or fewer values");
+			return refuse_map(l, map, "a slot is past its end: raise max_entries, or define fewer values");
 		for (uint32_t k = 0; k < map->ntargets; k++)
 			if (!strcmp(map->targets[k].name, bpf_program__name(prog)))
 				map->elements[map->nelements++] =

@@ -103,7 +103,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 /* May a map of maps have elements of this type? */
 bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type);
 #define GPUBPF_NOT_INNER "elements may be maps with keys, queues, stacks and bloom filters, not maps of maps (as in the Linux kernel), and not " \
-	"rings, whose readers are found by their names: define these as maps by themselves"
+	"rings, whose readers find them by name: define these outside of the map"
 
 /* program.c: fills prog's insns, funcs and lines from the arguments of PROG_LOAD. */
 int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,

@@ -32,7 +32,7 @@ static int set_reason(int err, const char *what, char *why, size_t size)
 
 	gpubpf_diag_init(&diag);
 	if (err == -EPERM || err == -EACCES)
-		snprintf(why, size, "%s takes root, or CAP_BPF and CAP_PERFMON", what);
+		snprintf(why, size, "%s requires root, or CAP_BPF and CAP_PERFMON", what);
 	else {
 		gpubpf_log_refuse(&diag, what, err);
 		snprintf(why, size, "%s", diag.what);
@@ -281,7 +281,8 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	if (!prog)
 		return set_reason(-ENOENT, "attaching it", why, size);
 	if (target && !is_place(target)) {
-		snprintf(why, size, "%s is no place in a program; --attach %s=BINARY:FUNCTION names one", target, name);
+		snprintf(why, size, "%s names no function of a program; name one by --attach %s=BINARY:FUNCTION",
+			 target, name);
 		return -EINVAL;
 	}
 	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
@@ -290,7 +291,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	if (errno == EOPNOTSUPP && !target && gpubpf_has_prog_array(k->obj))
 		return 0;
 	if (errno == EOPNOTSUPP && !target) {
-		snprintf(why, size, "its section says not where; --attach %s=BINARY:FUNCTION does", name);
+		snprintf(why, size, "its section names no function; name one by --attach %s=BINARY:FUNCTION", name);
 		return -EOPNOTSUPP;
 	}
 	return set_reason(-errno, "attaching it", why, size);

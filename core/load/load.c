@@ -101,7 +101,7 @@ int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **load
 	int err = 0;
 
 	if (!opts->npaths)
-		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object is given");
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object was passed");
 	out = calloc(1, sizeof(*out));
 	if (out)
 		out->objects = calloc(opts->npaths, sizeof(*out->objects));

@@ -42,12 +42,12 @@ static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 
 	if (!extra && map->place > GPUBPF_PLACEMENTS)
 		return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-				       "map_flags has 0x%x, which says where the map is to lie and is none of GPUBPF_F_DEVICE, "
+				       "map_flags has 0x%x, which is a placement but none of GPUBPF_F_DEVICE, "
 				       "GPUBPF_F_PINNED, GPUBPF_F_SVM and GPUBPF_F_MANAGED", map->map_flags & GPUBPF_F_PLACE_MASK);
 	if (!extra)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			       "map_flags has 0x%x, which type %s does not take; allowed are 0x%x", extra,
+			       "map_flags has 0x%x, which type %s does not support; allowed are 0x%x", extra,
 			       map->type->name, allowed);
 }
 

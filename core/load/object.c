@@ -23,7 +23,7 @@
 static int system_error(struct gpubpf_loading *l, const char *what, int err)
 {
 	if (err == ENOENT || err == EISDIR || err == EINVAL)
-		gpubpf_diag_remedy(l->diag, "give the path of a .bpf.o file");
+		gpubpf_diag_remedy(l->diag, "pass the path of a .bpf.o file");
 	return gpubpf_load_system(l->diag, what, -err);
 }
 
@@ -60,7 +60,7 @@ static int copy_image(struct gpubpf_loading *l, const struct gpubpf_load_image *
 				       GPUBPF_MAX_OBJECT_SIZE);
 	l->image = malloc(image->size + 1);
 	if (!l->image)
-		return system_error(l, "cannot keep the object", ENOMEM);
+		return system_error(l, "cannot store the object", ENOMEM);
 	memcpy(l->image, image->data, image->size);
 	l->size = image->size;
 	return 0;
@@ -158,7 +158,8 @@ static int set_value(struct gpubpf_loading *l, const struct gpubpf_load_value *v
 	if (!map)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "it has no global data in %s", value->map);
 	if (bpf_map__value_size(map) != value->size || bpf_map__set_initial_value(map, value->data, value->size))
-		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "%zu bytes are given for its %s, which has %u", value->size,
+		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+				       "%zu bytes were passed for its %s, which has %u", value->size,
 				       value->map, bpf_map__value_size(map));
 	return 0;
 }
@@ -217,7 +218,7 @@ static int load_image(struct gpubpf_loading *l)
 	int err, btf_fd = target_btf();
 
 	if (btf_fd < 0)
-		return system_error(l, "cannot keep the context's types", -btf_fd);
+		return system_error(l, "cannot store the context's types", -btf_fd);
 	gpubpf_log_begin();
 	gpubpf_sys_enter(&l->sys);
 	err = load_stages(l, btf_fd);

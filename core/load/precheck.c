@@ -59,7 +59,7 @@ static int check_header(struct elf *e)
 	if (h->e_type != ET_REL || h->e_machine != EM_BPF)
 		return bad(e, "this is an ELF file, but not a BPF object");
 	if (h->e_ident[EI_VERSION] != EV_CURRENT || h->e_version != EV_CURRENT || h->e_phnum)
-		return bad(e, "the ELF header is not that of a relocatable object");
+		return bad(e, "the ELF header does not describe a relocatable object");
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum || h->e_shnum > MAX_SECTIONS || h->e_shoff % 8)
 		return bad(e, "the section headers are malformed: %u of %u bytes at %llu", h->e_shnum, h->e_shentsize,
 			   (unsigned long long)h->e_shoff);
@@ -115,7 +115,7 @@ static int check_sections(struct elf *e)
 	int err = 0;
 
 	if (e->sections[0].sh_type != SHT_NULL)
-		return bad(e, "section 0 is not the unused one");
+		return bad(e, "section 0 is not unused");
 	for (uint32_t i = 0; i < e->nsections && err >= 0; i++)
 		err = check_extent(e, i);
 	if (err >= 0)
@@ -219,7 +219,7 @@ static int check_relocations(struct elf *e)
 		const Elf64_Rel *rel = section_data(e, i);
 
 		if (s->sh_type == SHT_RELA)
-			return bad(e, "section '%s': relocations with addends are not of BPF", section_name(e, i));
+			return bad(e, "section '%s': relocations with addends do not exist in BPF", section_name(e, i));
 		if (s->sh_type != SHT_REL)
 			continue;
 		if (s->sh_entsize != sizeof(*rel) || s->sh_size % sizeof(*rel) || s->sh_link != e->symtab ||

@@ -13,7 +13,8 @@
 #include "core/diag.h"
 #include "core/facts.h"
 
-_Static_assert(sizeof(struct gpubpf_raw_insn) == sizeof(struct bpf_insn), "raw instructions are the kernel's");
+_Static_assert(sizeof(struct gpubpf_raw_insn) == sizeof(struct bpf_insn),
+	       "struct gpubpf_raw_insn differs from struct bpf_insn");
 
 static int no_memory(struct gpubpf_diag *diag)
 {
@@ -100,7 +101,7 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 		return 0;
 	if (!(map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)) || map->max_entries != 1)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc,
-				       "takes the address of map '%s'; only an array of one element has one",
+				       "takes the address of a value of map '%s', which is possible only in an array of one element",
 				       map->name);
 	if (insn->imm64 >= map->value_size)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "takes byte %lld of '%s', which has %u bytes",

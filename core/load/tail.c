@@ -135,9 +135,10 @@ static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t 
 	if (!prog || (prog->site != from->site && !target->named))
 		return 0;
 	if (prog->site != from->site) {
-		gpubpf_diag_remedy(t->l->diag, "give both a section of one place, or each place a map of its own");
+		gpubpf_diag_remedy(t->l->diag,
+				   "put both programs into sections of one place, or use one map per place");
 		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_MAP, pc,
-				       "goes on in map %s, which holds program %s of section '%s': it is of another place", map->name,
+				       "makes tail calls through map %s, which holds program %s of section '%s', a section of another place", map->name,
 				       prog->name, prog->section);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
@@ -164,7 +165,7 @@ static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, u
 	if (pc < prog->funcs[0].count)
 		return 0;
 	gpubpf_diag_remedy(t->l->diag, "call it in the program itself, or make the function __always_inline");
-	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a function of the program");
+	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a sub-program");
 }
 
 /* Finds the maps through which a member tail-calls, with the first call of each; -1: not through this map. */
@@ -427,8 +428,9 @@ static int write_out(struct tails *t, uint32_t *ifs)
 	t->all += t->at;
 	if (t->all > GPUBPF_MAX_INSNS) {
 		gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, t->out->section, t->out->name);
-		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC, "with what they may go on in, the object's programs "
-				       "have %u instructions or more; %d is the most", t->all, GPUBPF_MAX_INSNS);
+		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC,
+				       "with the programs that they may tail-call, the object's programs "
+				       "have %u instructions or more; the limit is %d", t->all, GPUBPF_MAX_INSNS);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		lines += t->member[i].prog->nlines + t->member[i].prog->ninsns;
@@ -506,6 +508,6 @@ int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *
 	free(out);
 	free(t.may);
 	if (err == -ENOMEM)
-		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for programs that go on in others");
+		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for programs with tail calls");
 	return err;
 }

@@ -77,7 +77,7 @@ static int read_integer(struct reading *r, const char *word, uint32_t bits, bool
 	errno = 0;
 	*v = strtoull(word + negative, &end, 0);
 	if (word[negative] < '0' || word[negative] > '9' || *end)
-		return refuse(r, "%s is no number", *word ? word : "nothing");
+		return refuse(r, "%s is not a number", *word ? word : "nothing");
 	fits = is_signed ? *v <= (max >> 1) + negative : *v <= max && !negative;
 	if (errno == ERANGE || !fits)
 		return refuse(r, "%s does not fit into %s%u bits", word, is_signed ? "" : "unsigned ", bits);
@@ -93,7 +93,7 @@ static int read_int(struct reading *r, const struct btf_type *t, const struct sp
 	int err = 0;
 
 	if (bits > 64)
-		return refuse(r, "its type has %u bits; give it as bytes", bits);
+		return refuse(r, "its type has %u bits; write it as bytes", bits);
 	if (encoding & BTF_INT_BOOL && (!strcmp(word, "true") || !strcmp(word, "false")))
 		v = word[0] == 't';
 	else
@@ -116,7 +116,7 @@ static int read_enum(struct reading *r, const struct btf_type *t, const struct s
 						    (uint64_t)(int64_t)btf_enum(t)[i].val);
 	}
 	err = read_integer(r, word, bits, btf_kflag(t), &v);
-	return err < 0 ? refuse(r, "%s is no enumerator of its type", word) : put_bits(r, at->bit, bits, v);
+	return err < 0 ? refuse(r, "%s is not an enumerator of its type", word) : put_bits(r, at->bit, bits, v);
 }
 
 static int read_float(struct reading *r, const struct btf_type *t, const struct spot *at, const char *word)
@@ -130,9 +130,9 @@ static int read_float(struct reading *r, const struct btf_type *t, const struct 
 	double d = strtod(word, &end);
 
 	if (end == word || *end)
-		return refuse(r, "%s is no number", word);
+		return refuse(r, "%s is not a number", word);
 	if (t->size != 4 && t->size != 8)
-		return refuse(r, "its type is a float of %u bytes; give it as bytes", t->size);
+		return refuse(r, "its type is a float of %u bytes; write it as bytes", t->size);
 	if (t->size == 8)
 		v.d = d;
 	else
@@ -153,7 +153,7 @@ static int read_text(struct reading *r, const struct btf_array *a, const struct 
 	size_t len = strlen(word);
 
 	if (len > a->nelems)
-		return refuse(r, "\"%s\" has %zu characters, and there is room for %u", word, len, a->nelems);
+		return refuse(r, "\"%s\" has %zu characters, but at most %u fit", word, len, a->nelems);
 	if (at->bit % 8 || at->bit / 8 + a->nelems > r->size)
 		return refuse(r, "its type does not fit into %zu bytes", r->size);
 	memset(r->data + at->bit / 8, 0, a->nelems);
@@ -186,7 +186,7 @@ static int read_scalar(struct reading *r, const struct spot *at, const char *wor
 	case BTF_KIND_UNION:
 		return refuse(r, "%s: it is a struct; name its members, as in .x=1 or { .x = 1 }", word);
 	default:
-		return refuse(r, "%s: it has no type; give it as bytes", word);
+		return refuse(r, "%s: it has no type; write it as bytes", word);
 	}
 }
 
@@ -353,7 +353,7 @@ static int read_each(struct reading *r, const struct spot *at, const char **text
 			err = read_one(r, &in, text, depth + 1);
 		*text = skip_space(*text);
 		if (!err && **text != ',' && **text != end)
-			err = refuse(r, "%s: , or %c is to come first", **text ? *text : "nothing", end);
+			err = refuse(r, "%s: expected , or %c before it", **text ? *text : "nothing", end);
 		*text = !err && **text == ',' ? skip_space(*text + 1) : *text;
 	}
 	*text += !err;
@@ -370,7 +370,7 @@ static int read_whole(struct reading *r, const struct spot *at, const char *word
 	const char *s = word;
 	int err = read_each(r, at, &s, 0);
 
-	return !err && *skip_space(s) ? refuse(r, "%s stands behind its end", skip_space(s)) : err;
+	return !err && *skip_space(s) ? refuse(r, "%s follows the end of the value", skip_space(s)) : err;
 }
 
 /* Parses a word that is a whole struct or array, or one scalar. */
@@ -408,7 +408,7 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 	if (n == 1 && (is_whole(words[0]) || !(a && a->nelems == 1 && !is_char(r, a->type))))
 		return read_word(r, &(struct spot){ .type = type }, words[0]);
 	if (!a || a->nelems != n || size < 0)
-		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
+		return refuse(r, "it has %zu bytes, not %u", r->size, n);
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = read_scalar(r, &(struct spot){ a->type, i * (uint64_t)size * 8, 0 }, words[i]);
 	return err;
@@ -417,13 +417,13 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 static int read_bytes(struct reading *r, const char *const *words, uint32_t n, int base)
 {
 	if (n != r->size)
-		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
+		return refuse(r, "it has %zu bytes, not %u", r->size, n);
 	for (uint32_t i = 0; i < n; i++) {
 		char *end;
 		unsigned long byte = strtoul(words[i], &end, base);
 
 		if (end == words[i] || *end || byte > 255 || words[i][0] == '-')
-			return refuse(r, "%s is no byte", words[i]);
+			return refuse(r, "%s is not a byte", words[i]);
 		r->data[i] = (uint8_t)byte;
 	}
 	return 0;
@@ -455,7 +455,7 @@ int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *w
 
 	memset(data, 0, size);
 	if (!n)
-		return refuse(&r, "it has %zu bytes, and 0 were given", size);
+		return refuse(&r, "it has %zu bytes, not 0", size);
 	if (hex || (n == size && numbers(words, n)))
 		return read_bytes(&r, words + hex, n - hex, hex ? 16 : 0);
 	if (words[0][0] != '.' && (words[0][0] != '[' || is_whole(words[0])))

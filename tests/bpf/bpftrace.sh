@@ -27,7 +27,7 @@ line 1 'BEGIN { printf("begins\n"); } uprobe:./app:step_one { printf("of %d\n", 
 prints '^begins$' "beside BEGIN"; prints '^@ticks: [1-9]' "interval"; prints '^ends$' "and END, which are the Linux kernel's"
 line 3 'uprobe:./app:step_one { @[ustack] = count(); }'; prints '^\]: 3072$' "ustack is the launch's"
 line 3 'kprobe:cuda__step_one { @[tid] = count(); }'; prints '^@\[[0-9]*\]: 3072$' "a kprobe with cuda__"
-line 3 'uprobe:./app:step_one { @m = max(arg1); }'; refuses 'program step_one is refused: .*puts a value of map AT_m back after reading it' "max() is refused, with the reason"
+line 3 'uprobe:./app:step_one { @m = max(arg1); }'; refuses 'program step_one is refused: .*writes a value of map AT_m back after reading it' "max() is refused, with the reason"
 line 3 'uprobe:./app:step_one { @[comm] = count(); }'; refuses 'program step_one is refused: .*get_current_comm, which does not exist on a GPU' "as is what a GPU lacks"
 line 3 'uprobe:./app:step_one+1 { @ = count(); }'; [ "$rc" != 0 ]; ok $? "and a place within a function"
 

@@ -45,7 +45,7 @@ asks "top as JSON" top places -n 1 -j; fits '[{"key":null,"value":{"x":-3,"y":4}
 fails 'map places: push: value: 5: it is a struct; name its members' "push of a number" push places value 5
 fails 'peek takes no value' "peek for a value" peek places value .x=1
 asks "one as JSON has it" push places value '{"x":7,"y":-8}'; asks "pop" pop places; asks "pop" pop places -j; fits '{"value":{"x":7,"y":-8}}' "has it"
-fails ', or } is to come first' "one that does not end" push places value '{ .x = 5'
+fails 'expected , or } before it' "one that does not end" push places value '{ .x = 5'
 fails 'map places is empty' "another pop" pop places
 
 # numbers below zero are no options

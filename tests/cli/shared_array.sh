@@ -15,7 +15,7 @@ cp "$LOOP" "$T/app"
 if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
 	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" run -o "$o" -a in_linux="$T/app:host_step" -j -r "$T/r" -- "$T/app" 2 0
 	is 42 "without the right to load programs into the kernel"
-	says 'program in_linux is not attached: loading it into the Linux kernel takes root, or CAP_BPF and CAP_PERFMON' "one line says so"
+	says 'program in_linux is not attached: loading it into the Linux kernel requires root, or CAP_BPF and CAP_PERFMON' "one line says so"
 	[ "$(json "v('counts')[0]")" = 2048 ]; ok $? "and the GPU's programs count: $(json "v('counts')")"
 else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
 
@@ -23,9 +23,9 @@ else skip "without the right to load programs into the kernel" "no setpriv, or n
 "$GPUBPF" run -o "$o" -a in_linux="$T/app:host_step" -- true > /dev/null 2> "$T/err"
 if grep -q 'in_linux is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
-run "$GPUBPF" run -o "$o" -- true; says "in_linux is not attached: its section says not where; --attach in_linux=BINARY:FUNCTION does" "a section without a place"
+run "$GPUBPF" run -o "$o" -- true; says "in_linux is not attached: its section names no function; name one by --attach in_linux=BINARY:FUNCTION" "a section without a place"
 run "$GPUBPF" run -o "$o" --no-kernel -- true; says "in_linux is not attached: this session loads nothing into the Linux kernel" "none where none is wanted"
-run "$GPUBPF" run -o "$o" -a in_linux=nowhere -- true; says "in_linux is not attached: nowhere is no place in a program" "no place"
+run "$GPUBPF" run -o "$o" -a in_linux=nowhere -- true; says "in_linux is not attached: nowhere names no function of a program" "no place"
 run "$GPUBPF" run -o "$o" -a in_linux="$T/app:nowhere" -- true; says "in_linux is not attached: attaching it: .*'nowhere'" "no such function"
 run "$GPUBPF" run -o "$o" -a in_linux="$T/app:host_step" -j -r "$T/r" -- "$T/app" 5 0; is 42 "a uprobe and programs in kernels"
 [ "$(json "v('counts')")" = "[10240, 5, 0]" ]; ok $? "add to one array, and nothing is lost: $(json "v('counts')")"

@@ -104,7 +104,7 @@ for odd in fifo.bpf.o fifo.bt fifo; do
 	mkfifo "$T/$odd"
 	run timeout 30 "$GPUBPF" run -o "$T/$odd" -- true; is 125 "$odd, a FIFO, as an object"
 done
-run timeout 30 "$GPUBPF" prog verify "$T/fifo.bpf.o"; is 1 "prog verify of a FIFO"; says 'give the path of a .bpf.o file' "what to do"
+run timeout 30 "$GPUBPF" prog verify "$T/fifo.bpf.o"; is 1 "prog verify of a FIFO"; says 'pass the path of a .bpf.o file' "what to do"
 run timeout 30 "$GPUBPF" kernel inspect "$T/fifo"; is 1 "kernel inspect of a FIFO"; says 'not a regular file' "why"
 chmod 755 "$T/fifo"
 run timeout 30 "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- "$T/fifo"; is 126 "a FIFO as a program"

@@ -375,13 +375,13 @@ static void read_words(void)
 	reads(u64, 8, "18446744073709551616", "18446744073709551616 does not fit into unsigned 64 bits");
 	reads(u64, 8, "-1", "-1 does not fit into unsigned 64 bits");
 	reads(u64, 8, "hex ff 0 0 0 0 0 0 0", "255");
-	reads(u64, 8, "1 2 3", "it has 8 bytes, and 3 were given");
+	reads(u64, 8, "1 2 3", "it has 8 bytes, not 3");
 	reads(u64, 8, "0x10", "16");
-	reads(u64, 8, "seven", "seven is no number");
-	reads(u64, 8, "", "it has 8 bytes, and 0 were given");
+	reads(u64, 8, "seven", "seven is not a number");
+	reads(u64, 8, "", "it has 8 bytes, not 0");
 	reads(s32, 4, "-2147483648", "-2147483648");
 	reads(s32, 4, "2147483648", "2147483648 does not fit into 32 bits");
-	reads(s32, 4, "1 0 0 300", "300 is no byte");
+	reads(s32, 4, "1 0 0 300", "300 is not a byte");
 	reads(boolean, 1, "true", "true");
 	reads(f64, 8, "-2.5", "-2.5");
 	reads(f32, 4, "1e3", "1000");
@@ -389,18 +389,18 @@ static void read_words(void)
 	reads(three, 12, "[2]=7", "{ 0, 0, 7 }");
 	reads(three, 12, "[3]=7", "there is no element [3]");
 	reads(0, 2, "1 2", "01 02");
-	reads(0, 2, "7", "7: it has no type; give it as bytes");
+	reads(0, 2, "7", "7: it has no type; write it as bytes");
 	reads(job, 32, ".number=5 .paint=BLUE .name=ab .bits=5 .pair[1]=-3",
 	      "{ .number = 5, .paint = BLUE, .name = \"ab\", .low = 0, .bits = 5, .pair = { 0, -3 } }");
 	reads(job, 32, ".bits=8", "8 does not fit into unsigned 3 bits");
-	reads(job, 32, ".paint=GREEN", "GREEN is no enumerator of its type");
-	reads(job, 32, ".name=abcde", "\"abcde\" has 5 characters, and there is room for 4");
+	reads(job, 32, ".paint=GREEN", "GREEN is not an enumerator of its type");
+	reads(job, 32, ".name=abcde", "\"abcde\" has 5 characters, but at most 4 fit");
 	reads(job, 32, ".nothing=1", "there is no member nothing");
 	reads(job, 32, ".number.more=1", "there is no member more");
 	reads(job, 32, ".number", ".number: a member and its value are .NAME=VALUE");
 	reads(job, 32, "5", "5: it is a struct; name its members, as in .x=1 or { .x = 1 }");
 	reads(job, 32, ".pair.x=1", "there is no member x: it is an array; name one element, as in .x[0]=1");
-	reads(job, 32, ".number=", "nothing is no number");
+	reads(job, 32, ".number=", "nothing is not a number");
 	reads(job, 16, ".pair[0]=1", "its type does not fit into 16 bytes");
 }
 
@@ -421,17 +421,17 @@ static void read_wholes(void)
 	reads_whole(three, 12, "[1, 2]", "{ 1, 2, 0 }");
 	reads_whole(three, 12, "{}", "{ 0, 0, 0 }");
 	reads_whole(three, 12, "{ 1, 2, 3, 4 }", "there is no element [3]");
-	reads_whole(three, 12, "{ 1, 2", "nothing: , or } is to come first");
-	reads_whole(three, 12, "{ 1 2 }", "2 }: , or } is to come first");
-	reads_whole(three, 12, "{ 1,", "nothing is no number");
-	reads_whole(three, 12, "{ 1 } 2", "2 stands behind its end");
+	reads_whole(three, 12, "{ 1, 2", "nothing: expected , or } before it");
+	reads_whole(three, 12, "{ 1 2 }", "2 }: expected , or } before it");
+	reads_whole(three, 12, "{ 1,", "nothing is not a number");
+	reads_whole(three, 12, "{ 1 } 2", "2 follows the end of the value");
 	reads_whole(three, 12, "{ 1, 4294967296 }", "4294967296 does not fit into unsigned 32 bits");
 	reads_whole(job, 32, "{ .bits = 8 }", "8 does not fit into unsigned 3 bits");
 	reads_whole(job, 32, "{ .nothing = 1 }", "there is no member nothing");
 	reads_whole(job, 32, "{ 5 }", ".5: a member and its value are .NAME = VALUE");
-	reads_whole(job, 32, "{ .name = \"op }", "nothing: , or } is to come first");
+	reads_whole(job, 32, "{ .name = \"op }", "nothing: expected , or } before it");
 	reads_whole(job, 16, "{ .pair = { 1 } }", "its type does not fit into 16 bytes");
-	reads_whole(u64, 8, "{ 1 }", "{ 1 } is no number");
+	reads_whole(u64, 8, "{ 1 }", "{ 1 } is not a number");
 	for (int i = 0; i < 20; i++) {
 		deep = btf__add_array(btf, u32, deep, 1);
 		strcat(nested, "{ ");

@@ -109,9 +109,9 @@ int main(void)
 	ok(sass_lacks_board(sass_with(shuffle(8, 4), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD)) && !sass_lacks_board(shuffle(8, 4)),
 	   "nor of any other result");
 	ok(sass_is_access(shared_load(BOARD)) && sass_lacks_board(shared_load(BOARD)), "nor of one of shared memory");
-	ok(is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
-	ok(!is_given_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
-	   !is_given_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
+	ok(has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
+	ok(!has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
+	   !has_added_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
 	ok(TAKEN(load_of(8, 4), load_of(4, 4)) && TAKEN(load_of(8, 4), load_of(10, 4), load_of(4, 12)), "a load writes what loads before it read");
 	ok(!TAKEN(store(SASS_PT), load_of(4, 12)) && !TAKEN(store(SASS_PT), load_of(8, 4), load_of(4, 12)), "none that a store reads");
 	ok(!TAKEN(load_of(8, 4), atomic_of(12)), "nor does an atomic access");

@@ -1,4 +1,4 @@
-// >>> section '.maps', map 'm': an element is behind its end
+// >>> section '.maps', map 'm': an element is past its end
 #include <gpubpf/probe.h>
 
 struct inner { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4); __type(key, __u32); __type(value, __u64); };

@@ -1,4 +1,4 @@
-// >>> section '.maps', map 'm': a slot is behind its end
+// >>> section '.maps', map 'm': a slot is past its end
 #include <gpubpf/probe.h>
 
 int one(void *ctx);

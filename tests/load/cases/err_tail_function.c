@@ -1,4 +1,4 @@
-// >>> calls helper 12 tail_call in a function of the program
+// >>> calls helper 12 tail_call in a sub-program
 // >>> try: call it in the program itself
 #include <gpubpf/probe.h>
 

@@ -1,5 +1,5 @@
-// >>> program 'on': goes on in map m, which holds program one of section 'gpu/exit': it is of another place
-// >>> try: give both a section of one place
+// >>> program 'on': makes tail calls through map m, which holds program one of section 'gpu/exit', a section of another place
+// >>> try: put both programs into sections of one place
 #include <gpubpf/probe.h>
 
 int one(void *ctx);
