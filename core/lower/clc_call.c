@@ -53,10 +53,10 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 	}
 	if (argument(call, arg)->spaces & GPUBPF_SPACE_CTX)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "helper %s cannot take memory of the context", call->helper->name);
+				       "helper %s cannot access memory of the context", call->helper->name);
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "helper %s would copy %llu bytes of map memory, %d is the most; look the element up and write to it",
+				       "helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
 				       call->helper->name, (unsigned long long)room, MAX_COPY);
 	text_add(call->c->t, "ulong t%u[%llu]; ", arg, (unsigned long long)(room ? (room + 7) / 8 : 1));
 	return 0;
@@ -198,7 +198,7 @@ static int pass_named(const struct call *call, uint32_t arg)
 	const struct gpubpf_site_desc *desc = call->c->desc;
 	const char *name = gpubpf_param_name(call->c->job->unit, argument(call, arg));
 	struct gpubpf_param_read read = { 0 };
-	char why[240] = "one of several names";
+	char why[240] = "the name is not one constant string";
 
 	if (!name || gpubpf_param_find(desc->params, desc->nparams, name, &read, why, sizeof(why)) < 0)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, "helper %s: %s", call->helper->name, why);

@@ -114,7 +114,7 @@ static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg,
 
 	if (!spaces || spaces & ~(GPUBPF_SPACE_STACK | DEVICE_SPACES))
 		return gpubpf_diag_set(c->diag, GPUBPF_E_TARGET_LACKS, pc,
-				       "an access that may be to the context and to other memory cannot be lowered");
+				       "an access that may be to the context or to other memory cannot be lowered");
 	if (stack && device)
 		text_add(c->t, "if (r%u < 0x%xUL) ", reg, GPUBPF_PTR_LIMIT);
 	if (stack)

@@ -305,7 +305,7 @@ static int lower(struct low *l, const char *cpu, enum gpubpf_llvm_form form, str
 	if (!err && l->opts->one_kernel)
 		low_one_kernel(l);
 	if (!err)
-		err = verify(l, "checking what we lowered");
+		err = verify(l, "checking the lowered module");
 	if (!err && form == GPUBPF_LLVM_IR)
 		return write_ir(l, out);
 	if (!err)

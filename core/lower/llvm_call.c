@@ -240,13 +240,13 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 		return pass_value_address(c, reg);
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-				       "helper %s would copy %llu bytes of map memory, %d is the most; look the element up and write to it", c->helper->name,
+				       "helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it", c->helper->name,
 				       (unsigned long long)room, MAX_COPY);
 	c->temp[reg] = low_alloca(c->f->p, LLVMArrayType2(c->l->i8, (room + 15) & ~7ull), 8, "copy");
 	if (a->spaces & GPUBPF_SPACE_CTX) {
 		if (a->spaces != GPUBPF_SPACE_CTX)
 			return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-					       "helper %s takes memory that may be the context or other memory",
+					       "helper %s gets a pointer that may point to the context or to other memory",
 					       c->helper->name);
 		return copy_ctx(c, reg);
 	}
@@ -328,7 +328,7 @@ static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *arg
 	const struct gpubpf_site_desc *site = c->f->p->site;
 	const char *name = gpubpf_param_name(c->l->job->unit, argument(c, reg));
 	struct gpubpf_param_read read = { 0 };
-	char why[240] = "one of several names";
+	char why[240] = "the name is not one constant string";
 
 	if (!name || gpubpf_param_find(site->params, site->nparams, name, &read, why, sizeof(why)) < 0)
 		gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc, "helper %s: %s", c->helper->name, why);

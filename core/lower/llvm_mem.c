@@ -130,7 +130,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 
 	if (!spaces || spaces & ~(GPUBPF_SPACE_STACK | DEVICE_SPACES))
 		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, pc,
-				       "an access that may be to the context and to other memory cannot be lowered");
+				       "an access that may be to the context or to other memory cannot be lowered");
 	if (!stack || !device) {
 		fn(f, pc, address, stack ? low_stack_own(f, a, reg, address) : NULL);
 		return 0;

@@ -301,7 +301,7 @@ static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t
 		}
 		if (++*f->p->expanded > LOW_MAX_EXPANDED)
 			return gpubpf_diag_set(l->diag, GPUBPF_E_TOO_COMPLEX, pc,
-					       "with its sub-programs in line the site has more than %d instructions",
+					       "with its sub-programs inlined, the site has more than %d instructions",
 					       LOW_MAX_EXPANDED);
 		after = next(f, pc);
 		if (insn->kind == GPUBPF_INSN_JCOND && after >= prog->ninsns) {

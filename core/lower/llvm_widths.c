@@ -280,7 +280,8 @@ static int not_known(struct low *l, LLVMValueRef insn)
 {
 	char *text = LLVMPrintValueToString(insn);
 
-	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM for %s, integers of other widths: no form is known of '%s'",
+	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+			"LLVM for %s: '%s' cannot be legalized to 8, 16, 32 or 64 bits",
 			l->target->name, text);
 	LLVMDisposeMessage(text);
 	return -EINVAL;

@@ -135,7 +135,8 @@ struct gpubpf_target_opts {
 };
 
 /* Code for an element of a map of maps serves all elements with the same prototype, and no other map. */
-#define GPUBPF_MIXED_ELEMENTS "helper %s takes an element of a map of maps or another map, by the path: call it in each path by itself"
+#define GPUBPF_MIXED_ELEMENTS "helper %s gets an element of a map of maps on one path and another map on another: " \
+	"call it separately on each path"
 
 /* Returns the arena offset of the struct gpubpf_run of that program of the unit; 0: none. */
 static inline uint64_t gpubpf_lower_run(const struct gpubpf_lower_job *job, uint32_t prog)

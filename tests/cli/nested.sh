@@ -5,7 +5,7 @@
 o=$OBJ/nested.bpf.o
 for target in ptx clc; do
 	run "$GPUBPF" prog dump --target $target "$OBJ/nested_either.bpf.o"; is 1 "$target: an element or another map, by the path"
-	says 'takes an element of a map of maps or another map' "is refused"
+	says 'gets an element of a map of maps on one path and another map on another' "is refused"
 done
 run "$GPUBPF" prog show "$o"; [ "$(grep -c ARRAY "$T/out")" = 4 ]; ok $? "prog show has the maps that the object names"
 run "$GPUBPF" gen skeleton "$o"; is 0 "gen skeleton"; [ "$(grep -c 'struct gpubpf_map \*[a-z]*;' "$T/out")" = 4 ]; ok $? "has them too"

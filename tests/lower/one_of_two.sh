@@ -5,8 +5,8 @@ emit=$1 n=0 failed=0
 for target in ptx clc; do
 	n=$((n + 1))
 	said=$("$emit" "$target" - /dev/null "$2" 2>&1)
-	if [ $? = 2 ] && echo "$said" | grep -q 'instruction 10: calls back one of several functions' &&
-		echo "$said" | grep -q 'try: call the helper with one in each place'; then
+	if [ $? = 2 ] && echo "$said" | grep -q 'instruction 10: passes one of several functions as a callback' &&
+		echo "$said" | grep -q 'try: call the helper separately for each function'; then
 		echo "ok $n - $target"
 	else
 		echo "not ok $n - $target: $said" | tr '\n' ' '
