@@ -253,7 +253,7 @@ static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct re
 		if (!number || !v->opts.allow_ptr_leaks)
 			return refuse(v, GPUBPF_E_PTR_ARITH, "does %s arithmetic on a pointer to %s",
 				      insn->width == 8 ? "two-pointer" : "32-bit", type_name(ptr));
-		err = leak(v, GPUBPF_E_PTR_LEAK, "makes a number of a pointer");
+		err = leak(v, GPUBPF_E_PTR_LEAK, "turns a pointer into a number");
 		reg_unknown(dst);
 		if (insn->width == 4)
 			scalar_zext(&dst->s, 4);

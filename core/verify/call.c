@@ -27,7 +27,7 @@ static int bad_arg(struct verifier *v, const struct call *c, int i, const char *
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
-	return refuse(v, GPUBPF_E_HELPER_ARG, "passes %s%s as argument %d of %s, which wants %s", type_name(r),
+	return refuse(v, GPUBPF_E_HELPER_ARG, "passes %s%s as argument %d of %s, which requires %s", type_name(r),
 		      r->or_null ? " that may be NULL" : "", i + 1, c->h->name, want);
 }
 
@@ -134,9 +134,9 @@ static int check_format(struct verifier *v, int i)
 
 		used += spec.conv && spec.conv != '%';
 		if (!spec.conv)
-			return refuse_format(v, "prints by what is no conversion", (int)(at - begin) + !!*at, begin);
+			return refuse_format(v, "uses an unknown conversion", (int)(at - begin) + !!*at, begin);
 		if (used > GPUBPF_PRINT_ARGS)
-			return refuse_format(v, "prints more values than a format has", FORMAT_MAX, text);
+			return refuse_format(v, "uses more conversions than a format may have", FORMAT_MAX, text);
 	}
 	return 0;
 }
@@ -201,7 +201,7 @@ static int check_number(struct verifier *v, const struct call *c, int i)
 		return check_text(v, c, i);
 	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
 		gpubpf_diag_remedy(v->diag, "print numbers, and text of constants and maps by %%s of a constant format; other text "
-					    "goes out as a record of a ring");
+					    "can be emitted as a record of a ring");
 	if (reg_is_ptr(r))
 		return leak(v, GPUBPF_E_PTR_LEAK, "passes r%d, a pointer to %s, as a number to %s", i + 1, type_name(r),
 			    c->h->name);
@@ -230,7 +230,8 @@ static int check_cost(struct verifier *v, const struct call *c, int i)
 		return bad_arg(v, c, i, "a number");
 	if (r->s.w64.umax > GPUBPF_MAX_INSNS) {
 		gpubpf_diag_remedy(v->diag, "bound it, as by if (ns > 1000) ns = 1000; the call counts as that many instructions");
-		return refuse(v, GPUBPF_E_HELPER_ARG, "the number in r%d, which is what %s costs, has no bound below %d", i + 1,
+		return refuse(v, GPUBPF_E_HELPER_ARG,
+			      "the number in r%d, which determines the cost of %s, has no bound below %d", i + 1,
 			      c->h->name, GPUBPF_MAX_INSNS);
 	}
 	mark_reg(v, r);
@@ -414,10 +415,11 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	    (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
 	if ((*h)->class == GPUBPF_CLASS_TAIL && !v->opts.allow_kernel_helpers)
-		return refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d %s without the programs that it may go on in, which come in "
-			      "its own object", insn->imm, (*h)->name);
+		return refuse(v, GPUBPF_E_BAD_HELPER,
+			      "calls helper %d %s, but the programs that it may tail-call are unknown: they must be in "
+			      "its object", insn->imm, (*h)->name);
 	if ((*h)->op == GPUBPF_OP_TAIL_CALL && v->cur->nrefs)
-		return refuse(v, GPUBPF_E_REF_LEAK, "goes on in another program while it holds a reserved record");
+		return refuse(v, GPUBPF_E_REF_LEAK, "makes a tail call while it holds a reserved record");
 	if ((*h)->class == GPUBPF_CLASS_ENDS && !v->opts.allow_exit_thread)
 		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
 			      insn->imm);
@@ -438,8 +440,10 @@ static int check_stack_id(struct verifier *v, const struct call *c)
 		return err;
 	skip = flags & 0xff;
 	if (f->stack_ids && (f->stack_skip != skip || f->stack_depth != depth)) {
-		gpubpf_diag_remedy(v->diag, "give its calls the same number of frames to leave out, and maps with values of one size");
-		return refuse(v, GPUBPF_E_HELPER_ARG, "asks for stacks of %u frames without the first %u, and for others elsewhere", depth,
+		gpubpf_diag_remedy(v->diag,
+				   "skip the same number of frames in all calls, and use maps with one value size");
+		return refuse(v, GPUBPF_E_HELPER_ARG,
+			      "requests stacks of %u frames without the first %u here, and a different form in another call", depth,
 			      skip);
 	}
 	f->stack_ids = true;

@@ -126,7 +126,8 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	if (v->cur->nframes == GPUBPF_MAX_FRAMES)
 		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
 	if (!v->opts.any_ctx && !is_named_here(v, target))
-		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls back the function at %u, which another function has handed on", target);
+		return refuse(v, GPUBPF_E_CALL_DEPTH,
+			      "passes the function at %u as a callback, which it got from another function", target);
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		note_key(v, map);
 	done = state_copy(v, v->cur);
@@ -194,7 +195,7 @@ static int callback_return(struct verifier *v)
 	mark_reg(v, r0);
 	last = r0->s.w64.umin == 1;
 	if (v->cur->nrefs != f->nrefs)
-		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or gives back its caller's");
+		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or releases its caller's");
 	round_end(v);
 	frame_pop(v, v->cur);
 	if (last) { /* the helper returns */

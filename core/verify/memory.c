@@ -55,7 +55,7 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	const struct gpubpf_map *map = reg_map(v, p);
 
 	if (p->type == R_KEY && write)
-		return refuse(v, GPUBPF_E_READONLY_MEM, "writes the key that a callback was handed");
+		return refuse(v, GPUBPF_E_READONLY_MEM, "writes to the key that a callback received");
 	if (p->type != R_VALUE)
 		return 0;
 	if (write && (map->rdonly || (map->map_flags & F_RDONLY_PROG)))
@@ -158,9 +158,11 @@ static int check_provided(struct verifier *v, const struct ctx_field *f)
 	if (site == GPUBPF_SITE_NONE)
 		return 0;
 	if (f->off == offsetof(struct gpubpf_ctx, function_name) && place->where != GPUBPF_WHERE_FUNCTION)
-		return refuse(v, GPUBPF_E_CTX_PLACE, "reads function_name of the context, which gpu/%s/ does not give", place->name);
+		return refuse(v, GPUBPF_E_CTX_PLACE,
+			      "reads function_name of the context, which gpu/%s/ does not provide", place->name);
 	if (f->of_place && !(place->operands >> gpubpf_operand_of(f->name) & 1))
-		return refuse(v, GPUBPF_E_CTX_PLACE, "reads %s of the context, which gpu/%s/ does not give", f->name, place->name);
+		return refuse(v, GPUBPF_E_CTX_PLACE, "reads %s of the context, which gpu/%s/ does not provide", f->name,
+			      place->name);
 	return 0;
 }
 
@@ -358,7 +360,8 @@ static int atomic_operands(struct verifier *v, const struct gpubpf_insn *insn)
 	    (cmpxchg && (err = read_reg(v, GPUBPF_R0)) < 0))
 		return err;
 	if (insn->op >= GPUBPF_ATOMIC_FETCH_ADD && insn->dst == (cmpxchg ? GPUBPF_R0 : insn->src))
-		return refuse(v, GPUBPF_E_NOT_POINTER, "puts what it fetches over the address, r%u", insn->dst);
+		return refuse(v, GPUBPF_E_NOT_POINTER, "stores the fetched value in r%u, which holds the address",
+			      insn->dst);
 	if (reg_is_ptr(&cur_regs(v)[insn->src]) || (cmpxchg && reg_is_ptr(&cur_regs(v)[GPUBPF_R0])))
 		return leak(v, GPUBPF_E_PTR_LEAK, "uses a pointer as an operand of an atomic operation");
 	return 0;

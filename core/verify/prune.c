@@ -291,7 +291,8 @@ int prune_at(struct verifier *v, uint32_t pc)
 			return 1;
 		}
 		if (c->branches && !calls_back && state_covers(v, c->state, v->cur, pc, EXACT))
-			return refuse(v, GPUBPF_E_LOOP, "a loop comes back here with nothing changed: it never ends");
+			return refuse(v, GPUBPF_E_LOOP,
+				      "a loop returns to this instruction with an unchanged state: it never ends");
 		if (c->branches && !calls_back && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)
 			store = false;
 		if (store)

@@ -104,7 +104,8 @@ static int check_atomic(struct simt *s, uint32_t pc)
 	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || is_add)
 		return 0;
 	err = warn(s->v, pc,
-		   "all lanes do this atomic operation on one address of map %s: they run one after the other", name_of(map));
+		   "all lanes do this atomic operation on one address of map %s, so the hardware serializes them",
+		   name_of(map));
 	return map && map->scratch ? harmless(s->v, err) : err;
 }
 

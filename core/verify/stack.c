@@ -315,7 +315,8 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 	if (reg_is_ptr(src) && size != 8)
 		return refuse(v, GPUBPF_E_PTR_LEAK, "spills %u bytes of a pointer to %s", size, type_name(src));
 	if (p->frame != v->cur->nframes - 1 && (src->type == R_STACK || (src->type == R_KEY && !v->opts.any_ctx)))
-		return refuse(v, GPUBPF_E_PTR_LEAK, "stores a pointer to %s, which goes before it, into the stack of a caller",
+		return refuse(v, GPUBPF_E_PTR_LEAK,
+			      "stores a pointer to %s, which ends before the caller does, into the caller's stack",
 			      type_name(src));
 	if (lo == hi) {
 		if (live && (size == 8 || !(src->s.w64.umax >> (8 * size))))

@@ -238,7 +238,8 @@ static int check_loop(struct loop *l)
 			continue;
 		if ((regs[insn->dst] | (insn->reg ? regs[insn->src] : 0)) == FROM_SHARED)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_SIMT_WAIT, pc,
-					       "the loop at %u to %u leaves when another lane changes a value", l->first,
+					       "the loop at %u to %u ends only when another lane changes a value",
+					       l->first,
 					       l->last);
 	}
 	return 0;
