@@ -10,7 +10,7 @@
 #define GPUBPF_KPROBE_GPU "cuda__"
 #define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each memory access */
 #define GPUBPF_KPROBE_RUN "__directly_run"       /* a program that no kernel triggers; not supported */
-#define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run by themselves are not provided"
+#define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run without a probed kernel are not supported"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)
 {

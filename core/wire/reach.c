@@ -121,8 +121,8 @@ const char *gpubpf_reach_why(enum gpubpf_reach reach)
 	static const char *const why[] = {
 		[GPUBPF_REACHED] = "is reached",
 		[GPUBPF_STATIC] = "is linked statically",
-		[GPUBPF_OTHER_LIBC] = "is linked against another libc than glibc",
-		[GPUBPF_OWN_CALLS] = "makes system calls by itself, as Go's programs do",
+		[GPUBPF_OTHER_LIBC] = "is linked against a libc other than glibc",
+		[GPUBPF_OWN_CALLS] = "makes system calls directly, as Go's programs do",
 	};
 
 	return why[reach];

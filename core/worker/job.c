@@ -257,7 +257,7 @@ static int report_death(struct gpubpf_worker *w, int err, struct gpubpf_diag *di
 		return err;
 	}
 	if (err == -EBADMSG)
-		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "%s gave an answer that breaks the encoding",
+		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "%s sent a malformed answer",
 				name);
 	else if (WIFSIGNALED(status))
 		gpubpf_diag_set(diag, GPUBPF_E_WORKER_DIED, GPUBPF_NOPC, "%s died of signal %d (%s)", name,

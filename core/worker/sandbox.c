@@ -323,7 +323,7 @@ static bool opens_memory_of_parent(void)
 
 static int refuse(struct gpubpf_diag *diag, const char *what, int err)
 {
-	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "the worker cannot lock itself up: %s: %s", what,
+	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "the worker cannot enter its sandbox: %s: %s", what,
 			strerror(-err));
 	return err;
 }
@@ -344,7 +344,7 @@ static int leave_processes(bool *confined, struct gpubpf_diag *diag)
 	if (!opens_memory_of_parent())
 		return 0;
 	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC,
-			"the worker cannot lock itself up: it can open its parent's memory, because neither user namespaces "
+			"the worker cannot enter its sandbox: it can open its parent's memory, because neither user namespaces "
 			"nor Landlock work here; allow either (sysctl user.max_user_namespaces, boot option lsm=landlock,...), "
 			"or set sysctl kernel.yama.ptrace_scope=1");
 	return -EPERM;

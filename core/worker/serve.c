@@ -136,8 +136,9 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 
 		assert(all);
 		if (!all)
-			snprintf(info->reason, sizeof(info->reason), "%s takes places that it does not list: a fault of "
-				 "gpubpf's own; please report it", target->name);
+			snprintf(info->reason, sizeof(info->reason),
+				 "%s supports places that it does not list: a bug of "
+				 "gpubpf; please report it", target->name);
 	}
 	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
 		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++) {
@@ -178,7 +179,7 @@ static int run_target(const struct gpubpf_target_info *target, const struct gpub
 	if (req->kind == GPUBPF_JOB_EMIT)
 		return emit(target, req, res);
 	if (!(target->images >> req->image.kind & 1))
-		return lacks(diag, target->name, "take images of this kind");
+		return lacks(diag, target->name, "accept images of this kind");
 	if (req->kind == GPUBPF_JOB_INSPECT)
 		return inspect(target, req, res);
 	if (req->kind == GPUBPF_JOB_QUERY)

@@ -12,7 +12,7 @@ places __memcapture "$LOOP 3 0" access; prints '^counted 6144$' "and may read wh
 places cuda__step_one "$LOOP 1 0" access; says 'is not attached: .*reads mem.bytes of the context, which gpu/entry/ does not provide' "which a kernel's entry does not give: a line"
 places __memcapture "$LOOP 1 0" ret; prints '^Operation not supported$' "its return is refused"; says 'a memory access has no return' "with a line"
 places __directly_run "$LOOP 1 0"; prints '^Operation not supported$' "a program that runs by itself is refused"
-says 'kprobe of __directly_run is refused: .*are not provided' "with a line"
+says 'kprobe of __directly_run is refused: .*are not supported' "with a line"
 places cuda__step_one+4 "$LOOP 1 0"; prints '^Operation not supported$' "an offset is refused"; says 'cannot be probed at a byte offset' "with a line"
 for size in 255 256 1456 4095; do places "k/$size" true; prints '^attached$' "a name of $size bytes"; done
 places k/4096 true; prints '^Invalid argument$' "a longer one is refused"; says 'whole name has 1 to 4095 bytes' "with the limit"

@@ -21,9 +21,9 @@ last 'nothing was probed: 4 launches of 1 kernel ran without probes' "the last l
 run "$GPUBPF" run -q -o "$OBJ/miss.bpf.o" -j -r "$T/r" -- "$LOOP" 4 0; is 42 "-q"; last 'nothing was probed' "it is a result"
 value "what nothing is attached to" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "4 0 4 {'not_attached': 4} "
 run "$GPUBPF" run -o "$p" --sample 3 -j -r "$T/r" -- "$LOOP" 10 0
-value "--sample" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "10 4 6 {'sampled': 6} left out by --sample"
+value "--sample" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "10 4 6 {'sampled': 6} excluded by --sample"
 run "$GPUBPF" run -o "$p" --first 3 -j -r "$T/r" -- "$LOOP" 10 0
-value "--first" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "10 3 7 {'beyond_first': 7} left out by --first"
+value "--first" "k['launches'], k['probed'], k['missed'], k['missed_by'], k['reason']" "10 3 7 {'beyond_first': 7} excluded by --first"
 run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' --first 3 -- "$LOOP" 10 0; ! grep -q 'not probed' "$T/err"; ok $? "what the user leaves out is no loss"
 run "$GPUBPF" -e 'gpu/barrier/* { @ = count(); }' --strict -j -r "$T/r" -- "$LOOP" 4 0; is 4 "--strict, and the kernel has no such place"
 value "no place" "k['missed'], k['missed_by']" "4 {'no_place': 4}"

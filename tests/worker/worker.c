@@ -318,7 +318,7 @@ static void test_images(void)
 	gpubpf_diag_init(&diag);
 #ifdef NDEBUG
 	ok(!gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) && n == 1 &&
-	   strstr(kernels[0].reason, "short takes places that it does not list"), "a place that is not listed is refused");
+	   strstr(kernels[0].reason, "short supports places that it does not list"), "a place that is not listed is refused");
 	free(kernels);
 #else
 	ok(gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) < 0,
