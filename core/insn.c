@@ -52,7 +52,7 @@ static int decode_target(struct decoder *d, size_t pc, int64_t delta, uint32_t *
 	int64_t to = (int64_t)pc + 1 + delta;
 
 	if (to < 0 || to >= (int64_t)d->n)
-		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc, "goes to instruction %lld, the program has %zu",
+		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc, "jumps to instruction %lld, the program has %zu",
 				       (long long)to, d->n);
 	*target = to;
 	return 0;
@@ -193,7 +193,7 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	int src = raw->regs >> 4;
 
 	if (pc + 1 >= d->n || hi->code || hi->regs || hi->off)
-		return bad(d, pc, "a 64-bit immediate needs a second half that is zero but for imm");
+		return bad(d, pc, "a 64-bit immediate needs a second half that is zero except for imm");
 	if (raw->off)
 		return bad(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_IMM64;
@@ -263,7 +263,7 @@ int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubp
 
 		if (jumps && out[insn->target].kind == GPUBPF_INSN_HI)
 			return gpubpf_diag_set(diag, GPUBPF_E_BAD_JUMP, pc,
-					       "goes into the middle of the 64-bit load at %u", insn->target - 1);
+					       "jumps into the middle of the 64-bit load at %u", insn->target - 1);
 	}
 	return 0;
 }

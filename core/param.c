@@ -27,7 +27,7 @@ static void list(const struct gpubpf_param *params, uint32_t n, char *buf, size_
 	const char *before = "its parameters are ";
 	size_t at = 0;
 
-	snprintf(buf, size, n ? "names of its parameters are not known; use their numbers" : "it has none");
+	snprintf(buf, size, n ? "names of its parameters are not known; use their numbers" : "it has no parameters");
 	for (uint32_t i = 0; i < n && at < size; i++) {
 		if (!params[i].name[0])
 			continue;
@@ -48,9 +48,10 @@ int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char 
 		list(params, n, all, sizeof(all));
 		snprintf(why, size, "it has no parameter %.40s: %s", name, all);
 	} else if (p->kind == GPUBPF_PARAM_BYTES || p->kind == GPUBPF_PARAM_OPAQUE || !p->size) {
-		snprintf(why, size, "its parameter %.40s (%.40s) is no number", name, p->type);
+		snprintf(why, size, "its parameter %.40s (%.40s) is not a number", name, p->type);
 	} else if (p - params >= GPUBPF_CTX_ARGS) {
-		snprintf(why, size, "its parameter %.40s is behind the %u that probes see", name, GPUBPF_CTX_ARGS);
+		snprintf(why, size, "its parameter %.40s is after the first %u, which probes can read", name,
+			 GPUBPF_CTX_ARGS);
 	} else {
 		int64_t bits = p->size < 8 ? 8 * (int64_t)p->size : 64;
 
@@ -86,11 +87,13 @@ int gpubpf_params_fit(const struct gpubpf_unit *unit, const struct gpubpf_prog *
 			continue;
 		name = gpubpf_param_name(unit, &prog->facts->insn[pc].call->arg[arg - 1]);
 		if (gpubpf_place_kind(prog->site)->operands & GPUBPF_GIVES_CAPTURE) {
-			snprintf(why, size, "gpu/%s/ gives no parameters of the kernel", gpubpf_place_kind(prog->site)->name);
+			snprintf(why, size, "gpu/%s/ does not provide the kernel's parameters",
+				 gpubpf_place_kind(prog->site)->name);
 			return -ENOENT;
 		}
 		if (!name)
-			snprintf(why, size, "it asks for a parameter by one of several names: call the helper with one in each place");
+			snprintf(why, size,
+				 "it reads a parameter by one of several names: call the helper separately for each name");
 		if (!name || gpubpf_param_find(params, n, name, &read, why, size) < 0)
 			return -ENOENT;
 	}

@@ -21,13 +21,13 @@ static const struct {
 const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use)
 {
 	if (map->type->flags & GPUBPF_MAP_RING)
-		return "records of rings are brought to the host as they come";
+		return "the agent copies a ring's records from the device while kernels run";
 	if (map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS))
-		return "what it names lies in the device's memory";
+		return "the maps or programs in it are in the device's memory";
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS)
-		return "allocations are told where the arena is";
+		return "the agent records allocations in the arena";
 	if (use & GPUBPF_USE_ELEMENT)
-		return "it may be an element of a map of maps, and those lie alike";
+		return "it may be an element of a map of maps, whose elements need one placement";
 	return NULL;
 }
 

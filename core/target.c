@@ -21,7 +21,7 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
 			out->refused[out->nrefused].site = i;
 			snprintf(out->refused[out->nrefused++].reason, sizeof(out->refused->reason),
-				 "twins of this target are asked for one by one");
+				 "a twin of this target contains one kernel");
 		}
 	return 0;
 }
@@ -43,7 +43,7 @@ uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct g
 bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
 			 char why[GPUBPF_WHY_NOT])
 {
-	const char *reason = "gpubpf kernel list --places tells what can";
+	const char *reason = "see gpubpf kernel list --places";
 	size_t room;
 	bool cut;
 	int n;
@@ -135,7 +135,7 @@ int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *d
 	if (n == in->met)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       "%u of the places that are to have a program are not in its code, or are named twice",
+			       "%u of the places that need a program are missing in its code, or are listed twice",
 			       n - in->met);
 }
 

@@ -179,7 +179,7 @@ static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
 	unused.ninsertions = 1;
 	gpubpf_diag_init(&diag);
 	err = cuda_inject(&m, &unused, &(struct cuda_probes){ probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
-	ok(err < 0 && strstr(diag.what, "not in its code"), "%s: a function that it does not call is refused", t->name);
+	ok(err < 0 && strstr(diag.what, "missing in its code"), "%s: a function that it does not call is refused", t->name);
 	ptx_finish(&m);
 }
 

@@ -170,7 +170,7 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	one.place.id += 1000;
 	gpubpf_diag_init(&diag);
 	ok(cuda_inject(m, &some, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) < 0 &&
-	   strstr(diag.what, "not in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
+	   strstr(diag.what, "missing in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
 }
 
 /* What is asked for alone comes out of what it needs of the module, as out of the whole. */

@@ -93,7 +93,7 @@ says '^-3 65000 4000000000 -10000000000 1.500000$' "by size and sign"; says '^@s
 says '^@n\[mixed, -100000\]: 1$' "where each kernel has it"; says '^@n\[other, 7\]: 1$' "two of one name"
 says '^  none .*program entry_1: it has no parameter n: its parameters are v$' "who has none is told, with what there is"
 run "$GPUBPF" -v -e 'gpu/entry/mixed { @ = count(); }' -- "$5"; says '^  none .* seen: no program has a place in it$' "a kernel that is none's business is no riddle"
-run "$GPUBPF" -e 'gpu/entry/mixed { @ = sum(args.both); }' -v -- "$5"; is 42 "a struct"; says 'its parameter both (pair) is no number' "is no number"
+run "$GPUBPF" -e 'gpu/entry/mixed { @ = sum(args.both); }' -v -- "$5"; is 42 "a struct"; says 'its parameter both (pair) is not a number' "is no number"
 run "$GPUBPF" -e 'gpu/insn/* { @ = count(); }' -- "$5"; is 42 "what source cannot have"
 says '^gpubpf: [a-z]* and 2 more kernels: 3 of 3 launches were not probed: program insn_1: .*: OpenCL C source has no opcodes' "is told of once, not of each kernel"
 [ "$4" = pocl ] || finish

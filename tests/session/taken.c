@@ -29,7 +29,7 @@ static const char *reason_of(const struct gpubpf_target_info *t, uint32_t site)
 	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
 		if (t->never[i].places >> site & 1)
 			return t->never[i].why;
-	return t->where.places >> site & 1 ? t->where.why : ": gpubpf kernel list --places tells what can";
+	return t->where.places >> site & 1 ? t->where.why : ": see gpubpf kernel list --places";
 }
 
 /* Each place of each target: the mask and the reason say the same, and the reason is whole. */
