@@ -411,7 +411,7 @@ struct rewriting {
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 	struct gpubpf_sys_prog *prog;
-	const struct bpf_insn *original;   /* the original, [n] */
+	const struct bpf_insn *original; /* the original, [n] */
 	uint32_t n;
 	bool *target;
 	bool rewrites;

@@ -20,13 +20,13 @@
 #define ACTIVE "llvm.nvvm.activemask"
 #define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */
 #define CONSTANT "llvm.is.constant."      /* prefix; a constant of the instruction */
-#define MAX_DEPTH 8                            /* maximum depth of the search through a condition's operands */
-#define MAX_BLOCKS 64                    /* maximum number of blocks visited on the paths to a block */
+#define MAX_DEPTH 8                       /* maximum depth of the search through a condition's operands */
+#define MAX_BLOCKS 64                     /* maximum number of blocks visited on the paths to a block */
 
 /* The active lanes of blocks, i32; NULL: not known. */
 struct search {
 	struct low *l;
-	LLVMValueRef entry_lanes;                /* active lanes at the function's entry; NULL: not known */
+	LLVMValueRef entry_lanes;         /* active lanes at the function's entry; NULL: not known */
 	LLVMBasicBlockRef block[MAX_BLOCKS];
 	LLVMValueRef lanes[MAX_BLOCKS];
 	unsigned n;
@@ -234,7 +234,7 @@ static bool compares_full_mask(LLVMValueRef user, LLVMValueRef lanes)
 	return LLVMIsAConstantInt(other) && LLVMConstIntGetSExtValue(other) == -1;
 }
 
-/* Is v a phi of active-mask reads and `came` only? */
+/* Is v a phi of active-mask reads and `entry_lanes` only? */
 static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 {
 	bool is = LLVMIsAPHINode(v);
@@ -244,7 +244,7 @@ static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 	return is;
 }
 
-/* Returns an i1: is `lanes` the whole warp? `lanes` is came, an active-mask read, or a phi of these. */
+/* Returns an i1: is `lanes` the whole warp? `lanes` is entry_lanes, an active-mask read, or a phi of these. */
 static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;

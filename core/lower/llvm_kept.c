@@ -14,8 +14,8 @@
 
 #include "llvm_low.h"
 
-#define MAX_OBJECTS 32                /* objects; the oldest is evicted */
-#define MAX_MODULE_BYTES (1u << 20)     /* bytes of a module; larger modules are not cached */
+#define MAX_OBJECTS 32         /* objects; the oldest is evicted */
+#define MAX_MODULE_BYTES (1u << 20) /* bytes of a module; larger modules are not cached */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {

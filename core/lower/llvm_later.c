@@ -17,7 +17,7 @@
 #define DEFERRED_ADD "gpubpf_later"
 #define MAX_RUN_ADDS 256 /* adds in one run */
 
-/* arguments of a call of LATER: address, value, offset from the array's first value, map, library function that adds */
+/* arguments of a call of DEFERRED_ADD: address, value, offset from the array's first value, map, library function that adds */
 enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 
 struct deferred_add {

@@ -61,7 +61,7 @@ static bool split_condition(LLVMValueRef v, bool either, LLVMValueRef both[2])
 	return true;
 }
 
-/* Is v true if the branch diverges or, with `together`, if it does not? */
+/* Is v true if the branch diverges or, with `uniform`, if it does not? */
 static bool tests_divergence(LLVMValueRef v, LLVMValueRef call, bool uniform)
 {
 	LLVMIntPredicate predicate = uniform ? LLVMIntEQ : LLVMIntNE;

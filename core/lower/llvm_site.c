@@ -178,7 +178,7 @@ static void hint_one_lane(struct low *l, LLVMValueRef kernel)
 #define SITES_PER_SWITCH 24
 
 /*
- * Builds a function that runs the site of that number, one of CHOICES sites from `first` on: void (env, uint32_t site).
+ * Builds a function that runs the site of that number, one of SITES_PER_SWITCH sites from `first` on: void (env, uint32_t site).
  */
 static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 {

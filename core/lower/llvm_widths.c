@@ -20,7 +20,7 @@
 /* A value of an illegal width, and its replacement. */
 struct wide {
 	LLVMValueRef old;
-	LLVMValueRef legal_value;      /* a placeholder until the replacement exists: users may precede it */
+	LLVMValueRef legal_value; /* a placeholder until the replacement exists: users may precede it */
 };
 
 struct widths {

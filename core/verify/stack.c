@@ -250,7 +250,7 @@ static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int s
 	fill(src, size, &s->upper);
 }
 
-/* Writes the byte range with content that is not tracked; with `surely` false, the bytes may or may not be written. */
+/* Writes the byte range with content that is not tracked; with `definite` false, the bytes may or may not be written. */
 static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool definite)
 {
 	for (int b = lo; b < end; b++) {

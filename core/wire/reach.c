@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SCRIPTS 4                  /* nesting of interpreter scripts, as in the Linux kernel */
-#define MAX_HEADERS 64                 /* program headers of a file that are searched */
+#define MAX_SCRIPTS 4              /* nesting of interpreter scripts, as in the Linux kernel */
+#define MAX_HEADERS 64             /* program headers of a file that are searched */
 #define NOTES 16                   /* of a segment */
 #define GO_BUILD_ID 4              /* note of Go's linker */
 

@@ -83,7 +83,7 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 /* -- processes that are reused by later workers -- */
 
 #define MAX_SPARES 16
-#define MAX_SPARE_JOBS 100           /* vendors' compilers leak with each job */
+#define MAX_SPARE_JOBS 100       /* vendors' compilers leak with each job */
 
 struct spare {
 	pid_t owner, pid;            /* owner: excludes forks of this process, which would interfere with its jobs */
