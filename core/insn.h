@@ -70,14 +70,14 @@ enum gpubpf_imm_kind {
 struct gpubpf_insn {
 	uint8_t kind;     /* enum gpubpf_insn_kind */
 	uint8_t op;       /* enum gpubpf_{alu,jmp,atomic}_op by kind; imm_kind for IMM64 */
-	uint8_t width;    /* bytes: ALU and JCOND 4 or 8; memory and atomics 1, 2, 4, 8; END: bits / 8 */
+	uint8_t width;    /* bytes. ALU and JCOND 4 or 8, memory and atomics 1, 2, 4, 8, END bits / 8 */
 	uint8_t dst;      /* enum gpubpf_reg */
 	uint8_t src;      /* enum gpubpf_reg */
 	bool reg;         /* the source is the register src, not imm */
 	bool sext;        /* LOAD: sign-extending */
-	uint8_t ext;      /* MOVSX: source width in bits; END: 'l' to little, 'b' to big, 's' bswap */
+	uint8_t ext;      /* MOVSX: source width in bits. END: 'l' to little, 'b' to big, 's' bswap */
 	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
-	bool ordered;     /* LOAD: acquires; STORE: releases; aligned to its width */
+	bool ordered;     /* a LOAD acquires, a STORE releases; aligned to its width */
 	int32_t imm;
 	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: target pc */
 	int64_t imm64;    /* IMM64; for a map value the byte offset into it */

@@ -177,7 +177,7 @@ struct gpubpf_map_target {
 struct gpubpf_map {
 	char name[64];
 	const struct gpubpf_map_type *type;
-	uint32_t key_size, value_size;  /* bytes; a ring has key 0; 1527: value_size is the record's room */
+	uint32_t key_size, value_size;  /* bytes. A ring has key 0. Type 1527: value_size is a record's maximum */
 	uint32_t max_entries;
 	uint32_t map_flags;             /* BPF_F_*, from the definition */
 	uint64_t map_extra;             /* from the definition. For a BLOOM_FILTER the number of hash functions */

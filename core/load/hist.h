@@ -35,7 +35,8 @@ bool gpubpf_hist_slot(const struct btf *btf, uint32_t type, struct gpubpf_hist_s
  */
 bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape);
 /*
- * Is it struct gpubpf_amounts or gpubpf_times, that is { u64 count, sum; quantiles }? *ns: the amounts are nanoseconds.
+ * Is it struct gpubpf_amounts or gpubpf_times, that is { u64 count, sum; quantiles }? Sets *ns if the amounts are
+ * nanoseconds.
  */
 bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns);
 /*

@@ -73,8 +73,8 @@ enum gpubpf_llvm_form {
 };
 
 /*
- * Lowers the sites of the job for the target. cpu: "sm_90", NULL for the target's default. 0; -EINVAL and a diagnostic;
- * -ENOMEM.
+ * Lowers the sites of the job for the target. cpu: "sm_90", NULL for the target's default. 0, -ENOMEM, or
+ * -EINVAL and a diagnostic.
  */
 int gpubpf_llvm_emit(const struct gpubpf_llvm_target *target, const char *cpu, const struct gpubpf_lower_job *job,
 		     const struct gpubpf_target_opts *opts, enum gpubpf_llvm_form form, struct gpubpf_blob *out,

@@ -226,7 +226,7 @@ static int pass_value_address(struct call *c, unsigned reg)
 
 /*
  * Makes an argument available in private memory. Creates and fills c->temp[reg] unless the stack can be passed
- * directly. room: the maximum size in bytes; size: the size (i64).
+ * directly. `size` is the size in bytes (i64), `room` its maximum.
  */
 static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 {

@@ -75,8 +75,8 @@ struct low_prog {
 	struct low_stack stack;
 	bool *rmw;              /* [ninsns]: loads whose value a later atomic add needs */
 	uint32_t *expanded;     /* instructions expanded so far in the site */
-	LLVMValueRef run, mem, frames, budget; /* checked mode: address of the run; bytes of MEM;
-					     * allocas: bytes of live frames, branches left */
+	LLVMValueRef run, mem, frames, budget; /* checked mode: address of the run, bytes of MEM, and two
+					     * allocas, bytes of live frames and branches left */
 };
 
 /* One activation of one of the program's functions, expanded in line. */

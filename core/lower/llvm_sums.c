@@ -114,7 +114,7 @@ LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 	return low_call(l, "gpubpf_array_address", args, n);
 }
 
-/* Adds v to the sum. at: adds only where `at` equals the sum's offset in the map; NULL: always. */
+/* Adds v to the sum if `at` equals the sum's offset in the map. `at` NULL: always. */
 static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
 {
 	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };

@@ -30,7 +30,7 @@ struct gpubpf_msg_hdr {
 	uint8_t major, minor;
 	uint16_t type;         /* enum gpubpf_msg */
 	uint32_t length;       /* of the payload */
-	uint32_t seq;          /* of a request; an answer repeats it; 0: no answer expected */
+	uint32_t seq;          /* of a request. An answer repeats it. 0: no answer expected */
 };
 
 enum gpubpf_msg {

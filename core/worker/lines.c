@@ -69,7 +69,7 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
 }
 
 /*
- * Adds a line table. starts: also record where lines begin. unit: of the table; NULL: none, and copies are not
+ * Adds a line table. starts: also record where lines begin. `unit` is the table's unit. If it is NULL, copies are not
  * distinguished.
  */
 static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
