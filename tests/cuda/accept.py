@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""accept.py TOOL FROM COUNT: ptxas takes the twins of COUNT random kernels (places_random.py), the first of seed FROM: each
-kernel's has the places of one kind, which the seed says, and one in 64 has those of all kinds at once. TOOL (places.c) makes
-those of many kernels, and a call of ptxas is for as many; nothing is run, which is what takes places.py its time."""
+"""accept.py TOOL FROM COUNT: ptxas must accept the twins of COUNT random kernels (places_random.py), starting with
+seed FROM. The seed chooses the kind of place that a kernel's twin probes; one kernel in 64 has the places of all
+kinds. TOOL (places.c) makes the twins of many kernels per call, and ptxas assembles as many. Nothing is run: running
+takes most of the time of places.py."""
 import os
 import random
 import subprocess
@@ -16,7 +17,7 @@ from tap import ok, plan, skip_all
 
 tool, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 ptxas = os.environ.get('GPUBPF_TEST_PTXAS') or '/usr/local/cuda/bin/ptxas'
-EACH = 64  # kernels a call
+EACH = 64  # kernels per call
 
 
 def asked(seed):
@@ -24,7 +25,7 @@ def asked(seed):
 
 
 def twins(seeds, work):
-    """Files of the seeds' twins, with names of their own; and why there is none."""
+    """Writes one file per seed with renamed twins, and returns the reasons of kernels without a twin."""
     with open(f'{work}/image', 'w', encoding='ascii') as out:
         out.write('//\n')
         for seed in seeds:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""beside.py TOOL OBJECT N: the twin of a kernel whose lanes leave at three places, with the N programs of OBJECT at each (bench/counters.bpf.c),
-as TOOL (places.c) has the worker make it, interpreted by one warp (ptx_run.py): each program's map has counted each lane once. What
-lanes add to such maps, which lie beside each other, one instruction adds at each place."""
+"""beside.py TOOL OBJECT N: probe a kernel whose lanes leave at three places with the N programs of OBJECT
+(bench/counters.bpf.c). TOOL (places.c) has the worker make the twin, and ptx_run.py interprets it as one warp. Each
+program's map must count each lane once. The maps are adjacent, so one instruction adds to all of them at each place."""
 import os
 import re
 import subprocess

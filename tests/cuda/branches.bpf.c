@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches: lanes that come to one, those that take it, and how often what a lane is told of the others is wrong: that they part, too,
- * which adds nothing where it is found to be so in two ways. */
+/* Counts lanes that execute and take each branch, and masks that contradict the lane itself. Two
+ * programs also detect divergence: one by comparing masks, one by counting bits; both must add 0. */
 #include <gpubpf/probe.h>
 
 struct seen {

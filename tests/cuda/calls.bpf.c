@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of each device function, by name, and the sum of the low halves of their first arguments; calls of all by the
- * lowest bits of that argument, which differs from lane to lane. Its returns, and the sum of the low halves of results. */
+/* Counts calls of each device function by name and sums the low halves of first arguments; counts all calls by the
+ * lowest bits of that argument, which differs between lanes. Counts returns and sums the low halves of results. */
 #include <gpubpf/probe.h>
 
 struct told {

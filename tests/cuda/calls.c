@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls CASES OBJECT: device functions of the kernel "kernel" of each of CASES/calls, and probes in them. In the file:
- *   // calls NAME(N)...   what the worker lists that the kernel calls, with their number of parameters, in any order
- *   // recurses           one of these calls itself
- *   // refused WHY        the reason that is given of a function of the list
- *   // returns N          places at which probes of returns stand
- * Twins are made with a probe of the test at the top and the returns of each by cuda_inject(), and with the programs of
- * OBJECT, which read the function's name, first argument and result, by the worker; ptxas assembles them.
+ * calls CASES OBJECT: lists and probes the functions that the kernel "kernel" calls, in each file of CASES/calls:
+ *   // calls NAME(N)... functions that the kernel calls, in any order, with their number of parameters
+ *   // recurses one of these functions calls itself
+ *   // refused WHY the reason that the worker reports for a function of the list
+ *   // returns N number of places with a probe of returns
+ * cuda_inject() makes a twin with a probe of this file at the top and the returns of each function. The worker makes
+ * one with the programs of OBJECT, which read name, first argument and result. ptxas assembles both.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -35,13 +35,13 @@ static const struct gpubpf_device_caps caps = {
 	.compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 
-/* one case, as the worker sees it */
+/* one case, with the kernels that the worker lists */
 struct tried {
 	const char *name;
 	struct gpubpf_image image;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
-	const struct gpubpf_kernel_info *function[MOST]; /* that the kernel calls */
+	const struct gpubpf_kernel_info *function[MOST]; /* functions that the kernel calls */
 	uint32_t nfunctions;
 	bool recurses;
 	char returns[16];
@@ -63,7 +63,7 @@ static void assemble(const char *name, const char *how, const char *text, size_t
 	}
 }
 
-/* ---- what is listed ---- */
+/* ---- listed kernels and functions ---- */
 
 static bool listed(struct tried *t, struct gpubpf_diag *diag)
 {
@@ -106,7 +106,7 @@ static void check_list(const struct tried *t, const char *expected)
 
 /* ---- twins ---- */
 
-/* The text of a function, from its name to its end. */
+/* Returns the text of a function, from its name to its end. */
 static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 {
 	struct gpubpf_diag diag;
@@ -133,7 +133,7 @@ static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 	ptx_finish(&m);
 }
 
-/* Sites at the top and at the returns of each function, inserted wherever these are listed. */
+/* Describes sites at the top and at the returns of each function, and inserts them at all listed places. */
 static void make_sites(const struct tried *t, struct gpubpf_lower_job *job, struct gpubpf_site_desc sites[2 * MOST])
 {
 	static const uint32_t progs[] = { 0, 1 };
@@ -231,7 +231,7 @@ static void try_case(const char *path, struct gpubpf_lower_job job)
 	free(text);
 }
 
-/* Arguments of a function are each lane's own, unlike a kernel's. */
+/* A function's argument may differ between lanes, unlike a kernel's parameter. */
 static void check_facts(const struct gpubpf_unit *unit)
 {
 	const struct gpubpf_prog *p = unit->progs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where lanes of which some have gone another way add to one of many values, or vote. */
+/* Adds to one of many values, and votes, where only some lanes of the warp are active. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(sums, __u64, 64);
@@ -15,7 +15,7 @@ int differs(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* Lanes that may end before the next place. */
+/* Some lanes may end before the next place. */
 SEC("gpu/mem/*")
 int ends(struct gpubpf_ctx *ctx)
 {

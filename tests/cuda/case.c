@@ -14,7 +14,7 @@
 #include "maps/maps.h"
 #include "tests/tap.h"
 
-#define GUARDED (16u << 20) /* bytes of the largest text */
+#define GUARDED (16u << 20) /* size of the largest text in bytes */
 
 static char *read_all(FILE *f, size_t *size)
 {
@@ -181,7 +181,7 @@ bool job_of(const char *object, bool ends_threads, const struct gpubpf_device_ca
 	return true;
 }
 
-/* Behind blanks and comments. */
+/* Skips blanks and comments. */
 static const char *skip_blank(const char *at, const char *end)
 {
 	while (at < end && (isspace((unsigned char)*at) || (end - at > 1 && !memcmp(at, "//", 2))))
@@ -205,7 +205,7 @@ bool are_alike(const char *a, size_t a_size, const char *b, size_t b_size)
 	}
 }
 
-/* A kernel is left in functions that it calls, too. */
+/* A kernel may also end inside the functions that it calls. */
 static int insert_calls(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 			const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code CASES OBJECT: machine code of twins, as gpubpf-ptxas has it made of their text: the same as ptxas makes of the whole program;
- * and what comes of programs that refuse it, end, hang, or make something else.
+ * code CASES OBJECT: gpubpf-ptxas assembles the text of twins. The machine code must equal ptxas's own output for the
+ * whole program. Other cases replace ptxas by programs that refuse the text, crash, hang, or write something else.
  */
 #include <elf.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static struct gpubpf_device_caps caps = {
 };
 static char folder[] = "/tmp/gpubpf-code-XXXXXX";
 
-/* The twin of the kernel with the object's program; false, and a note. */
+/* Makes the twin of the kernel with the object's program; on failure prints a note and returns false. */
 static bool twin_of(const char *text, size_t size, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *twin)
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
@@ -50,7 +50,7 @@ static bool twin_of(const char *text, size_t size, const struct gpubpf_lower_job
 	return !err;
 }
 
-/* As the session has it made; `which` tells one program of that path from another. */
+/* Assembles as the session does; `which` makes the cache key of this path's program unique. */
 static int make(struct gpubpf_worker *worker, const char *program, const char *which, const char *option, const char *text, size_t size,
 		struct gpubpf_twin_image *code, struct gpubpf_diag *diag)
 {
@@ -68,7 +68,7 @@ static int make(struct gpubpf_worker *worker, const char *program, const char *w
 	return err;
 }
 
-/* A program of the test's, of which folder is $0's. */
+/* Writes a shell script for the test; `$(dirname $0)` in it is the test's folder. */
 static const char *script(const char *name, const char *lines)
 {
 	static char path[128];
@@ -90,7 +90,7 @@ static char *beside(const char *name, size_t *size)
 	return read_file(path, size);
 }
 
-/* Has the code a function of that name? */
+/* Does the code define a function of that name? */
 static bool has_function(const char *data, size_t size, const char *name)
 {
 	Elf64_Ehdr head;
@@ -113,7 +113,7 @@ static bool has_function(const char *data, size_t size, const char *name)
 	return found && size > sizeof(head) && head.e_machine == EM_CUDA;
 }
 
-/* What ptxas makes of the text by itself. */
+/* Runs ptxas directly on the text. */
 static char *by_itself(const char *option, const char *text, size_t size, size_t *code_size)
 {
 	char path[128], command[1024];
@@ -166,7 +166,7 @@ static void refused_by_ptxas(struct gpubpf_worker *worker)
 	}
 }
 
-/* What the twin says of where it is for. */
+/* Checks the architecture that the twin's machine code declares. */
 static void for_which(const char *name, const char *text, const char *device, const char *expected)
 {
 	struct gpubpf_twin_image twin;
@@ -227,7 +227,7 @@ static void by_others(struct gpubpf_worker *worker)
 	free(text);
 }
 
-/* It is ended with what it has started, and nothing of it is left. */
+/* The worker kills a hanging program with its children, and no process is left. */
 static void hanging(void)
 {
 	struct gpubpf_worker_opts how = { .kind = GPUBPF_WORKER_PTXAS, .timeout_ms = 1000 };
@@ -248,7 +248,7 @@ static void hanging(void)
 		char path[64];
 		int tries = 600;
 
-		snprintf(path, sizeof(path), "/proc/%ld/exe", strtol(at, NULL, 10)); /* of one that nobody has waited for there is none */
+		snprintf(path, sizeof(path), "/proc/%ld/exe", strtol(at, NULL, 10)); /* a zombie has no exe link */
 		while (readlink(path, (char[8]){ 0 }, 8) > 0 && tries--)
 			usleep(10000);
 		left |= tries < 0;
@@ -259,7 +259,7 @@ static void hanging(void)
 	gpubpf_worker_destroy(worker);
 }
 
-/* How often did the program run? */
+/* Counts the runs of the program. */
 static int runs(void)
 {
 	size_t size;

@@ -33,7 +33,7 @@ int narrow(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* what it adds others may see */
+/* other threads may read the sums after the fence */
 SEC("gpu/mem.local/*")
 int shows(struct gpubpf_ctx *ctx)
 {
@@ -42,7 +42,7 @@ int shows(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* and what it adds before a store that releases */
+/* and a release store publishes these sums */
 SEC("gpu/barrier_exit/*")
 int goes_on(struct gpubpf_ctx *ctx)
 {
@@ -60,7 +60,7 @@ SEC("gpu/barrier/*") int waits(struct gpubpf_ctx *ctx) { return tell(&barriers, 
 SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return tell(&branches, ctx); }
 SEC("gpu/block_begin/*") int begins(struct gpubpf_ctx *ctx) { return tell(&begun, ctx); }
 SEC("gpu/block_end/*") int ends(struct gpubpf_ctx *ctx) { return tell(&ended, ctx); }
-/* as bpftime's programs have it */
+/* the form of bpftime's programs */
 SEC("kprobe/__memcapture")
 int capture(struct pt_regs *ctx)
 {
@@ -75,7 +75,7 @@ int capture(struct pt_regs *ctx)
 	return 0;
 }
 
-/* bytes by where they lie, many times for some: of places in loops what goes to the last value is kept, as far as 32 bits have room */
+/* bytes by offset, large for some keys: in loops the pass accumulates adds to the last value while 32 bits hold them */
 SEC("gpu/mem_before.all/*")
 int by_offset(struct gpubpf_ctx *ctx)
 {
@@ -85,7 +85,7 @@ int by_offset(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* what it takes away is never kept, since it is more than 32 bits */
+/* the pass never accumulates this subtraction, because it does not fit in 32 bits */
 SEC("gpu/insn/*")
 int insn(struct gpubpf_ctx *ctx)
 {

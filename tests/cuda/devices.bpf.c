@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads on each device. */
+/* Counts threads per device. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(devices, __u64, 64);

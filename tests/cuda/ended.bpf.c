@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where blocks end, and nowhere else. */
+/* Counts ends of blocks, and has no other probe. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(ended, __u64, 1);

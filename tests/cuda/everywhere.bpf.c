@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs at all places of machine code at once: each counts. */
+/* Counting programs at all kinds of place of machine code together. */
 #include <gpubpf/probe.h>
 
 struct told {

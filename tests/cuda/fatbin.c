@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fatbin: containers made by hand. Which entry is chosen, how it is packed, and lies that are refused. */
+/* fatbin: hand-made containers. Tests the choice of entry, compression, and refusal of false sizes and headers. */
 #include <elf.h>
 #include <errno.h>
 #include <lz4.h>
@@ -20,7 +20,7 @@ enum packing { PLAIN, LZ4 = 0x2000, ZSTD = 0x8000 };
 struct container {
 	uint8_t bytes[16384];
 	size_t size;
-	size_t entry; /* where the last entry begins */
+	size_t entry; /* offset of the last entry */
 };
 
 static void put(uint8_t *at, uint64_t v, size_t n)
@@ -68,8 +68,8 @@ static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch,
 	add_bytes(c, kind, arch, text, strlen(text), flags);
 }
 
-/* Machine code that was made of PTX for compute_<virtual>, as ptxas writes it with that ABI version: 7 has the number in
- * e_flags, 8 in a note, or (9 here) nowhere. `kept`: its PTX, by -lineinfo; else NULL. */
+/* Adds machine code compiled from PTX for compute_<virtual>, in ptxas's format of that ABI version: version 7 has the
+ * number in e_flags, version 8 in a note, version 9 (invented) nowhere. `kept`: its PTX, from -lineinfo; else NULL. */
 static void add_cubin(struct container *c, uint32_t arch, uint64_t flags, int abi, uint16_t virtual, const char *kept)
 {
 	static const char names[] = "\0.shstrtab\0.note.nv.cuinfo\0.nv_debug_ptx_txt";
@@ -102,7 +102,7 @@ static void add_cubin(struct container *c, uint32_t arch, uint64_t flags, int ab
 	add_bytes(c, FATBIN_ELF, arch, &elf, sizeof(elf), flags);
 }
 
-/* What the agent sends of an image tells the same. */
+/* The agent's copy of the image must give the same results. */
 static void expect_copy(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text)
 {
 	struct gpubpf_diag diag;
@@ -119,7 +119,7 @@ static void expect_copy(const char *name, const struct container *c, size_t size
 	free(copy);
 }
 
-/* The image's PTX for sm is that text; NULL: it is refused with `why`. */
+/* The image's PTX for sm must be that text; NULL: the reader refuses it with `why`. */
 static void expect(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text,
 		   const char *why)
 {
@@ -168,7 +168,7 @@ static void test_choice(void)
 	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
 }
 
-/* Only what the machine code that runs was made of: elsewhere __CUDA_ARCH__ may have chosen other code. */
+/* Accepts only the source of the machine code that runs: other PTX may differ by __CUDA_ARCH__. */
 static void test_source(void)
 {
 	struct container c;
@@ -205,7 +205,7 @@ static void test_source(void)
 	expect("machine code that tells nothing, PTX for the same", &c, c.size, 100, sm90, NULL);
 }
 
-/* compute_90a is for 9.0 alone, compute_100f for 10.x alone (PTX ISA 11.1.2) */
+/* compute_90a is for 9.0 only, compute_100f for 10.x only (PTX ISA 11.1.2) */
 static void test_suffix(void)
 {
 	struct container c;
@@ -233,7 +233,7 @@ static int count_cubin(void *arg, const void *cubin, size_t size, struct gpubpf_
 	return 0;
 }
 
-/* Of machine code beside what it was linked from the former alone is any kernel's. */
+/* If an image has linked and relocatable machine code, only the linked code has kernels. */
 static void test_relocatable(void)
 {
 	static struct container c;
@@ -252,7 +252,7 @@ static void test_relocatable(void)
 	ok(!sass_image_each(guard(c.bytes, c.size), c.size, 90, count_cubin, &n, &diag) && n == 1, "relocatable machine code is none that runs");
 }
 
-/* What nvcc -rdc makes, as the driver is given it: linked machine code, and the modules that it was linked from. */
+/* nvcc -rdc output as the driver receives it: linked machine code and the modules that it was linked from. */
 static void test_linked(void)
 {
 	static struct container program, first, second;
@@ -301,7 +301,7 @@ static void test_linked(void)
 	free(image);
 }
 
-/* Cut anywhere, the container says that it is longer than what is there. */
+/* A container cut at any byte must be refused as longer than its data. */
 static void test_truncated(void)
 {
 	size_t taken = 0;

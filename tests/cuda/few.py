@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""few.py TOOL IMAGE KERNEL KIND OBJECT [+|-]WORDS...: the twin of the kernel with the object's program at its places of that kind,
-as TOOL (places.c) has the worker make it: what stands once at each place, in a body that ptxas would not make shorter. "+WORDS":
-an instruction that is there; "-WORDS": none begins so; "N WORDS": so many are there; *: anything."""
+"""few.py TOOL IMAGE KERNEL KIND OBJECT [+|-]WORDS...: makes the twin of the kernel with the object's program at its
+places of KIND; TOOL (places.c) has the worker make it. Checks the instructions per place, in a body that ptxas would
+not shorten. "+WORDS": this instruction occurs; "-WORDS": none starts so; "N WORDS": it occurs N times; *: anything."""
 import os
 import re
 import subprocess

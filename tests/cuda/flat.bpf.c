@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What asks for all three axes of a launch, where threads and blocks begin and end and inside. */
+/* Reads all three axes of a launch, at the beginning and end of threads and blocks, and at accesses. */
 #include <gpubpf/probe.h>
 
 struct told {
@@ -34,7 +34,7 @@ static __always_inline void tell(struct told *t, __u64 sum)
 	t->sum = sum + t->times;
 }
 
-/* of each thread its own */
+/* each thread writes its own value */
 SEC("gpu/entry/*")
 int enter(struct gpubpf_ctx *ctx)
 {
@@ -53,7 +53,7 @@ int leave(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* of a block its own: what is read there, and stored; so short that predicates do for a branch */
+/* each block reads and writes its own value; the body is short enough for predication instead of a branch */
 SEC("gpu/block_begin/*")
 int begin(struct gpubpf_ctx *ctx)
 {
@@ -73,11 +73,11 @@ int end(struct gpubpf_ctx *ctx)
 	__u32 block = gpubpf_block_linear(ctx), last = gpubpf_block_threads(ctx) - 1;
 	struct told *t = bpf_map_lookup_elem(&entered, &last);
 
-	tell(bpf_map_lookup_elem(&ended, &block), where(ctx) + (t ? t->times : 0)); /* by then it has come */
+	tell(bpf_map_lookup_elem(&ended, &block), where(ctx) + (t ? t->times : 0)); /* that thread has entered by now */
 	return 0;
 }
 
-/* and what is only added */
+/* a program that only adds */
 SEC("gpu/block_end/*")
 int add(struct gpubpf_ctx *ctx)
 {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flat.py TOOL OBJECT: twins of kernels with the programs of OBJECT (flat.bpf.c), as TOOL (places.c) has the worker make them,
-have a form for launches of one dimension. Interpreted (ptx_run.py), it leaves all memory as the twin does, the maps' and the
-application's, and asks for no other axis. Long kernels have none, nor have those that state
-blocks of other shapes, whatever launches are told, or what no program of a block's first or last lane stands in."""
+"""flat.py TOOL OBJECT: twins of kernels with the programs of OBJECT (flat.bpf.c) have a second form for
+one-dimensional launches. TOOL (places.c) has the worker make them. ptx_run.py interprets both forms: they leave all
+memory of maps and application equal, and the second form reads no other axis. These kernels have no such form: long
+ones, ones that declare blocks of another shape, and ones without a program at the first or last lane of a block."""
 import os
 import re
 import subprocess

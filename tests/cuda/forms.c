@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx-forms: the rows of isa.def, a line each: "seen", "refused" or "none", the opcode with its modifiers, and why. */
+/* ptx-forms: prints each row of isa.def: "seen", "refused" or "none", the opcode with its modifiers, the reason. */
 #include <stdio.h>
 
 static const struct form {

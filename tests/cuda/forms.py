@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of memory instruction of PTX, seen or refused: forms.py FORMS SEEN:REFUSED:NONE. ptxas is asked of each word that its
-own text has (some of it turned by 13 letters) whether it is the name of an instruction: each that is must be of a row of isa.def,
-as FORMS (forms.c) lists them. What ptxas knows with its modifiers alone, as cp.async, cannot be asked for so. An instruction that
-no row has is refused where a program asks for memory; cctl and cctlu, which the ISA's document has not, are left to that."""
+"""forms.py FORMS SEEN:REFUSED:NONE: checks that isa.def has a row for each PTX instruction. The script takes the
+words of ptxas's own text (some of it in ROT13) and lets ptxas say which are names of instructions. FORMS (forms.c)
+lists the rows. This cannot find names that ptxas accepts only with modifiers, such as cp.async. Where a program
+probes memory, the reader refuses an instruction without a row; cctl and cctlu, which the PTX ISA does not document,
+rely on that."""
 import codecs
 import os
 import re
@@ -29,7 +30,8 @@ def assembled(words, version, arch):
 
 
 def names(words, version, arch):
-    """Those of the words by which an instruction begins. One that ends the reading is a word of PTX, but alone it says nothing."""
+    """Returns the words that name an instruction. If one ends ptxas's reading, it is a word of PTX, but the error
+    alone does not tell which kind."""
     found = set()
     while words:
         said = assembled(words[:EACH], version, arch)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * adapter AGENT.so DRIVER.so APP [cost]: the CUDA adapter under a program that uses the fake driver in every way
- * and a fake tool that makes its twins: the output is the program's own, and what was counted is exact. With
- * `cost`, for the bench: what it adds to a launch.
+ * adapter AGENT.so DRIVER.so APP [cost]: runs the CUDA adapter in a program that uses the fake driver in
+ * every way, with a fake tool that makes its twins. The program's output must not change, and the counts
+ * must be exact. `cost` is for the bench: it measures the time that the adapter adds to a launch.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,11 +17,11 @@
 #include "tests/tap.h"
 
 #define TIMEOUT_S 60
-#define HOOK_NS 200 /* what a launch may cost more */
+#define HOOK_NS 200 /* limit of the time added to a launch */
 
 static const char *agent, *app;
-static char *driver;             /* its folder */
-static const char *fail;         /* FAKE_CUDA_FAIL */
+static char *driver;             /* folder of the fake driver */
+static const char *fail;         /* value of FAKE_CUDA_FAIL */
 
 struct how {
 	const char *how, *scenario, *session;
@@ -45,7 +45,7 @@ static void become(const void *arg)
 	execl(app, app, h->how, h->scenario, NULL);
 }
 
-/* Run the program; session NULL: without the agent. */
+/* Runs the program; session NULL: without the agent. */
 static void run_app(const char *how, const char *scenario, const char *session, struct child *c)
 {
 	child_run(c, TIMEOUT_S, become, &(struct how){ how, scenario, session });
@@ -64,7 +64,7 @@ static void show(const char *what, const char *text)
 	note("%s: %s", what, line);
 }
 
-/* Each "kernel NAME launches L items I" of the program against what was counted. */
+/* Compares each "kernel NAME launches L items I" of the program with the counts. */
 static bool counts_match(const struct fake_tool *tool, const char *out)
 {
 	bool match = true, any = false;
@@ -103,7 +103,7 @@ static bool same(void)
 
 static struct fake_options options = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 20000, .sample = 1 };
 
-/* No look-up of the agent in the driver fails, either. */
+/* The agent looks up no driver function that is missing. */
 static void exact(const char *how, const char *scenario)
 {
 	struct fake_tool tool;
@@ -121,7 +121,7 @@ static void exact(const char *how, const char *scenario)
 	fake_stop(&tool);
 }
 
-/* Whatever fails in our own work, the program is as before, and a line or the kernel's reason says what. */
+/* If the agent's own work fails, the program runs as before; a line or the kernel's reason reports the failure. */
 static void survives(const char *scenario, const char *what, const char *how_it_fails, const char *says)
 {
 	struct fake_tool tool;
@@ -140,7 +140,7 @@ static void survives(const char *scenario, const char *what, const char *how_it_
 	fake_stop(&tool);
 }
 
-/* A driver that lacks something: the program runs as it was, and is told why. */
+/* If the driver lacks a function, the program runs unchanged, and a message reports the reason. */
 static void old_driver(const char *which, const char *says)
 {
 	char folder[] = "/tmp/gpubpf-old-XXXXXX", from[1024], to[64], *newest = driver;
@@ -212,7 +212,7 @@ static void reasons(void)
 	says("part", "a kernel in two streams", "in several streams");
 }
 
-/* Launches of one dimension have their own form of a twin, where it has no more registers, but in graphs. */
+/* One-dimensional launches use a twin of their own form if it needs no more registers. Graphs do not use it. */
 static void shaped(void)
 {
 	struct fake_tool tool;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * app HOW SCENARIO: a program that uses the driver API. HOW: how it comes to the driver's functions (link, dlsym,
- * proc1, proc2, ptsz). It prints what its kernels did, and "kernel NAME launches L items I" for each; "items 0"
- * where there can be no twin.
+ * app HOW SCENARIO: a program that uses the driver API. HOW: how it finds the driver's functions
+ * (link, dlsym, proc1, proc2, ptsz). It prints the results of its kernels, and "kernel NAME
+ * launches L items I" for each; "items 0" where no twin is possible.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #include "app.h"
 
-/* ---- the driver, as the program found it ---- */
+/* ---- the driver's functions, as the program found them ---- */
 
 struct used_driver cu;
 
@@ -28,7 +28,7 @@ void good(CUresult error, const char *what)
 	exit(1);
 }
 
-/* Names without their version, as cuGetProcAddress wants them. */
+/* Looks up a name without its version suffix, as cuGetProcAddress requires. */
 static void *by_address(const char *symbol, bool second, uint64_t flags)
 {
 	char name[96];
@@ -145,7 +145,7 @@ CUfunction load(CUmodule *module, const char *kernel)
 
 /* ---- scenarios ---- */
 
-/* Until the file is there; NULL: not at all. */
+/* Waits until the file exists; NULL: returns at once. */
 void wait_for(const char *path)
 {
 	for (int i = 0; path && access(path, F_OK) && i < 6000; i++)
@@ -174,7 +174,7 @@ static void basic(void)
 	told("other", 1, 64);
 }
 
-/* A library in two contexts of two devices, its functions and its kernels. */
+/* A library used in two contexts of two devices, through its functions and its kernels. */
 static void library(void)
 {
 	CUcontext first, second;
@@ -209,7 +209,7 @@ static void library(void)
 	told("other", 1, 64 * 4);
 }
 
-/* Contexts that end: destroyed, released, reset; each takes its functions, and its handles come again. */
+/* Contexts end: destroyed, released, reset. Each destroys its functions, and the driver reuses their handles. */
 static void contexts(void)
 {
 	CUfunction f;
@@ -236,7 +236,7 @@ static void contexts(void)
 	told("other", 2, 64 + 4 * 64);
 }
 
-/* Modules come and go; their handles come again with other kernels. */
+/* Modules are unloaded, and the driver reuses their handles for other kernels. */
 static void reload(void)
 {
 	static const char *const kernels[] = { "scale", "other" };
@@ -253,8 +253,8 @@ static void reload(void)
 	told("other", 20, 20 * 128);
 }
 
-/* Grids that fit the device all at once, with the twin's registers only an eighth of it, or not at all: the original runs
- * where no twin of fewer can be made. */
+/* Cooperative grids. With the twin's registers, an eighth of the blocks or none fit the device at
+ * once. The original runs if no twin with fewer registers exists. */
 static void launch_at_once(const char *name, unsigned long probed)
 {
 	CUdeviceptr word;
@@ -266,8 +266,8 @@ static void launch_at_once(const char *name, unsigned long probed)
 	f = load(&module, name);
 	word = new_word();
 	run(f, word, 128, NULL);  /* 4 SMs hold 128 blocks of the original at once, 16 of the twin */
-	run(f, word, 129, NULL);  /* more than at once: any twin */
-	run(f, word, 16, NULL);   /* the twin holds them too */
+	run(f, word, 129, NULL);  /* not cooperative: any twin */
+	run(f, word, 16, NULL);   /* 16 blocks of the twin fit, too */
 	GOOD(cu.cuLaunchKernel(f, 1000, 1, 1, 1024, 1, 1, 0, NULL, params, NULL)); /* no block of the twin fits */
 	GOOD(cu.cuLaunchCooperativeKernel(f, 128, 1, 1, 64, 1, 1, 0, NULL, params));
 	printf("word %u\n", *to_host(word));
@@ -300,7 +300,7 @@ static void thin(void)
 static CUfunction shared_function;
 static CUcontext shared_context;
 
-/* Threads whose launches have room for different numbers of registers, all at once. */
+/* Threads launch with different register limits at the same time. */
 static void *squeeze(void *arg)
 {
 	CUdeviceptr word;
@@ -327,7 +327,7 @@ static void squeezed(void)
 	told("heavy", 20, 5 * 64 * (32 + 64 + 96 + 128));
 }
 
-/* Launches that the driver refuses are the program's own to see. */
+/* The program sees each error of a launch that the driver refuses. */
 static void refused(void)
 {
 	CUdeviceptr word;
@@ -346,7 +346,7 @@ static void refused(void)
 	told("scale", 1, 64);
 }
 
-/* The most that the device has is allowed of a kernel whose twin has some of it itself. */
+/* The program sets the device's maximum of dynamic shared memory; the twin has static shared memory in addition. */
 static void roomy(void)
 {
 	static const int shared[] = { 0, 20000, 48 * 1024, 48 * 1024 - 8, 99 * 1024 - 16, 99 * 1024 - 8, 99 * 1024, 0 };
@@ -412,7 +412,7 @@ static void threads(void)
 	told("other", 8 * 500, 8 * 500 * 64);
 }
 
-/* Threads load, launch and unload modules of their own, all with the same handles in turn. */
+/* Threads load, launch and unload their own modules, which get the same handles in turn. */
 static void *load_many(void *arg)
 {
 	GOOD(cuCtxSetCurrent(shared_context));
@@ -452,7 +452,7 @@ static void children(void)
 	fflush(stdout);
 }
 
-/* Functions that were not looked up by name. */
+/* Functions from an enumeration, not looked up by name. */
 static void enumerated(void)
 {
 	CUfunction f[16];
@@ -472,8 +472,8 @@ static void enumerated(void)
 	told("other", 1, 128);
 }
 
-/* A kernel that calls a function, three times in each thread, one that calls none, and one whose function calls
- * itself. */
+/* Three kernels: one calls a function three times per thread, one calls none, and one calls a
+ * recursive function. */
 static void functions(void)
 {
 	CUfunction caller, other, deep;
@@ -495,7 +495,7 @@ static void functions(void)
 	told("other", 5, 5 * 64);
 }
 
-/* Kernels that recurse: the twin of one has a larger frame. */
+/* Recursive kernels; one twin has a larger frame. */
 static void recursing(void)
 {
 	CUfunction deep, framed;
@@ -513,7 +513,7 @@ static void recursing(void)
 	told("framed", 1, 0);
 }
 
-/* Nanoseconds of a launch. */
+/* Prints the nanoseconds per launch. */
 static void cost(void)
 {
 	struct timespec from, to;
@@ -539,7 +539,7 @@ static void cost(void)
 	printf("cost %.1f\n", best);
 }
 
-/* An illegal address in the second kernel: nothing can be copied any more. */
+/* The second kernel accesses an illegal address; after that no copy succeeds. */
 static void fault(void)
 {
 	CUmodule module;
@@ -557,7 +557,7 @@ static void fault(void)
 	told("other", 1, 256);
 }
 
-/* More than a ring holds, as fast as the launches go. */
+/* Emits more events than a ring holds, at the full launch rate. */
 static void flood(void)
 {
 	CUmodule module;
@@ -572,7 +572,7 @@ static void flood(void)
 	told("other", 100, 100 * 65536);
 }
 
-/* It ends without a word to anybody. */
+/* Ends without closing anything. */
 static void leaves(void)
 {
 	CUmodule module;

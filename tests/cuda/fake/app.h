@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scenarios of the program share: app.c has most of them, graphs.c those of graphs, owners.c those of what belongs
- * to whom, links.c those of templates and of modules that are linked, large.c those of real machine code */
+/* Declarations that the scenarios share. app.c has most scenarios, graphs.c graphs, owners.c owners
+ * of handles, links.c templates and linked modules, large.c real machine code. */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 

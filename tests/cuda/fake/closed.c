@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library that has a kernel's text, and goes when that has been loaded. */
+/* A library that holds a kernel's text; the program unloads it after loading the module. */
 __attribute__((visibility("default"))) extern const char closed_text[];
 
 const char closed_text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, contexts, memory and how functions are found. */
+/* Devices, contexts, memory, and the look-up of functions. */
 #include "fake.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 #define DEVICES 8
 #define DEPTH 16
-#define SOILED (8u << 20)  /* of new memory, from its beginning */
+#define SOILED (8u << 20)  /* bytes that new memory fills with garbage, from its start */
 
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -27,7 +27,7 @@ struct allocation {
 	struct allocation *next;
 	uint64_t address;
 	size_t size;
-	CUcontext context;       /* NULL: belongs to none */
+	CUcontext context;       /* NULL: no context owns it */
 };
 static struct allocation *allocations;
 
@@ -110,7 +110,7 @@ FAKE_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	return 0;
 }
 
-/* FAKE_CUDA_SM: the device's architecture, as 90. */
+/* FAKE_CUDA_SM: the device's architecture, such as 90. */
 static int capability(void)
 {
 	const char *sm = getenv("FAKE_CUDA_SM");
@@ -120,7 +120,7 @@ static int capability(void)
 
 FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
-	static const bool has[] = { /* as a card on a bus: no atomics over it, no page tables of the host's */
+	static const bool has[] = { /* like a PCIe card: no atomics over the bus, no access to the host's page tables */
 		[CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY] = true, [CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY] = true,
 		[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = true,
 	};
@@ -149,7 +149,7 @@ CUresult fake_push(CUcontext context)
 	return 0;
 }
 
-/* The application's contexts are the agent's to enter, and it is the agent alone that calls this. */
+/* Only the agent may enter the application's contexts, and only the agent calls this function. */
 static void broken_rule(const char *what)
 {
 	fprintf(stderr, "fake driver: %s\n", what);
@@ -208,7 +208,7 @@ FAKE_EXPORT CUresult cuCtxSynchronize(void)
 	return error ? error : fake_capture_rule(FAKE_CAPTURE_UNSUPPORTED);
 }
 
-/* Everything in it goes; its memory is freed, but what was made to be exported. */
+/* Destroys everything in the context and frees its memory, except exportable memory. */
 static void die(CUcontext context)
 {
 	if (context->entered)
@@ -271,7 +271,7 @@ FAKE_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags
 	return 0;
 }
 
-/* The first free one is given out again. */
+/* Reuses the first free context. */
 static struct CUctx_st *new_context(CUdevice device, int sms)
 {
 	static struct CUctx_st pool[64];
@@ -305,7 +305,7 @@ FAKE_EXPORT CUresult cuCtxDetach(CUcontext context)
 	return --context->refs ? 0 : cuCtxDestroy_v2(context);
 }
 
-/* A green context is the context that it is converted to, and keeps the primary one. */
+/* Converting a green context returns the context itself, which keeps the primary context alive. */
 FAKE_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx *green, void *desc, CUdevice device, unsigned flags)
 {
 	CUcontext kept;
@@ -397,7 +397,7 @@ FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 	return error ? error : fake_current() ? fake_alloc(address, size, fake_current()) : FAKE_INVALID_CONTEXT;
 }
 
-/* No longer known, and the caller's to free; NULL: it was not. */
+/* Removes the allocation from the list; the caller frees it. NULL: unknown address. */
 static struct allocation *disown(uint64_t address)
 {
 	struct allocation **at = &allocations, *a;
@@ -438,7 +438,7 @@ static CUresult copy(uint64_t device, void *to, const void *from, size_t size)
 	return 0;
 }
 
-/* Host memory that the device reaches: no different here, but that it is given back as it was got. */
+/* Host memory that the device can access. Here it is ordinary memory, but it must be freed by the matching call. */
 FAKE_EXPORT CUresult cuMemHostAlloc(void **address, size_t size, unsigned flags)
 {
 	CUresult error = fake_check("cuMemHostAlloc");
@@ -452,8 +452,8 @@ FAKE_EXPORT CUresult cuMemFreeHost(void *address)
 }
 
 static atomic_int pinned;
-static _Atomic(void *) mapped; /* the last that kernels may reach */
-static atomic_uint_fast64_t pinned_bytes; /* ever */
+static _Atomic(void *) mapped; /* the last one that kernels may access */
+static atomic_uint_fast64_t pinned_bytes; /* total since the start */
 
 bool fake_pinned_enough(void)
 {
@@ -475,7 +475,7 @@ FAKE_EXPORT CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned f
 	return error;
 }
 
-/* Kernels have the host's addresses here, of what was registered for them. */
+/* Kernels here use host addresses, for memory registered with the driver. */
 FAKE_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned flags)
 {
 	CUresult error = fake_check("cuMemHostGetDevicePointer_v2");
@@ -519,7 +519,7 @@ FAKE_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
 	return error ? error : copy(from, to, (void *)from, size);
 }
 
-/* The legacy stream waits for streams that are captured. */
+/* A legacy stream would wait for the captured streams. */
 static CUresult stream_rule(CUstream stream)
 {
 	if (stream && (!stream->context->alive || stream->life != stream->context->life))
@@ -553,7 +553,7 @@ FAKE_EXPORT CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllo
 	return 0;
 }
 
-/* What was there before is nobody's to say. */
+/* Fills new memory with garbage, since its former content is undefined. */
 static bool soil(int fd, size_t size)
 {
 	size_t n = size < SOILED ? size : SOILED;
@@ -629,7 +629,7 @@ FAKE_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, C
 	return 0;
 }
 
-/* The addresses stay reserved all the while: another thread's malloc() would take what was free for a moment. */
+/* Keeps the address range reserved throughout: another thread's malloc() could take it in between. */
 FAKE_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
 	struct allocation *a = disown(address);
@@ -648,8 +648,8 @@ FAKE_EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUme
 
 /* ---- finding functions ---- */
 
-/* The newest symbol of the name, and the per-thread one where the flags ask for it. By version, so that the
- * answer is the driver's own whoever answers dlsym. */
+/* Finds the newest symbol of the name, the per-thread one if the flags request it. Looks up by
+ * version, so that an interposed dlsym cannot change the answer. */
 static void *find(const char *name, uint64_t flags)
 {
 	static const char *const endings[] = { "_v3", "_v2", "" };

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUDA driver that is not NVIDIA's: libcuda.so.1 for tests of the agent. Device memory is host memory; a
- * kernel does what its PTX says in comments, at the launch itself or when the graph that captured it runs:
- *   //fake regs N        before an entry: its registers (default 32), of which an SM has 65536
- *   //fake twin-regs N   in an entry: those of its twin (default 40)
- *   //fake twin-least N  in an entry: those that its twin cannot do without; with fewer it has more stack (default: all)
- *   //fake twin-spills N in an entry: so many bytes of it (default 16)
- *   //fake twin-frame N  in an entry: bytes of stack that its twin takes (default 0, as it does itself)
- *   //fake twin-shared N in an entry: bytes of shared memory that its twin has (default 0, as it does itself)
- *   //fake twin-flat N   in an entry: its twin has a form for launches of one dimension, of so many registers
- *   //fake param         adds the launch's threads to the u32 that its first parameter points to
- *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
- *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
- *   //fake flat I        adds them to the entries of count I alone; a launch of another shape, or a graph's, is refused
- *   //fake counter       adds them to the first value of the first map, in a twin that gpubpf made, or puts an event
- *                        for each into that map if it is a ring
- *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
+ * A fake CUDA driver: libcuda.so.1 for tests of the agent. Device memory is host memory. A kernel executes the
+ * comments in its PTX, at the launch itself or when the graph that captured it runs:
+ *   //fake regs N before an entry: its registers (default 32); an SM has 65536
+ *   //fake twin-regs N in an entry: registers of its twin (default 40)
+ *   //fake twin-least N in an entry: registers of its twin without spills; with fewer it uses more stack (default: all)
+ *   //fake twin-spills N in an entry: bytes of stack that these spills use (default 16)
+ *   //fake twin-frame N in an entry: bytes of stack that its twin uses (default 0, like the kernel)
+ *   //fake twin-shared N in an entry: bytes of shared memory of its twin (default 0, like the kernel)
+ *   //fake twin-flat N in an entry: its twin has a form for one-dimensional launches, with N registers
+ *   //fake param adds the launch's threads to the u32 that its first parameter points to
+ *   //fake add VAR adds them to the module's u32 variable VAR, or to the target of gpubpf_bind_<i>
+ *   //fake count I adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
+ *   //fake flat I adds them to the entries of count I only; rejects launches of another shape and launches in graphs
+ *   //fake counter in a twin made by gpubpf: adds them to the first value of the first map; if that map is a ring,
+ *                        emits an event per thread
+ *   //fake calls N in a function: each thread calls it N times; in a twin with probe code in that function, they
  *                        are added to the first value of the first map
- *   //fake wants-14      in an entry: it is launched only where that attribute was set, as for a cluster that is not portable
- *   //fake broken        text that the driver refuses
- *   //fake late WHERE    it refuses it not when it is loaded, but where something of it is asked for: variable, function, attribute
- *   //fake forever       never ends, nor does its launch
- *   //fake fault         breaks the context, as an illegal address does
- * Kernels of real machine code do nothing; it is opened, so that what that takes can be measured.
- * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
- * stream are not allowed while a stream is captured and break the capture; handles are given out again;
- * what belonged to a destroyed context is invalid; to enter one, or to destroy one that a thread has entered, is the end.
- * So is a stream of it, to copies. A graph that is instantiated for launches by the device has kernels alone.
- *   FAKE_CUDA_FAIL=WHAT:N[:CODE]  the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails, or, with a
+ *   //fake wants-14 in an entry: launches only after attribute 14 was set, as for a non-portable cluster size
+ *   //fake broken the driver rejects this text
+ *   //fake late WHERE the driver rejects it only at the look-up of a WHERE: variable, function, attribute
+ *   //fake forever the kernel and its launch never end
+ *   //fake fault breaks the context, like an illegal address
+ * Kernels of real machine code do nothing; the driver reads the code, so that tests can measure the load.
+ * The fake keeps these rules of the real driver: synchronous copies, context synchronisation and the legacy
+ * stream are forbidden while a stream is captured, and break the capture; handles are reused;
+ * objects of a destroyed context are invalid. Entering a destroyed context, or destroying an entered one, aborts,
+ * as do copies on a stream of such a context. A graph instantiated for device launch holds only kernel nodes.
+ *   FAKE_CUDA_FAIL=WHAT:N[:CODE] the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails, or, with a
  *                                 negative code, never returns
- *   FAKE_CUDA_DRIFT=PPM            the device's clock is so much faster than the host's
- *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
- *   FAKE_CUDA_PART=MS              unloading a twin takes so long
- *   FAKE_CUDA_BUSY=MS              to wait for a context takes so long
- *   FAKE_CUDA_LINGER=MS           to find a program's variable takes so long; its module must not go meanwhile
- *   FAKE_CUDA_PINNED=BYTES        twins that are launched before so much host memory was pinned fail
- *   FAKE_CUDA_DEVICES=N           how many devices there are (2); CUDA_VISIBLE_DEVICES picks of them
+ *   FAKE_CUDA_DRIFT=PPM the device's clock runs faster than the host's by PPM
+ *   FAKE_CUDA_SLOW=MS delay of loading a twin
+ *   FAKE_CUDA_PART=MS delay of unloading a twin
+ *   FAKE_CUDA_BUSY=MS delay of waiting for a context
+ *   FAKE_CUDA_LINGER=MS delay of finding a program's variable; its module must stay loaded meanwhile
+ *   FAKE_CUDA_PINNED=BYTES launches of twins fail until the process has pinned this many bytes
+ *   FAKE_CUDA_DEVICES=N number of devices (default 2); CUDA_VISIBLE_DEVICES selects among them
  */
 #ifndef GPUBPF_TESTS_CUDA_FAKE_H
 #define GPUBPF_TESTS_CUDA_FAKE_H
@@ -46,8 +46,8 @@
 
 #include "hooks/cuda/cuda.h"
 
-/* Machine code of the kernel, "executed" by its text: an ELF with a section of the kernel's name and no PTX that a
- * reader of cubins would find. malloc'd. */
+/* Builds "machine code" of the kernel that executes its text: an ELF with a section named after the
+ * kernel. A reader of cubins finds no PTX in it. The caller frees it. */
 static inline char *fake_cubin(const char *kernel, const char *text, size_t *size)
 {
 	Elf64_Ehdr *ehdr;
@@ -91,8 +91,8 @@ enum {
 
 	FAKE_SMS = 4,
 	FAKE_REGISTERS = 65536,
-	FAKE_SHARED = 99 * 1024,  /* a block's at most, where the function's attribute allows it; an SM has a KiB more */
-	FAKE_MAX_THREADS = 2048,  /* an SM holds */
+	FAKE_SHARED = 99 * 1024,  /* per-block maximum that the function's attribute allows; an SM has 1 KiB more */
+	FAKE_MAX_THREADS = 2048,  /* per SM */
 };
 
 struct fake_variable {
@@ -104,14 +104,14 @@ struct fake_variable {
 struct fake_entry {
 	char name[8192];
 	int regs;
-	int spilled;              /* bytes of stack for want of registers */
-	const char *from, *to;    /* its text */
+	int spilled;              /* bytes of stack that spills use */
+	const char *from, *to;    /* bounds of its text */
 };
 
-/* text opened: what modules and libraries have in common */
+/* an opened image: the part that modules and libraries share */
 struct fake_image {
 	char *text;
-	struct fake_entry few[16], *entries; /* of machine code as many as it has */
+	struct fake_entry few[16], *entries; /* `few`, or a longer array for machine code */
 	struct fake_variable variables[16];
 	unsigned nentries, nvariables;
 };
@@ -119,14 +119,14 @@ struct fake_image {
 struct CUctx_st {
 	int device, refs;
 	bool alive, primary;
-	atomic_int entered;       /* so often just now */
-	unsigned life;            /* of all that had this handle, the how manyth */
-	int sms;                  /* of a green context: some; 0: all */
+	atomic_int entered;       /* current number of entries */
+	unsigned life;            /* serial number among the contexts with this handle */
+	int sms;                  /* SMs of a green context; 0: all */
 	CUresult broken;
 };
 
 struct CUfunc_st {
-	int kind;                 /* 'f'; a CUkernel begins with 'k' */
+	int kind;                 /* 'f'; a CUkernel starts with 'k' */
 	CUmodule module;
 	struct fake_entry *entry;
 	int attribute[16];
@@ -135,12 +135,12 @@ struct CUfunc_st {
 };
 
 struct CUmod_st {
-	bool alive, loading;      /* loading: its image is being read, and the slot is not another's yet */
+	bool alive, loading;      /* loading: a load is reading the image, and the slot must not be reused */
 	CUcontext context;
 	struct fake_image image;
 	struct CUfunc_st *functions;
 	struct CUlib_st *library;
-	struct CUmod_st *next;    /* of all, or of the library's */
+	struct CUmod_st *next;    /* in the list of all modules, or of the library's */
 };
 
 struct CUkern_st {
@@ -153,7 +153,7 @@ struct CUkern_st {
 struct CUlib_st {
 	bool alive;
 	char *text;
-	struct CUmod_st *modules[16]; /* one a context */
+	struct CUmod_st *modules[16]; /* one per context */
 	unsigned nmodules;
 	struct CUkern_st *kernels;
 };
@@ -161,8 +161,8 @@ struct CUlib_st {
 struct fake_launch {
 	CUfunction f;
 	uint64_t threads;
-	uint64_t target;          /* what the first parameter pointed to */
-	uint64_t write_at, write_value; /* instead of a kernel: a value written */
+	uint64_t target;          /* value that the first parameter pointed to */
+	uint64_t write_at, write_value; /* a memory write instead of a kernel */
 };
 
 struct CUgraphNode_st {
@@ -179,10 +179,10 @@ struct CUgraph_st {
 
 struct CUstream_st {
 	bool blocking, capturing;
-	CUresult invalid;         /* the capture */
+	CUresult invalid;         /* error that invalidated the capture */
 	struct CUgraph_st *graph;
 	CUcontext context;
-	unsigned life;            /* that context's */
+	unsigned life;            /* that context's serial number */
 };
 
 /* driver.c */
@@ -191,13 +191,13 @@ CUcontext fake_current(void);
 CUresult fake_push(CUcontext context);
 CUresult fake_check(const char *symbol);   /* FAKE_CUDA_FAIL, and the current context's state */
 bool fake_pinned_enough(void);
-CUresult fake_capture_rule(CUresult error); /* what must not be done while a blocking stream is captured */
+CUresult fake_capture_rule(CUresult error); /* error of operations forbidden while a blocking stream is captured */
 CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context);
 
 /* module.c */
 CUresult fake_open(struct fake_image *image, const void *data);
-struct CUfunc_st *fake_function(CUfunction f);  /* of a CUfunction, or of a CUkernel in the current context */
-int fake_shared_more(const struct CUfunc_st *f); /* bytes that a launch may add */
+struct CUfunc_st *fake_function(CUfunction f);  /* for a CUfunction, or for a CUkernel in the current context */
+int fake_shared_more(const struct CUfunc_st *f); /* maximum dynamic shared memory in bytes */
 void fake_modules_die(CUcontext context);
 uint64_t fake_variable(CUmodule module, const char *name);
 
@@ -207,7 +207,7 @@ void fake_captures_break(CUresult error);
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
-/* what tests call beyond what hooks/cuda/cuda.h declares */
+/* functions that tests call in addition to hooks/cuda/cuda.h */
 #define CUDA_FN(member, symbol, arguments) CUresult symbol arguments;
 CUDA_FUNCTIONS(CUDA_FN)
 #undef CUDA_FN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios of graphs: streams that are captured, nodes that are made and set; and launches of which a graph keeps some. */
+/* Scenarios of graphs: captured streams, created and updated nodes, and a graph that keeps some of its launches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void captured(void)
 	word = new_word();
 	GOOD(cuStreamCreate(&stream, 0));
 	GOOD(cuStreamBeginCapture_v2(stream, 0));
-	run(f, word, 3, stream); /* the first launch of all: its twin is made inside the capture */
+	run(f, word, 3, stream); /* the very first launch: the session makes its twin during the capture */
 	GOOD(cuStreamEndCapture(stream, &graph));
 	GOOD(cuGraphGetNodes(graph, nodes, &n));
 	for (size_t i = 0; i < n; i++) {
@@ -32,14 +32,14 @@ void captured(void)
 		twins += params.f && params.f != f;
 	}
 	printf("%zu nodes, with kernels that are not the program's: %d\n", n, twins);
-	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 4)); /* so that the device may launch it */
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 4)); /* for launches by the device */
 	for (int i = 0; i < 5; i++)
 		GOOD(cuGraphLaunch(ready, stream));
 	printf("word %u\n", *to_host(word));
 	told("scale", 1, 5 * 3 * 64);
 }
 
-/* A capture that takes its time, while the maps have something new that might be copied; again: into a graph that is there. */
+/* A slow capture while the maps hold new data to copy. again: captures into an existing graph. */
 static void capture_slowly(bool again)
 {
 	CUdeviceptr word;
@@ -84,7 +84,7 @@ void slowly_again(void)
 	capture_slowly(true);
 }
 
-/* The same by nodes of any type, and what there is no graph for. */
+/* The same through the generic node functions, and calls without a valid graph. */
 static void any_nodes(CUfunction f, CUgraph graph, CUgraphExec ready, const struct cuda_kernel_node *params)
 {
 	struct cuda_any_node any = { .kernel = *params }, told;
@@ -143,7 +143,7 @@ void nodes(void)
 	told("other", 2, 128 + 4 * 256);
 }
 
-/* Launches of one dimension and others, by themselves and in graphs. */
+/* Launches of one dimension and of more, directly and in graphs. */
 static void launch_shapes(const char *name)
 {
 	static const unsigned shapes[][6] = { { 2, 3, 1, 64, 1, 1 }, { 1, 1, 2, 64, 1, 1 }, { 1, 1, 1, 8, 8, 1 }, { 1, 1, 1, 8, 1, 8 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda-jit FOLDER: a program that makes its kernels' machine code while it runs, by NVIDIA's libraries or what stands for
- * them, and keeps some of it in FOLDER. It prints what its kernels did, and "kernel NAME launches L items I".
+ * cuda-jit FOLDER: a program that compiles its kernels at run time, with NVIDIA's libraries or the test's fakes, and
+ * caches some machine code in FOLDER. It prints the results of its kernels, and "kernel NAME launches L items I".
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "fake.h"
 
-/* linked with this program */
+/* this program links them */
 int __nvJitLinkCreate_13_0(void **l, uint32_t n, const char **options);
 int __nvJitLinkAddData_13_0(void *l, int type, const void *data, size_t size, const char *name);
 int __nvJitLinkAddFile_13_0(void *l, int type, const char *path);
@@ -62,7 +62,7 @@ static void launch(const void *image, const char *name, const char *what, unsign
 
 struct part {
 	int type;
-	const void *data;  /* NULL: the file */
+	const void *data;  /* NULL: reads the file */
 	size_t size;
 	const char *file;
 };
@@ -109,7 +109,7 @@ static void compile(void *lib, int (*get)(void *, char *), const char *what, uns
 	FILE *f;
 	void *p;
 
-	snprintf(text, sizeof(text), "%s//%s\n", source, what); /* none is the code of another */
+	snprintf(text, sizeof(text), "%s//%s\n", source, what); /* makes the code of each kernel unique */
 	GOOD(create(&p, text, "made.cu", 0, NULL, NULL));
 	GOOD(get_size(p, &size) || size > sizeof(image));
 	GOOD(get(p, image));
@@ -120,7 +120,7 @@ static void compile(void *lib, int (*get)(void *, char *), const char *what, uns
 	launch(image, "made", what, blocks);
 }
 
-/* Machine code of an earlier run. */
+/* Loads machine code that an earlier run cached. */
 static void kept(const char *path)
 {
 	char image[8192];

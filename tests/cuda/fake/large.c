@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of real machine code: of an image by itself, and of one in a library that is large, as PyTorch's are. */
+/* Kernels of real machine code: in a small image, and in a library as large as PyTorch's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "backends/cuda/wire/fatbin_format.h"
 
 #define IMAGE_MAX (64u << 20)
-#define OTHERS 8                /* architectures that this device is not of, */
-#define OTHER_SIZE (64ull << 20) /* each with so much */
+#define OTHERS 8                /* images for other architectures, */
+#define OTHER_SIZE (64ull << 20) /* and the size of each */
 #define OTHER_ARCH 80
 
-/* A container, and behind it its entries' heads: as long as its magic, and as an entry of nvcc 13.0 has it. */
+/* The header of a fatbin container and of its entries: the sizes follow its magic and an entry of nvcc 13.0. */
 struct container {
 	uint32_t magic;
 	uint16_t version, header;
@@ -29,8 +29,8 @@ struct head {
 	uint64_t flags, unknown3, plain;
 };
 
-/* Of the program as its code is, where nobody writes, and nothing of it is in memory before somebody looks. */
-#define LIBRARY_SIZE 0x24010000 /* one page of heads more than the images */
+/* The library is read-only like the program's code, and its pages are not resident until the program reads them. */
+#define LIBRARY_SIZE 0x24010000 /* one page of headers more than the images */
 #define TEXT(x) #x
 #define TEXT_OF(x) TEXT(x)
 __asm__(".pushsection .library, \"a\", %nobits\n.balign 65536\nlibrary: .zero " TEXT_OF(LIBRARY_SIZE) "\n.popsection");
@@ -61,7 +61,7 @@ static size_t read_image(void *image)
 	return n;
 }
 
-/* All kernels of it, one after the other; how long they took goes to stderr. */
+/* Launches all kernels of the image in turn and prints the elapsed time to stderr. */
 static void launch_all(const void *image)
 {
 	CUdeviceptr args[64] = {0};
@@ -106,7 +106,7 @@ static char *put_head(char *at, uint32_t arch, uint64_t size, bool packed)
 	return at + sizeof(head);
 }
 
-/* The most memory that this process has had, KiB. */
+/* The process's peak memory in KiB. */
 static long peak(void)
 {
 	FILE *f = fopen("/proc/self/status", "re");
@@ -121,7 +121,7 @@ static long peak(void)
 	return kib;
 }
 
-/* To a file, for it is another in each run. */
+/* Writes the value to a file, because it differs in each run. */
 void large(void)
 {
 	const char *to = getenv("FAKE_CUDA_APP_PEAK"), *arch = getenv("FAKE_CUDA_SM");

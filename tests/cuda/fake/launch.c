@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, launches and graphs. Everything is done at once, but in a stream that is captured. */
+/* Streams, launches and graphs. Every operation runs at once, except in a captured stream. */
 #include "backends/cuda/wire/twin_format.h"
 #include "fake.h"
 
@@ -16,9 +16,9 @@
 
 #define DEVICE_LAUNCH 4 /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
 
-static struct CUstream_st *captured[16]; /* now */
+static struct CUstream_st *captured[16]; /* at this moment */
 
-/* ---- a kernel ---- */
+/* ---- kernels ---- */
 
 static uint64_t word(CUmodule m, const char *name)
 {
@@ -27,7 +27,7 @@ static uint64_t word(CUmodule m, const char *name)
 	return at ? *(uint64_t *)at : 0;
 }
 
-/* The variable itself, or what the twin was told of the application's. */
+/* The variable's address; in a twin, the application's address that the agent wrote into the twin. */
 static uint64_t variable(CUmodule m, const char *name)
 {
 	uint64_t own = fake_variable(m, name);
@@ -63,7 +63,7 @@ static void add_count(CUmodule m, int index, uint64_t threads, bool flat)
 		abort();
 }
 
-/* What bench/probes.bpf.c's event does: 16 bytes a thread, the blocks on one multiprocessor after the other. */
+/* Emits the events of bench/probes.bpf.c: 16 bytes per thread, with the blocks on consecutive multiprocessors. */
 static void put_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64_t threads)
 {
 	struct gpubpf_host_thread at = { .dims = 1 };
@@ -79,7 +79,7 @@ static void put_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64
 	gpubpf_host_thread_set(NULL);
 }
 
-/* Is the number in the text, by itself? */
+/* Does the text hold this number as a separate word? */
 static bool has_number(const char *text, const char *end, uint64_t number)
 {
 	char digits[24];
@@ -91,14 +91,14 @@ static bool has_number(const char *text, const char *end, uint64_t number)
 	return false;
 }
 
-/* Of a map that lies elsewhere than in the arena the device's row has the address. */
+/* If a map is placed outside the arena, its layout holds the device address. */
 static uint64_t value_at(uint64_t arena, const struct gpubpf_map_layout *l)
 {
 	return l->flags & GPUBPF_LAYOUT_PLACED ? l->data : arena + l->data;
 }
 
-/* What bench/probes.bpf.c's programs do: the counter adds to the first value of the arena's first map, or of each array
- * whose place in the arena the code names. */
+/* Runs the programs of bench/probes.bpf.c. The counter adds to the first value of the arena's first
+ * map, or of each array whose arena offset the code names. */
 static void run_probe(CUmodule m, const char *text, const char *end, uint64_t threads)
 {
 	uint64_t arena = word(m, "gpubpf_arena");
@@ -113,7 +113,7 @@ static void run_probe(CUmodule m, const char *text, const char *end, uint64_t th
 			__atomic_fetch_add((uint64_t *)value_at(arena, &l[i]), threads, __ATOMIC_RELAXED);
 }
 
-/* A twin has no functions but those that its kernel calls. */
+/* A twin defines only the functions that its kernel calls. */
 static void count_calls(CUmodule m, uint64_t threads)
 {
 	for (const char *at = m->image.text; (at = strstr(at, "//fake calls ")); at++) {
@@ -247,7 +247,7 @@ FAKE_EXPORT CUresult cuStreamQuery(CUstream stream)
 
 static _Thread_local int capture_mode;
 
-/* 0 global, 1 thread-local, 2 relaxed: the last frees a thread of some rules, not of those that we keep */
+/* 0 global, 1 thread-local, 2 relaxed: lifts some rules for the thread, none of which this driver checks */
 FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
 {
 	int old = capture_mode;
@@ -294,7 +294,7 @@ FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
 	return begin_capture(stream, calloc(1, sizeof(*stream->graph)));
 }
 
-/* The same kernels, once more. */
+/* Captures the same kernels once more. */
 FAKE_EXPORT CUresult cuStreamBeginRecaptureToGraph(CUstream stream, int mode, CUgraph graph, void *differs, void *data)
 {
 	graph->nodes = NULL;
@@ -356,7 +356,7 @@ static bool wants_attribute(const struct fake_entry *e)
 	return at && at < e->to;
 }
 
-/* One that is for launches of one dimension alone. */
+/* Is this a form for one-dimensional launches only? */
 static bool is_flat(const struct fake_entry *e)
 {
 	return strstr(e->name, CUDA_FLAT_SUFFIX);
@@ -401,7 +401,7 @@ static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared
 	return enqueue(&l, stream);
 }
 
-/* In the stream's context, whichever is current. */
+/* Launches in the stream's context, whichever context is current. */
 static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
 		       bool cooperative)
 {
@@ -450,7 +450,7 @@ FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *k, CUfunction f
 	return cuLaunchKernelEx(k, f, params, extra);
 }
 
-/* Of 64 threads a block, whatever was said before. */
+/* Uses 64 threads per block, whatever cuFuncSetBlockShape() set. */
 FAKE_EXPORT CUresult cuLaunchGrid(CUfunction f, int width, int height)
 {
 	return launch(f, (unsigned[]){ width, height, 1, 64, 1, 1 }, 0, NULL, NULL, false);
@@ -478,7 +478,7 @@ FAKE_EXPORT CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
 	return 0;
 }
 
-/* Its nodes stay, as in graphs that were instantiated. */
+/* Keeps the nodes, because instantiated graphs share them. */
 FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 {
 	free(graph);
@@ -555,7 +555,7 @@ FAKE_EXPORT CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct c
 	return set_node(node, params, false);
 }
 
-/* A graph ready to run is the graph itself. */
+/* The executable graph is the graph itself. */
 FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *ready, CUgraph graph, unsigned long long flags)
 {
 	*ready = (CUgraphExec)graph;
@@ -575,7 +575,7 @@ FAKE_EXPORT CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNo
 	return set_node(node, params, false);
 }
 
-/* Nodes of any type: kernels alone. */
+/* Accepts only kernel nodes. */
 FAKE_EXPORT CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps, struct cuda_any_node *any)
 {
 	return graph && any && !any->type ? add_node(node, graph, &any->kernel, true) : FAKE_INVALID_VALUE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios about where kernels come from: of templates, by their names, and of modules that are linked. */
+/* Scenarios about the origin of kernels: templates, looked up by name, and linked modules. */
 #include <dlfcn.h>
 #include <stdio.h>
 
 #include "app.h"
 
-/* A kernel of a template, by its name. */
+/* Launches a template's kernel by its mangled name. */
 static void launch_templated(int digits)
 {
 	char name[8192], module_text[9000];
@@ -35,7 +35,7 @@ void too_long(void)
 	launch_templated(3000);
 }
 
-/* Two modules linked by the driver, and by a library that was looked up; one of the two by both. */
+/* Two modules linked by the driver and by a dlopen()ed library; one of the two by both. */
 static const char linked_kernel[] = HEADER
 	".extern .func part(.param .b32 x);\n"
 	ENTRY(linked, "//fake param\n//fake counter\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni part, (p); }\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and libraries: their text, what it defines, and the handles of it. */
+/* Modules and libraries: their text, its definitions, and the handles of these. */
 #include "fake.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct CUmod_st *modules; /* handles of dead ones are given out again */
+static struct CUmod_st *modules; /* new modules reuse the handles of dead ones */
 static _Atomic unsigned dead;
 
 /* ---- text ---- */
@@ -96,7 +96,7 @@ static CUresult add_symbol(struct fake_image *image, const char *name, const Elf
 	return 0;
 }
 
-/* Real machine code: what its symbols name. */
+/* Real machine code: lists the functions that its symbols define. */
 static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
 {
 	const Elf64_Ehdr *head = (const void *)data;
@@ -122,7 +122,7 @@ static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
 #define NEWEST_PTX 9
 #define UNHEARD "\tunheard.of;"     /* "Not a name of any known instruction" */
 
-/* Of a container its first machine code, as drivers take where there is some; else LTO-IR, of which they make some: here it is PTX. */
+/* Returns a container's first machine code, if any, like drivers; else its LTO-IR to compile: here it is PTX. */
 static const void *code_in(const uint8_t *data)
 {
 	const void *ltoir = NULL;
@@ -143,7 +143,7 @@ static const void *code_in(const uint8_t *data)
 	return ltoir;
 }
 
-/* A comment may stand before it. */
+/* A comment may precede the directive. */
 static bool is_newer(const char *text)
 {
 	const char *version = strstr(text, ".version ");
@@ -176,11 +176,11 @@ CUresult fake_open(struct fake_image *image, const void *data)
 
 /* ---- modules ---- */
 
-/* By the lock. */
+/* The caller holds the lock. */
 static void kill_module(struct CUmod_st *m)
 {
 	dead += m->alive;
-	m->alive = false; /* its functions' handles come again with the next module of this handle */
+	m->alive = false; /* the next module with this handle reuses the handles of its functions */
 	for (struct CUfunc_st *f = m->functions; f; f = f->next)
 		f->entry = NULL;
 }
@@ -201,7 +201,7 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 		m->next = modules;
 		modules = m;
 	}
-	m->alive = m->loading = true; /* its context may die meanwhile, by another thread */
+	m->alive = m->loading = true; /* another thread may destroy its context meanwhile */
 	m->library = library;
 	m->context = fake_current();
 	memset(&m->image, 0, sizeof(m->image));
@@ -224,7 +224,7 @@ static int of_twin(const struct fake_entry *e, const char *what)
 	return at && at < e->to && !strncmp(e->name, "gpubpf_twin_", 12) ? atoi(at + strlen(what)) : 0;
 }
 
-/* What does without that many registers has the rest in memory. */
+/* Lowers the register limit; an entry below its minimum spills the rest to the stack. */
 static void limit(struct fake_image *image, int registers)
 {
 	for (struct fake_entry *e = image->entries; e < image->entries + image->nentries; e++) {
@@ -342,7 +342,7 @@ static bool too_late(CUmodule module, const char *where)
 	return at && !strncmp(at + strlen("//fake late "), where, strlen(where));
 }
 
-/* FAKE_CUDA_STRICT: a look-up that fails ends the program, as a tool that watches its calls reports each such call. */
+/* FAKE_CUDA_STRICT: a failed look-up aborts the program, like a tool that reports each failed call. */
 static CUresult answer(CUresult error)
 {
 	if (error && getenv("FAKE_CUDA_STRICT"))
@@ -350,7 +350,7 @@ static CUresult answer(CUresult error)
 	return error;
 }
 
-/* FAKE_CUDA_FIND: milliseconds that a twin's function is looked up. */
+/* FAKE_CUDA_FIND: delay in milliseconds of looking up a twin's function. */
 FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 {
 	if (!module->alive)
@@ -395,7 +395,7 @@ FAKE_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CU
 	return answer(*address ? 0 : CUDA_ERROR_NOT_FOUND);
 }
 
-/* ---- libraries: no context, a module for each that uses them ---- */
+/* ---- libraries: no context, a module per context that uses them ---- */
 
 FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void **jit_values, unsigned njit,
 			   int *options, void **values, unsigned n)
@@ -497,7 +497,7 @@ FAKE_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUli
 	return error ? error : cuModuleGetGlobal_v2(address, size, module, name);
 }
 
-/* ---- the linker: what it makes is no PTX any more, but this driver can read it ---- */
+/* ---- the linker: its output is no PTX, but this driver can read it ---- */
 
 struct CUlinkState_st {
 	char *text;
@@ -542,7 +542,7 @@ FAKE_EXPORT CUresult cuLinkDestroy(CUlinkState state)
 	return 0;
 }
 
-/* ---- what functions tell ---- */
+/* ---- attributes of functions ---- */
 
 static int shared_of(const struct CUfunc_st *f)
 {
@@ -639,7 +639,7 @@ FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CU
 	f = fake_function(f);
 	if (!f)
 		return FAKE_INVALID_HANDLE;
-	if (f->attribute[9]) /* in percent; 0: as the driver finds best */
+	if (f->attribute[9]) /* in percent; 0: the driver chooses */
 		all = all * f->attribute[9] / 100;
 	*blocks = FAKE_REGISTERS / (f->entry->regs * threads);
 	if (*blocks * threads > FAKE_MAX_THREADS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A linker that is not NVIDIA's, by the names of nvJitLink: what it makes, only the fake driver can read. As the real
- * one it makes PTX with "-ptx", of LTO-IR alone; here that is PTX behind the word "LTO-IR".
+ * A fake linker with nvJitLink's function names. Only the fake driver can read its output. Like the real
+ * one it returns PTX with "-ptx", for LTO-IR only; here LTO-IR is the word "LTO-IR" followed by PTX.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct fake_linker {
 	int ptx, lto, other;
 };
 
-/* Each function has the name of its version, too. */
+/* Defines each function also under its versioned name. */
 #define CALL(function, parameters, arguments) \
 	EXPORT int nvJitLink##function parameters; \
 	EXPORT int __nvJitLink##function##_13_0 parameters; \
@@ -47,7 +47,7 @@ CALL(AddData, (struct fake_linker *l, int type, const void *data, size_t size, c
 	size_t at = strlen(l->text), head = strlen("LTO-IR");
 
 	if (type == LTOIR && (!l->lto || strncmp(data, "LTO-IR", head)))
-		return 2; /* NVJITLINK_ERROR_MISSING_ARCH, or so */
+		return 2; /* NVJITLINK_ERROR_MISSING_ARCH or a similar error */
 	head = type == LTOIR ? head : 0;
 	l->other |= type != LTOIR;
 	snprintf(l->text + at, sizeof(l->text) - at, "%.*s", (int)(strnlen(data, size) - head), (const char *)data + head);

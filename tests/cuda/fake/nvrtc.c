@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A compiler that is not NVIDIA's, by the names of NVRTC: its source is PTX already, and its machine code is
+ * A fake compiler with NVRTC's function names. Its source is PTX already, and its machine code is
  * that of the fake driver.
  */
 #include "fake.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library that was linked with the fake NVRTC and is loaded by a program that was not. */
+/* A library linked with the fake NVRTC, loaded by a program that does not link it. */
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -12,7 +12,7 @@ int user_get_cubin(void *p, char *image)
 {
 	int error = nvrtcGetCUBIN(p, image);
 
-	return error ? error + 1000 : 0; /* no jump: the call comes from here */
+	return error ? error + 1000 : 0; /* prevents a tail call, so that the caller is this library */
 }
 
 int (*user_function(void))(void *p, char *image)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios about what belongs to whom: to libraries that go, and to contexts that are not current. */
+/* Scenarios about owners of handles: libraries that are unloaded, and contexts that are not current. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static void launch(CUfunction f, CUdeviceptr to, CUstream stream)
 	GOOD(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 }
 
-/* By way of the library's module in this context, and of its kernel. */
+/* Launches through the library's module in this context, and through its kernel. */
 static void launch_of_library(const char *text)
 {
 	CUdeviceptr word = new_word();
@@ -42,7 +42,7 @@ static void launch_of_library(const char *text)
 	GOOD(cuLibraryUnload(library));
 }
 
-/* Libraries go, and the handles of their modules and functions come again with others, or with a module. */
+/* Unloads libraries; the driver reuses the handles of their modules and functions for others, or for a module. */
 void libraries(void)
 {
 	CUdeviceptr word;
@@ -86,8 +86,8 @@ static unsigned total_of(CUlibrary library, CUmodule module)
 	return *to_host(total);
 }
 
-/* Launched in the second context while the first is current: a function by its stream, a kernel of a library
- * likewise, both as nodes. What a twin in the wrong one counts is added to the variable there. */
+/* Launches in the second context while the first is current: a function by its stream, a library's kernel likewise,
+ * and both as graph nodes. A twin in the wrong context would add its count to that context's variable. */
 void foreign(void)
 {
 	struct owner first = own(0), second;
@@ -129,7 +129,7 @@ void foreign(void)
 	told("scale", 4, 4 * 64);
 }
 
-/* The kernel of one of the two texts in turn: what an earlier context left behind does not pass for it. */
+/* Launches the kernel of one of two texts in turn: state of an earlier context must not be mistaken for it. */
 static void launch_in_turn(int i, CUstream stream)
 {
 	CUdeviceptr word = new_word();
@@ -142,7 +142,7 @@ static void launch_in_turn(int i, CUstream stream)
 	printf("word %u\n", *to_host(word));
 }
 
-/* Green contexts come and go, and the last of them keeps the primary one. */
+/* Creates and destroys green contexts; the last one keeps the primary context alive. */
 void green(void)
 {
 	CUcontext primary = begin(0), context;
@@ -170,7 +170,7 @@ void green(void)
 	told("scale", 6, 6 * 64);
 }
 
-/* A stream of half the device, which holds 64 blocks of the original at once and 8 of the twin. */
+/* A stream with half the device's SMs, which hold 64 blocks of the original at once and 8 of the twin. */
 void part(void)
 {
 	static const char heavy[] = HEADER ENTRY(heavy, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n");
@@ -190,7 +190,7 @@ void part(void)
 	GOOD(cuModuleLoadData(&module, heavy));
 	GOOD(cuModuleGetFunction(&f, module, "heavy"));
 	word = new_word();
-	/* the original: 16 of the twin the whole device alone would hold */
+	/* the original: only the whole device would hold 16 blocks of the twin */
 	GOOD(cuLaunchKernel(f, 16, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 	GOOD(cuLaunchKernel(f, 8, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 	GOOD(cuLaunchKernel(f, 65, 1, 1, 64, 1, 1, 0, stream, params, NULL));
@@ -200,7 +200,7 @@ void part(void)
 	told("heavy", 5, (8 + 65 + 8) * 64);
 }
 
-/* Contexts that go with the last of those who attached. */
+/* Contexts that the last detaching thread destroys. */
 void detached(void)
 {
 	CUcontext context, same;
@@ -216,7 +216,7 @@ void detached(void)
 	told("scale", 8, 8 * 64);
 }
 
-/* A primary context that is released once too often, which is an error, and then as it should be. */
+/* The program releases a primary context once too often, which is an error, and then correctly. */
 void unbalanced(void)
 {
 	for (int i = 0; i < 4; i++) {
@@ -228,7 +228,7 @@ void unbalanced(void)
 	told("scale", 4, 4 * 64);
 }
 
-/* Modules and libraries that go soon after their first launches, whatever is still made of them. */
+/* Modules and libraries unloaded soon after their first launches, while the session still makes their twins. */
 void hasty(void)
 {
 	CUdeviceptr word;
@@ -268,7 +268,7 @@ static int threads(void)
 	return n;
 }
 
-/* The tool is killed, and when the agent knows of it, a thread less, the context goes. */
+/* The test kills the tool. After the agent has noticed and ended its thread, the program destroys the context. */
 void orphaned(void)
 {
 	const char *tool = getenv("FAKE_CUDA_APP_KILLS");
@@ -284,7 +284,7 @@ void orphaned(void)
 		usleep(10000);
 	GOOD(cuCtxDestroy_v2(context));
 	if (tool)
-		usleep(500000); /* for threads that look at it seldom */
+		usleep(500000); /* for agent threads that poll seldom */
 	begin(1);
 	launch_in_turn(1, NULL);
 }
@@ -304,7 +304,7 @@ static void *never_returns(void *arg)
 	return NULL;
 }
 
-/* A context goes whose kernel never ends. */
+/* Destroys a context whose kernel never ends. */
 void endless(void)
 {
 	CUcontext context;
@@ -316,7 +316,7 @@ void endless(void)
 	while (*to_host(begun) != 64)
 		usleep(1000);
 	GOOD(cuCtxDestroy_v2(context));
-	usleep(500000); /* for threads that look at it seldom */
+	usleep(500000); /* for agent threads that poll seldom */
 	begin(1);
 	launch_in_turn(1, NULL);
 	told("forever", 1, 64);
@@ -329,7 +329,7 @@ static void *unload(void *library)
 	return NULL;
 }
 
-/* A library goes, which is of no context, and meanwhile the context that has the twin of its kernel. */
+/* Unloads a library, which belongs to no context, while another thread destroys the context with its kernel's twin. */
 void parted(void)
 {
 	CUcontext context;
@@ -351,7 +351,7 @@ void parted(void)
 	told("scale", 1, 64);
 }
 
-/* Launches by ways for which there are no twins: counted, and nothing more. */
+/* Launches through old functions without twins: the agent counts them only. */
 void older(void)
 {
 	static const char kernels[] = HEADER ENTRY(other, "//fake param\n//fake counter\n")
@@ -387,7 +387,7 @@ static void *reset(void *arg)
 	return NULL;
 }
 
-/* A context that two threads reset at once. */
+/* Two threads reset one context at the same time. */
 void twice(void)
 {
 	pthread_t thread;
@@ -403,7 +403,7 @@ void twice(void)
 	told("scale", 2, 2 * 64);
 }
 
-/* What has the text of a module and of a library is unloaded before their first launches. */
+/* Unloads the files with the text of a module and of a library before their first launches. */
 void closed(void)
 {
 	void *holder = dlopen("libclosed.so", RTLD_NOW | RTLD_LOCAL);
@@ -426,7 +426,7 @@ void closed(void)
 	told("scale", 2, 0);
 }
 
-/* A context goes with the twin of a library's kernel, and a function gets the twin's handle. */
+/* Destroys a context with the twin of a library's kernel; a new function gets the twin's handle. */
 void reborn(void)
 {
 	static const char text[] = HEADER ENTRY(other, "//fake param\n");
@@ -453,7 +453,7 @@ void reborn(void)
 	}
 }
 
-/* What is allowed for a library's kernel is for its function as well, and the other way. */
+/* An attribute set on a library's kernel also holds for its function, and the reverse. */
 void clustered(void)
 {
 	static const char text[] = HEADER ENTRY(early, "//fake wants-14\n//fake param\n//fake counter\n")
@@ -479,7 +479,7 @@ void clustered(void)
 	told("late", 1, 64);
 }
 
-/* A grid that fits the device at once, and then so does the original alone: there is less memory for blocks to share. */
+/* The twin's grid fits the device at once; then, with less shared memory per SM, only the original's grid fits. */
 void carved(void)
 {
 	static const char text[] = HEADER ENTRY(counted, "//fake param\n//fake twin-shared 16\n");
@@ -499,7 +499,7 @@ void carved(void)
 	told("counted", 2, 128 * 64);
 }
 
-/* A buffer of the program's own, in which another image lies when the first is launched. */
+/* Overwrites the program's image buffer with another image before the first launch. */
 void overwritten(void)
 {
 	static char buffer[4096];

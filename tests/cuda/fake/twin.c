@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twins as the fake tool makes them for the fake driver: the kernel's text again, with a line that counts. */
+/* Builds the fake tool's twins for the fake driver: the kernel's text plus a counting line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 const uint32_t fake_twin_takes = GPUBPF_IMAGE_FATBIN, fake_twin_gives = GPUBPF_IMAGE_PTX;
 
-/* Each variable of the module is bound. */
+/* Binds each variable of the module. */
 static void bind(FILE *f, const char *source, bool words)
 {
 	unsigned n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device is closed, and its context goes, while a thread of its own still waits for kernels, or is about to begin: the
- * tests' driver ends us where such a thread has entered a context that goes, or enters one that is gone.
+ * Closes a device and destroys its context while a thread of the device still waits for kernels or is about to
+ * start. The fake driver aborts if such a thread is in a context that is destroyed, or enters a destroyed one.
  */
 #include "backends/cuda/device/device.h"
 #include "tests/tap.h"
@@ -31,7 +31,7 @@ int main(void)
 	ok(waits("100"), "a device is closed while its kernels are waited for");
 	for (int i = 0; i < 200; i++)
 		all &= waits("0");
-	usleep(50000); /* for threads that come late */
+	usleep(50000); /* for threads that start late */
 	ok(all, "a device is closed before the wait has begun");
 	return done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded: a machine on which NVIDIA's linker is not installed. */
+/* Preloaded library: simulates a machine without NVIDIA's linker. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditional branches that are known from the source: all are written by hand, the rest of each kernel is straight.
- * "branches EXECUTED TAKEN WRONG": by all threads, and how often a lane was told wrong of the others, never.
+ * Countable branches: inline assembly has all branches, the rest of each kernel is straight-line code.
+ * "branches EXECUTED TAKEN WRONG": counts over all threads; WRONG counts incorrect lane masks and must be 0.
  */
 #ifndef __CUDACC_RTC__
 #include "launched.cuh"
@@ -13,7 +13,7 @@ enum { BLOCK = 96, BLOCKS = 1000, THREADS = BLOCK * BLOCKS };
 __device__ unsigned around(unsigned i, unsigned n);
 __device__ unsigned over(unsigned i, unsigned bit);
 #else
-/* Each thread i goes round i % n + 1 times, and takes the branch back each time but the last. */
+/* Thread i runs i % n + 1 rounds, and takes the back edge in each round except the last. */
 __device__ unsigned around(unsigned i, unsigned n)
 {
 	unsigned sum = 0;
@@ -24,7 +24,7 @@ __device__ unsigned around(unsigned i, unsigned n)
 	return sum;
 }
 
-/* One branch, taken where the bit is not set: by "@!p". */
+/* One branch by "@!p", taken if the bit is clear. */
 __device__ unsigned over(unsigned i, unsigned bit)
 {
 	unsigned v = 7;
@@ -43,7 +43,7 @@ extern "C" __global__ void loops(unsigned *out)
 	out[i] = around(i, 5) + around(i, 32) * 100;
 }
 
-/* Within halves, quarters, eighths of a warp that have parted. */
+/* Branches within diverged halves, quarters and eighths of a warp. */
 extern "C" __global__ void nested(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, v = 0;
@@ -56,7 +56,7 @@ extern "C" __global__ void nested(unsigned *out)
 	out[i] = v;
 }
 
-/* Lanes leave by predicated exits; those that are left part once more. */
+/* Lanes leave by predicated exits; the remaining ones diverge once more. */
 extern "C" __global__ void leaves(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device functions that stay functions: called where lanes are apart, by another function, of a template, of a
- * class, of a file; and, in a kernel of its own, one that calls itself, which can have no probe. "call NAME N SUM RESULTS":
- * the calls of each, as they count themselves, and the sums of the first arguments and of the low halves of the results.
+ * Device functions that stay calls: called by diverged lanes, by another function, from a template, a class,
+ * a file; and a recursive one in a separate kernel, which can have no probe. "call NAME N SUM RESULTS": the
+ * function's own count of its calls, the sums of the first arguments and of the low halves of results.
  */
 #include "threads.cuh"
 
@@ -46,7 +46,7 @@ __device__ __noinline__ unsigned twist(unsigned n)
 {
 	tell(TWIST, n);
 	if (n == 3)
-		return back(TWIST, 1u); /* some lanes before the others */
+		return back(TWIST, 1u); /* some lanes return before the others */
 	return back(TWIST, n * 40503u);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture that takes two seconds, after launches that were not captured: maps are looked at meanwhile.
- *   captured FILE   makes FILE.running when the capture has begun, and FILE.ended when it is about to end */
+/* A two-second capture after launches outside of the capture; the test reads maps meanwhile.
+ *   captured FILE creates FILE.running when the capture has started, and FILE.ended shortly before it ends */
 #include <string>
 #include <unistd.h>
 #include "threads.cuh"

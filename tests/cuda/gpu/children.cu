@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels in a forked child and in a program that the child executes; the parent uses the GPU last. */
+/* Runs kernels in a forked child and in a program that the child executes; the parent uses the GPU last. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "threads.cuh"

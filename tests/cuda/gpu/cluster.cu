@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks in clusters, which read each other's shared memory: by attribute of the kernel and of the launch. */
+/* Blocks in clusters read each other's shared memory; the cluster is an attribute of the kernel or of the launch. */
 #include <cooperative_groups.h>
 #include "threads.cuh"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that exit while the kernel's first load from the constant cache may still be in flight. A kernel that has no stack loads R1, the
- * stack pointer, without a scoreboard. Each launch has a parameter bank of its own, which the cache does not hold; between the launches
- * another kernel replaces what the cache holds. The kernels differ in the cycles between that load and the first exits. They keep
- * 24 to 32 registers live, so that the registers of a probe lie among theirs.
+ * Threads exit while the kernel's first load from the constant cache may be in flight. A kernel without a stack
+ * loads R1, the stack pointer, without a scoreboard. Each launch has its own parameter bank, which misses the
+ * cache; between launches another kernel evicts the cache's content. The kernels differ in the cycles between
+ * that load and the first exits. They keep 24 to 32 registers live, so that a probe's registers overlap theirs.
  */
 #include "threads.cuh"
 
@@ -27,7 +27,7 @@ __global__ void replace_constants(unsigned *out)
 		out[blockIdx.x] = sum;
 }
 
-/* The lanes that stay load more than they can have in few registers; no constant decides which ones stay. */
+/* The remaining lanes load more values than fit in few registers; their selection depends on no constant. */
 template <int DELAY> __global__ void exit_early(unsigned *out, const unsigned *in)
 {
 	unsigned t = threadIdx.x, x = t, v[LIVE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * __constant__ variables that change between launches: by the host, by a kernel through the variable's address, and by nodes
- * of a graph that is launched several times.
+ * __constant__ variables that change between launches: the host writes them, a kernel writes them
+ * through their address, and nodes of a repeatedly launched graph do.
  */
 #include "threads.cuh"
 
@@ -25,7 +25,7 @@ __global__ void read_all(unsigned *out, const unsigned *in, int n)
 	out[i] += x & limits.mask ? sum : ~sum;
 }
 
-/* Of the next launches. */
+/* Changes the constants of later launches. */
 __global__ void change(unsigned *of, int n)
 {
 	if (threadIdx.x < n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All blocks wait for each other. */
+/* All blocks of a grid wait for each other. */
 #include <cooperative_groups.h>
 #include "threads.cuh"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One kernel by cuda.core: as machine code and as PTX of NVRTC's, and linked from LTO-IR by nvJitLink."""
+"""Runs one kernel through cuda.core: as NVRTC's machine code, as its PTX, and linked from LTO-IR by nvJitLink."""
 import hashlib
 import numpy
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuBLAS, cuSOLVER, cuFFT, cuSPARSE and sorts by CuPy. Prints a digest of the results, which must not depend on what looks on."""
+"""cuBLAS, cuSOLVER, cuFFT, cuSPARSE and sorts through CuPy. Prints a digest of the results, which must not depend on
+probes."""
 import hashlib
 
 import cupy as cp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CuPy RawKernel: machine code of NVRTC's, which CuPy keeps in files of its own."""
+"""A CuPy RawKernel: machine code from NVRTC, which CuPy caches in files."""
 import hashlib
 import cupy
 

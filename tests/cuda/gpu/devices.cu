@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All devices: by primary contexts and others, by threads, by a child that was forked and by a program that sees the
- * last device alone. Beside the digest, "device D count N" for each, as the process that uses it numbers it.
+ * Uses all devices: by primary and other contexts, by threads, by a forked child, and by a program that sees only
+ * the last device. Prints the digest, and "device D count N" for each device, numbered by the process that uses it.
  */
 #include <cuda.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ static void good(CUresult error)
 	}
 }
 
-/* In the current context. */
+/* Launches in the current context. */
 static uint64_t launch(int device, int launches, uint64_t hash)
 {
 	device_array<unsigned> out(BLOCKS * THREADS);
@@ -102,7 +102,7 @@ static int count_devices()
 	return n;
 }
 
-/* Before the parent uses the GPU. It counts for its child. */
+/* Forks before the parent uses the GPU; the parent counts for the child. */
 static void children(const char *self)
 {
 	int pipes[2], devices = 0;

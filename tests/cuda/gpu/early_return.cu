@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some lanes leave before the barriers that the others wait at. */
+/* Some lanes leave before the barriers at which the others wait. */
 #include "threads.cuh"
 
 __global__ void early_return(unsigned *out, unsigned n)

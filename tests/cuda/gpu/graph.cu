@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph captured from a stream, launched again and again. */
+/* Launches a graph captured from a stream repeatedly. */
 #include "threads.cuh"
 
 __global__ void step(unsigned *out)

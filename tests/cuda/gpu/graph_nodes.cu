@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph of explicit kernel nodes: what is asked about them, and what is set before and after instantiation. */
+/* A graph of explicit kernel nodes: reads their parameters, and sets them before and after instantiation. */
 #include "threads.cuh"
 
 __global__ void add(unsigned *out, unsigned by)

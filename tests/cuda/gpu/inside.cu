@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks, barriers and atomics that are known from the source alone. "inside BEGUN ENDED BARRIERS PASSED ATOMICS BYTES":
- * blocks that begin and end, waits of all threads at barriers, before and after, and atomics and their bytes.
+ * Blocks, barriers and atomics countable from the source. "inside BEGUN ENDED BARRIERS PASSED ATOMICS BYTES":
+ * blocks that begin and end, waits of all threads at barriers before and after, atomics and their bytes.
  */
 #ifndef __CUDACC_RTC__
 #include "launched.cuh"
@@ -35,7 +35,7 @@ extern "C" __global__ void part(unsigned *out)
 		out[i] += k;
 }
 
-/* Blocks of three dimensions, and of few threads: three barriers a thread. */
+/* Blocks of three dimensions with few threads: three barriers per thread. */
 extern "C" __global__ void meet(unsigned *out)
 {
 	__shared__ unsigned tile[96];
@@ -51,7 +51,7 @@ extern "C" __global__ void meet(unsigned *out)
 	out[blockIdx.x * n + t] = tile[n - 1 - t];
 }
 
-/* Half of the block meets at a barrier with a number, all warps at their own. */
+/* Half of the block waits at a numbered barrier, all warps at their own. */
 extern "C" __global__ void halves(unsigned *out)
 {
 	__shared__ unsigned tile[BLOCK];
@@ -64,7 +64,7 @@ extern "C" __global__ void halves(unsigned *out)
 	out[i] = tile[t < BLOCK / 2 ? BLOCK / 2 - 1 - t : t ^ 1];
 }
 
-/* Five a thread, of 4, 4, 8, 4 and 4 bytes; each second thread one more of 4. */
+/* Five per thread, of 4, 4, 8, 4 and 4 bytes; each second thread one more of 4. */
 extern "C" __global__ void tally(unsigned *counts, unsigned long long *wide)
 {
 	__shared__ unsigned sum;
@@ -85,7 +85,7 @@ extern "C" __global__ void tally(unsigned *counts, unsigned long long *wide)
 		counts[16 + blockIdx.x] = sum;
 }
 
-/* Where the memory of a launch's size lies is as without a probe, as far as copies of tiles can tell. */
+/* Dynamic shared memory must keep its address, as far as bulk copies can tell. */
 extern "C" __global__ void launched(unsigned *out)
 {
 	extern __shared__ unsigned tile[];

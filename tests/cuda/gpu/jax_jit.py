@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that JAX compiles (XLA): unharmed, with reasons where their PTX stays in the compiler."""
+"""Functions that JAX compiles (XLA): they run unchanged; kernels whose PTX stays in the compiler have a reason."""
 import hashlib
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of a small transformer in JAX. Prints a digest of what it learned, which must not depend on what looks on."""
+"""Trains a small transformer in JAX. Prints a digest of its weights, which must not depend on probes."""
 import hashlib
 import os
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends by SIGKILL, or with an argument by an illegal address in a kernel: the finished kernel's threads count, of
- * the broken kernel's none or some. */
+/* Ends by SIGKILL, or with an argument by an illegal address in a kernel: counts of the finished
+ * kernel's threads are complete, counts of the broken kernel may be partial. */
 #include <csignal>
 #include <cstring>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of which images speak in newer ways: one with more bytes of parameters than 4 KiB, and one that copies in bulk, whose copies
- * and their ends, by cp.async too, arrive at a barrier in memory.
+ * Kernels whose images use newer encodings: one with over 4 KiB of parameters, and one with bulk
+ * copies. These copies and their completions, also of cp.async, arrive at a barrier in memory.
  */
 #include "threads.cuh"
 

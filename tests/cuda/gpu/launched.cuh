@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LAUNCH(kernel, blocks, threads, shared, ARGUMENT...) launches a kernel, which is extern "C", as nvcc made it. Of a program
- * that was compiled with -DFORMS its first argument says what is launched instead: the kernel as NVRTC makes it from the same
- * file, as PTX ("ptx") or machine code ("cubin"), or that PTX as cuLink ("culink") or nvJitLink ("nvjitlink") link it, or
- * nvJitLink of LTO-IR ("lto").
+ * LAUNCH(kernel, blocks, threads, shared, ARGUMENT...) launches an extern "C" kernel in the form
+ * that nvcc made. In a program compiled with -DFORMS, the first argument selects another form of
+ * the same source file: NVRTC's PTX ("ptx") or machine code ("cubin"), that PTX linked by cuLink
+ * ("culink") or nvJitLink ("nvjitlink"), or LTO-IR linked by nvJitLink ("lto").
  */
 #pragma once
 #include "threads.cuh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver API: a library loaded once, its kernel in two contexts, and the module of it in one of them. */
+/* The driver API: loads a library once, and launches its kernel in two contexts and its module in one of them. */
 #include <cuda.h>
 #include "threads.cuh"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load_cubins.py FOLDER: does the driver load each cubin there? Says how many it took, and which it did not."""
+"""load_cubins.py FOLDER: loads each cubin of the folder with the driver. Prints how many it accepted, and which it
+did not."""
 import ctypes
 import glob
 import sys

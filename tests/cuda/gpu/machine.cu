@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses of global memory, atomics and barriers that compilers leave as the source has them: as many instructions of machine
- * code. "machine ACCESSES BYTES ADDRESSES STORED KINDS", twice: all sums, of what is stored as it is stored, of kinds as
- * ctx->mem.access has them; then TIMES OPS OPERANDS OLD of atomics, and TIMES KINDS NUMBERS of barriers, twice.
+ * Accesses of global memory, atomics and barriers: compilers emit one machine instruction for each in the source.
+ * "machine ACCESSES BYTES ADDRESSES STORED KINDS", twice: all are sums; STORED adds values as stored, KINDS adds
+ * ctx->mem.access. Then TIMES OPS OPERANDS OLD of atomics, and TIMES KINDS NUMBERS of barriers, twice.
  */
 #include "threads.cuh"
 
@@ -17,7 +17,7 @@ __global__ void add(const unsigned *a, const unsigned *b, unsigned *c, int n)
 		c[i] = a[i] + b[i];
 }
 
-/* a store that few lanes do, between others */
+/* a store by few lanes, between other accesses */
 __global__ void some(volatile unsigned *a, volatile unsigned *b, volatile unsigned *c)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -96,7 +96,7 @@ __device__ void fetch(unsigned *to, const unsigned *from, unsigned bytes)
 #endif
 }
 
-/* of every third thread 0 is copied, which reads nothing */
+/* every third thread copies 0 bytes, which reads nothing */
 __global__ void copy(const unsigned *in, volatile unsigned *out)
 {
 	__shared__ unsigned tile[2 * BLOCK];
@@ -110,7 +110,7 @@ __global__ void copy(const unsigned *in, volatile unsigned *out)
 	out[i] = tile[t] + tile[t + BLOCK];
 }
 
-/* what the block has found is on its way while more is loaded */
+/* stores the result of the block while more loads are issued */
 __global__ void found(const volatile unsigned *in, volatile unsigned *out)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x, some = __syncthreads_or(in[i] % 5000 == 4);
@@ -141,7 +141,7 @@ static unsigned walked(unsigned i)
 	return sum;
 }
 
-/* Does one of its block have 4, of 5000, in its cell: the first from the block's first on? */
+/* Does a thread of the block, starting at its first, find 4 of 5000 in its cell? */
 static bool is_found(unsigned i)
 {
 	unsigned first = (i - i % BLOCK + 2497) / 2500 * 2500 + 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KERNELS small kernels of one module, each launched for the first time one after the other: how waiting grows. */
+/* Launches KERNELS small kernels of one module for the first time, one after the other: measures how waiting grows. */
 #include "threads.cuh"
 
 #include <chrono>

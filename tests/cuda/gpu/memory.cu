@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses of memory that are known from the source alone. "memory GLOBAL BYTES ALL BYTES": accesses of global memory by all
- * threads, and of all memory, and the bytes of both.
+ * Accesses of memory countable from the source. "memory GLOBAL BYTES ALL BYTES": all threads'
+ * accesses of global memory and of all memory, with the bytes of each.
  */
 #ifndef __CUDACC_RTC__
 #include "launched.cuh"
@@ -12,7 +12,7 @@ enum { N = 100003, BLOCK = 128, BLOCKS = (N + BLOCK - 1) / BLOCK, THREADS = BLOC
 #ifdef REST
 __device__ void put(volatile unsigned *to, unsigned value);
 #else
-/* a pointer of which nothing is known but at run time */
+/* a pointer whose space is known only at run time */
 __device__ __noinline__ void put(volatile unsigned *to, unsigned value)
 {
 	*to = value;
@@ -34,7 +34,7 @@ extern "C" __global__ void add4(const float4 *a, float4 *b, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
-	if (i < n) { /* one of each, of 16 bytes */
+	if (i < n) { /* one load and one store, of 16 bytes */
 		float4 v = a[i];
 
 		b[i] = make_float4(v.w, v.z, v.y, v.x);
@@ -51,7 +51,7 @@ extern "C" __global__ void turn(unsigned *out)
 	out[i] = tile[BLOCK - 1 - t] * 3;
 }
 
-/* Every third thread twice, the others once; and each block's sum in shared memory */
+/* Every third thread adds twice, the others once; each block sums in shared memory */
 extern "C" __global__ void count(unsigned *counts)
 {
 	__shared__ unsigned sum;
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	LAUNCH(scatter, BLOCKS, BLOCK, 0, out.data);
 	global = 3 * n + 2 * n + threads + threads + thirds + blocks + walked + threads + odd + (threads - odd) + threads;
 	bytes = 4 * (global - 2 * n) + 16 * 2 * n;
-	/* shared memory, a thread's own, constants */
+	/* shared memory, local memory, constants */
 	all = global + 2 * threads + threads + 2 * blocks + 2 * (threads - odd) + 9 * threads + threads;
 	all_bytes = bytes + 4 * (all - global);
 	printf("memory %llu %llu %llu %llu\n", global, bytes, all, all_bytes);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory a Python program had: memory_of.py SCRIPT ARG... runs it, and writes to the file that $MEMORY names, as JSON, in KiB:
-the most that was resident, and of what is mapped at the end (each page by its share) what is ours, by name, what is of files,
-and the rest."""
+"""memory_of.py SCRIPT ARG...: runs a Python program and writes its memory use in KiB as JSON to the file that
+$MEMORY names: the peak resident size, and the mapped pages at the end, each divided by its sharers: gpubpf's by
+name, those of files, and the rest."""
 import collections
 import json
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places that are asked for by name, as named.bpf.c does: an instruction that is written by hand, a line and a mark.
- * "named INSNS THEIR LINES MARKS THEIR": how often all threads come there, and the sums of an operand and of a value.
+ * Places that named.bpf.c selects by name: a hand-written instruction, a line and a mark. "named INSNS THEIR
+ * LINES MARKS THEIR": counts over all threads, and after INSNS and MARKS the sums of an operand and of a value.
  */
 #ifndef __CUDACC_RTC__
 #include "launched.cuh"

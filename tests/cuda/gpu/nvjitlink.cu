@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules linked at run time by a library that the program was linked with: of PTX, of LTO-IR, and of both. */
+/* Links modules at run time with a library that the program links: from PTX, from LTO-IR, and from both. */
 #include <cuda.h>
 #include <nvJitLink.h>
 #include <nvrtc.h>
@@ -43,7 +43,7 @@ static void good(int error, const char *what)
 
 static char arch[32];
 
-/* LTO-IR of a source */
+/* Compiles a source to LTO-IR. */
 static std::vector<char> compile(const char *source)
 {
 	const char *options[] = { arch, "-dlto", "-rdc=true" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions, a line and branches that compilers leave as the source has them: as many of machine code. "opcodes TIMES SUM" of POPC,
- * the sum that of what it counts the bits of; TIMES SUM of the line, whose one instruction it is; TIMES TAKEN of the loop's branch, which
- * lanes of a warp leave in different rounds; TIMES 0, since nothing that lanes are told of each other is wrong.
+ * Instructions, a line and branches: compilers emit one machine instruction for each in the source. "opcodes TIMES
+ * SUM" of POPC, SUM adds its operand; TIMES SUM of the line, which is one instruction; TIMES TAKEN of the loop's
+ * branch, which the lanes of a warp leave in different rounds; TIMES 0, since no reported lane mask is wrong.
  */
 #include "threads.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that stays until a file is there, after one that has ended: maps are read meanwhile.
- *   persistent FILE   makes FILE.running when both were launched, and ends when FILE is there */
+/* After a kernel that ended, a kernel that runs until a file exists; the test reads maps meanwhile.
+ *   persistent FILE creates FILE.running after both launches, and ends when FILE exists */
 #include <string>
 #include <unistd.h>
 #include "threads.cuh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that calls through a function pointer: no twin of its PTX, but one of its machine code. */
+/* A kernel that calls through a function pointer: PTX gives no twin of it, machine code does. */
 #include "threads.cuh"
 
 __device__ __noinline__ unsigned twice(unsigned a) { return 2 * a; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""random_kernels.py SEED N: a CUDA program of N random kernels, on standard output.
+"""random_kernels.py SEED N: writes a CUDA program of N random kernels to standard output.
 
-All that control flow in CUDA C can be: early and late returns, nested loops with break and continue, switches large
-enough for jump tables, goto, functions that are called, call themselves or are called by pointers, barriers and shared
-memory, atomics, divisions and functions with slow paths, arrays in local memory, vectors, launch bounds. What a kernel
-writes depends on its input alone: lanes meet only where all of a block's threads come by. The program prints a line for
-each kernel, and in the end what threads.cuh says; of the same seed the text is the same."""
+The kernels use all control flow of CUDA C: early and late returns, nested loops with break and continue, switches large
+enough for jump tables, goto, direct, recursive and indirect calls, barriers and shared memory, atomics, divisions and
+functions with slow paths, arrays in local memory, vectors, launch bounds. A kernel's output depends on its input only:
+barriers stand only where all threads of a block arrive. The program prints a line per kernel, and at the end the line
+of threads.cuh. The same seed gives the same text."""
 import random
 import sys
 
@@ -60,7 +60,7 @@ int main()
 
 
 class Function:
-    """The body of a kernel or of a function that one calls: statements over u0.., w0.., f0.., d0."""
+    """The body of a kernel or of a called function: statements over u0.., w0.., f0.., d0."""
 
     def __init__(self, rng, callees, kernel):
         self.rng, self.callees, self.kernel = rng, callees, kernel
@@ -174,7 +174,7 @@ class Function:
         r = self.rng
         cases = r.choice([3, 8, 12])
         self.say(depth, f"switch ({self.u(1)} % {cases + 1}) {{")
-        kept, self.loops = self.loops, 0 # its break is not a loop's
+        kept, self.loops = self.loops, 0 # no loop encloses a break here
         for k in range(cases):
             self.say(depth, f"case {k}:")
             self.say(depth + 1, f"u{r.randrange(5)} = {self.u(1)};")
@@ -210,7 +210,7 @@ class Function:
                                          f"if ({self.test()}) {{ a.out[i] = {self.u(1)}; return; }}"]))
 
     def meet(self):
-        """Where all threads of the block come by."""
+        """Emits code that needs all threads of the block."""
         r = self.rng
         self.say(0, r.choice([f"tile[threadIdx.x] = {self.u(1)}; __syncthreads(); u1 ^= tile[(threadIdx.x * 5 + 3) % blockDim.x]; "
                               "__syncthreads();",
@@ -237,7 +237,7 @@ def device_function(rng, name, callees):
     f.declare("u0 = x, u1 = y, u2 = x ^ y, u3 = x + 1, u4 = y * 3")
     f.say(0, "float scale = x & 7;")
     f.block(0, 4)
-    if rng.random() < 0.3: # it calls itself, three times at most
+    if rng.random() < 0.3: # recursion, at most three levels
         how = "__noinline__"
         f.say(0, f"if (x - 1 < 3) u1 += {name}(a, x - 1, u1 * 9, i);")
     return [f"__device__ {how} static unsigned {name}(const arguments &a, unsigned x, unsigned y, int i)", "{", *f.lines,
@@ -249,7 +249,7 @@ def kernel(rng, k):
     for n in range(rng.randrange(4)):
         lines += device_function(rng, f"called{k}_{n}", list(callees))
         callees.append(f"called{k}_{n}")
-    if len(callees) > 1 and rng.random() < 0.3: # by a pointer that no compiler knows
+    if len(callees) > 1 and rng.random() < 0.3: # through a pointer that the compiler cannot resolve
         lines += [f"typedef unsigned (*pointer{k})(const arguments &, unsigned, unsigned, int);",
                   f"__device__ pointer{k} table{k}[2] = {{ {callees[0]}, {callees[1]} }};", ""]
         callees.append(f"table{k}[u0 & 1]")

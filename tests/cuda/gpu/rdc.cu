@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked from two objects: the kernel calls a function and adds to a variable of the other. */
+/* Linked from two objects: the kernel calls a function and adds to a variable of the other object. */
 #include "threads.cuh"
 
 #ifdef PART

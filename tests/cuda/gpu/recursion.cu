@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function that calls itself, to a depth that differs from lane to lane. */
+/* A recursive function, whose depth differs between lanes. */
 #include "threads.cuh"
 
 __device__ __noinline__ unsigned ackermann(unsigned m, unsigned n)

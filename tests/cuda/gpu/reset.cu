@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device is reset in the middle and at the end: what was counted before stays. */
+/* Resets the device in the middle and at the end: earlier counts must stay. */
 #include "threads.cuh"
 
 __global__ void fill(unsigned *out, unsigned by)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel that no thread leaves before its end, nor waits in, launched in one dimension and in more, also by graphs whose nodes get
- * another shape later. "shapes BEGUN ENDED STORED": blocks that begin and end, and the sum of what the last threads of blocks
- * stored, which take longest.
+ * A kernel without early exits and barriers, launched in one dimension and in more, also by graphs
+ * whose nodes get another shape later. "shapes BEGUN ENDED STORED": blocks that begin and end, and
+ * the sum of the values that the last thread of each block stored; these threads take longest.
  */
 #include "threads.cuh"
 
@@ -22,7 +22,7 @@ static device_array<unsigned> *out;
 static uint64_t digest = 14695981039346656037u;
 static unsigned long long begun, stored, threads;
 
-/* What the last launch left, of which the array is freed. */
+/* Sums the result of the last launch and frees its array. */
 static void look(dim3 grid, dim3 block)
 {
 	unsigned blocks = grid.x * grid.y * grid.z, size = block.x * block.y * block.z;

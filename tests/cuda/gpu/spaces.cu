@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses of a block's memory, of a lane's own and through pointers of which nobody says where they lead, that compilers leave as the
- * source has them: as many instructions of machine code. "spaces ACCESSES BYTES OFFSETS STORED KINDS SPACES" of a block's memory;
- * ACCESSES BYTES STORED KINDS SPACES of a lane's own, and of all.
+ * Accesses of shared memory, of local memory, and through generic pointers: compilers emit one
+ * machine instruction for each in the source. "spaces ACCESSES BYTES OFFSETS STORED KINDS SPACES"
+ * of shared memory; ACCESSES BYTES STORED KINDS SPACES of local memory, and of all.
  */
 #include "threads.cuh"
 
 enum { BLOCK = 128, BLOCKS = 61, THREADS = BLOCKS * BLOCK, LOAD = 1, STORE, ATOMIC, GENERIC = 0, GLOBAL, SHARED, LOCAL, OWN = 99, TIMES = 3 };
 
-/* base: where its tile lies */
+/* base: offset of the block's tile */
 __global__ void tiles(volatile unsigned *out, volatile unsigned *base)
 {
 	__shared__ volatile unsigned tile[BLOCK];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host threads, each with a stream of its own. */
+/* Host threads, each with its own stream. */
 #include <thread>
 #include "threads.cuh"
 

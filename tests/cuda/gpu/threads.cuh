@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each program prints "digest X threads N": a hash of its results, and the threads that its kernels have. */
+/* Each program prints "digest X threads N": a hash of its results, and the number of threads of its kernels. */
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A language model that decodes with a cache of keys and values, random weights: torch_decode.py [STEPS].
+"""torch_decode.py [STEPS]: a language model with random weights that decodes with a cache of keys and values.
 
-Each step appends to the cache by torch.cat, as eager PyTorch programs do. Prints whether the cache keeps every key and value that it
-got, and a digest of the first step's output, which must not depend on probes. Later tokens differ from run to run also without probes.
+Each step appends to the cache with torch.cat, as eager PyTorch programs do. Prints whether the cache holds every
+appended key and value, and a digest of the first step's output, which must not depend on probes. Later tokens differ
+between runs even without probes.
 """
 import hashlib
 import sys

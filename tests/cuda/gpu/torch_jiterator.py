@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operation that PyTorch compiles when it is first used, by NVRTC."""
+"""An operation that PyTorch compiles with NVRTC at its first use."""
 import hashlib
 import torch
 

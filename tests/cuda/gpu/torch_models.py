@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training and inference in PyTorch, whose kernels are machine code alone: torch_models.py [PART]...
+"""torch_models.py [PART]...: training and inference in PyTorch, whose kernels exist as machine code only.
 
-Prints a digest of each part's results, which must not depend on what looks on. TIMES=FILE: there, as JSON, the time that
-each kernel took (microseconds by name, by CUPTI).
+Prints a digest of each part's results, which must not depend on probes. TIMES=FILE: writes the time of each kernel to
+FILE as JSON (microseconds by name, measured with CUPTI).
 """
 import ctypes
 import hashlib
@@ -111,7 +111,7 @@ def pointwise():
 
 
 def attention():
-    """Tokens one by one, each attending to pages of keys and values that lie in any order."""
+    """Decodes tokens one at a time; each attends to pages of keys and values in random order."""
     heads, width, page, pages, batch = 8, 64, 16, 32, 4
     cache = torch.randn(2, batch * pages, page, heads, width, device='cuda', dtype=torch.half)
     table = torch.randperm(batch * pages, device='cuda').view(batch, pages)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training in PyTorch on several GPUs: torch_nccl.py together|alone DEVICES
+"""torch_nccl.py together|alone DEVICES: training in PyTorch on several GPUs.
 
-together: one process with all of them, whose gradients NCCL adds up; alone: a process each. Prints a digest of the
-results, which must not depend on what looks on.
+together: one process uses all GPUs, and NCCL adds the gradients; alone: one process per GPU. Prints a digest of the
+results, which must not depend on probes.
 """
 import hashlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few steps of training in PyTorch, whose kernels are machine code alone: unharmed, with reasons."""
+"""A few training steps in PyTorch, whose kernels exist as machine code only: they run unchanged and have reasons."""
 import hashlib
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mark in a kernel of Triton's, as gpubpf/mark.h has it: "marks TIMES SUM", of all elements and of their values."""
+"""A mark of gpubpf/mark.h in a Triton kernel: "marks TIMES SUM" over all elements and their values."""
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device variables, constants set by the host, and static ones in functions. */
+/* Device variables, constants that the host sets, and static variables in functions. */
 #include "threads.cuh"
 
 __device__ unsigned long long total;
