@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject CASES OBJECT: twins of the kernels of CASES/kernels, each with what its first lines expect:
- *   // probes N       places at which the exit probe stands; // binds NAME...: variables bound, in any order
- *   // without TEXT   the twin holds it here alone; // refused WHY    the reason holds these words
- *   // places KIND:LINE...   what is listed of the kernel, in order
- *   // around GUARD...   on what lanes jump around exits that have guards, in order
- * Made with a probe of the test by cuda_inject(), and with the program of OBJECT by the compile worker.
- * ptxas (GPUBPF_TEST_PTXAS, or where it is found) assembles what came out.
+ * inject CASES OBJECT: makes twins of the kernels of CASES/kernels; the first lines of each state the expectations:
+ *   // probes N       places with the exit probe; // binds NAME...: variables that the twin binds, in any order
+ *   // without TEXT   the twin holds TEXT once only; // refused WHY    the reason contains these words
+ *   // places KIND:LINE...   places that the worker lists in the kernel, in order
+ *   // around GUARD...   guards of the branches around guarded exits, in order
+ * cuda_inject() inserts a probe of this file, and the compile worker inserts the program of OBJECT. ptxas
+ * (GPUBPF_TEST_PTXAS, or an installed one) assembles the twins.
  */
 #include <errno.h>
 #include <glob.h>
@@ -25,7 +25,7 @@
 #define MARK "// the exit probe"
 
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
-static struct cuda_probe by_hand[] = { /* of the job's sites: entry, exit */
+static struct cuda_probe by_hand[] = { /* for the job's sites: entry, exit */
 	{ .body = ".reg .b32 %probe;\nmov.u32 %probe, %laneid;" },
 	{ .body = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;" },
 };
@@ -95,7 +95,7 @@ static void check_twin(const char *name, const struct cuda_twin *twin, const str
 	assemble(name, twin->text, twin->size);
 }
 
-/* The same image through the worker, with a verified program; the twin's text or a reason. */
+/* Injects a verified program into the same image through the worker; expects the twin's text or a reason. */
 static void by_worker(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job,
 		      const struct expected *expected)
 {
@@ -124,12 +124,12 @@ static void by_worker(const char *name, const char *text, size_t size, struct gp
 	gpubpf_twin_image_finish(&twin);
 }
 
-/* What the worker lists of the image becomes the job's insertions. */
+/* Turns the places that the worker lists in the image into the job's insertions. */
 static void list_places(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job,
 			const char *expected)
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
-	static struct gpubpf_kernel_info *infos; /* the job borrows its names */
+	static struct gpubpf_kernel_info *infos; /* the job borrows the names in it */
 	struct gpubpf_diag diag;
 	char got[256] = "";
 	uint32_t n;
@@ -148,7 +148,7 @@ static void list_places(const char *name, const char *text, size_t size, struct 
 		ok(!strcmp(got, expected), "%s: places:%s", name, got);
 }
 
-/* At the last of several exits alone; and at one that the code has not. */
+/* Inserts at the last of several exits only, and at an exit that the code does not have. */
 static void at_one_exit(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job)
 {
 	struct gpubpf_insertion one = job->insertions[job->ninsertions - 1];
@@ -173,7 +173,7 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	   strstr(diag.what, "missing in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
 }
 
-/* What is asked for alone comes out of what it needs of the module, as out of the whole. */
+/* The extracted part of the module must give the same twin as the whole module. */
 static void by_part(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job, const struct cuda_twin *whole,
 		    const char *why)
 {
@@ -241,7 +241,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
-/* Names that are asked for in a short form, which begins where a name is one byte too long. */
+/* Requests names in their short form, which replaces names that are one byte too long. */
 static void try_long_names(void)
 {
 	for (size_t len = GPUBPF_SHORT_NAME; len <= GPUBPF_SHORT_NAME + 30; len += 15) {
@@ -267,7 +267,7 @@ static void try_long_names(void)
 	}
 }
 
-/* -- lanes that a probe may part -- */
+/* -- probes with divergent lanes -- */
 
 static const char loops[] =
 	".version 7.4\n.target sm_75\n.address_size 64\n"
@@ -295,7 +295,7 @@ static void try_loops(void)
 	ptx_finish(&m);
 }
 
-/* They meet behind the entry's probe; behind the exit's there is nobody. */
+/* The warp reconverges after the entry probe; after the exit probe no lane is left. */
 static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 {
 	static const char meets[] = "bar.warp.sync %gpubpf_here;";
@@ -327,7 +327,7 @@ static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
-/* A launch may have room for few registers: the whole twin has no more, nor what is made for machine code. */
+/* A launch may limit the registers: neither the whole twin nor the probes for machine code use more. */
 static void try_few(const char *path, struct gpubpf_lower_job *job)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes loaded and stored by line: at each place what all lanes add goes to one value, or to two. */
+/* Counts bytes loaded and stored per line: at each place all lanes add to one value, or to two. */
 #include <gpubpf/probe.h>
 
 struct moved {
@@ -23,7 +23,7 @@ int access(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* by one instruction three times, twice to one value */
+/* three adds in one program, two of them to one value */
 SEC("gpu/mem_before/*")
 int twice(struct gpubpf_ctx *ctx)
 {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keepers.py TOOL OBJECT: what whole warps add at places where they come by once is kept by a lane for each. Twins of kernels with the
-program of OBJECT (keepers.bpf.c), as TOOL (places.c) has the worker make them, are interpreted (ptx_run.py), as by lanes that are alone
-and as by a whole warp: the bytes by line are those that the interpreter saw the kernel itself move."""
+"""keepers.py TOOL OBJECT: where a whole warp passes a place once per launch, one lane accumulates the sums of all
+lanes. TOOL (places.c) has the worker make twins of kernels with the program of OBJECT (keepers.bpf.c). ptx_run.py
+interprets them, once as single lanes and once as a full warp: the bytes per line must be those that the interpreter
+saw the kernel move."""
 import collections
 import os
 import re
@@ -28,7 +29,7 @@ mul.wide.u32 %rd2, %r1, 8;
 add.s64 %rd1, %rd1, %rd2;
 '''
 CALL = '{\n.param .b64 at;\nst.param.b64 [at], %rd1;\ncall fetch, (at);\n}\n'
-# loads, an atomic that does both, a store; a loop; a function that is called twice (its places are of kernels calls*); two ends
+# loads, an atomic of both kinds, a store; a loop; a function called twice (its places: kernels calls*); two ends
 SEVERAL = '''.func fetch(.param .b64 at)
 {
 .reg .b32 %r<4>;
@@ -67,10 +68,10 @@ st.global.u64 [%rd1+1536], %rd2;
 ret;
 }
 '''
-# more places than there are lanes
+# more places than lanes
 MANY = '.visible .entry many(.param .u64 a)\n{\n' + BEGIN + ''.join(
     f'.loc 1 {i + 1} 1\natom.global.add.u32 %r2, [%rd1+{256 * i}], 1;\n' for i in range(20)) + 'ret;\n}\n'
-# places that lanes may come to again by a way on which no branch names a label
+# places that lanes may reach again through an indirect branch
 ANYWHERE = '.visible .entry anywhere(.param .u64 a)\n{\n' + BEGIN + '''mov.u32 %r2, 0;
 mov.u32 %r5, 0;
 $back:
@@ -85,7 +86,7 @@ ways: .branchtargets $back;
 brx.idx %r5, ways;
 }
 '''
-# places where part of a warp is
+# places that only part of a warp reaches
 PART = '.visible .entry part(.param .u64 a)\n{\n' + BEGIN + '''setp.lt.u32 %p, %r1, 20;
 .loc 1 1 1
 @%p ld.global.u32 %r3, [%rd1];
@@ -94,7 +95,7 @@ PART = '.visible .entry part(.param .u64 a)\n{\n' + BEGIN + '''setp.lt.u32 %p, %
 ret;
 }
 '''
-KERNELS = {'calls_several': (SEVERAL, 7), 'many': (MANY, 16), 'anywhere': (ANYWHERE, 0), 'part': (PART, 2)} # and at how many places lanes keep for others
+KERNELS = {'calls_several': (SEVERAL, 7), 'many': (MANY, 16), 'anywhere': (ANYWHERE, 0), 'part': (PART, 2)} # places at which lanes accumulate for others
 KINDS = {'mem': lambda size, access: (size * (access != 2), size * (access != 1)), 'mem_before': lambda size, access: (2 * size, size)}
 
 tool, program = sys.argv[1:]

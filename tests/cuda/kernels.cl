@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose PTX has what compilers make: switches, local arrays, calls, barriers, vectors, constants. */
+/* Kernels whose PTX has typical compiler output: switches, local arrays, calls, barriers, vectors, constants. */
 __constant float weights[4] = { 0.5f, 1.5f, -2.5f, 1e-10f };
 
 __attribute__((noinline)) int collatz(ulong n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads by block (64 of them), in a hash: a program with loops, locks, and lanes that add together. */
+/* Counts threads per block (64 keys) in a hash: the program has loops and locks, and combines the adds of lanes. */
 #include <gpubpf/probe.h>
 
 GPUBPF_HASH(threads, __u64, __u64, 1024);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""late.py TOOL IMAGE KERNEL KIND OBJECT PART...: in the twin of the kernel with the object's program at its places of that kind, as TOOL
-(places.c) has the worker make it, these parts stand in this order: instructions, and "+" where a program begins."""
+"""late.py TOOL IMAGE KERNEL KIND OBJECT PART...: probes the kernel with the object's program at its places of KIND;
+TOOL (places.c) has the worker make the twin. The PARTs must occur in the twin in this order: instructions, and "+"
+for the start of a program."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lanes do where they come and before they leave, and what the last of a block's then does. */
+/* Counts at entries and exits of lanes, and reads the counts in the last lane of a block. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(entered, __u64, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What machine code gives of accesses of global memory, after and before each, of atomics and of barriers: sums, which take no
- * branch. */
+/* Sums the context that machine code provides for accesses of global memory, after and before each,
+ * for atomics and barriers; the programs have no branch. */
 #include <gpubpf/probe.h>
 
 struct told {

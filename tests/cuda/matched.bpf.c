@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes of a warp by what they have in common, counted by block in a hash: at an exit, where lanes may come apart. */
+/* Counts lanes of a warp by a common value, per block in a hash: at an exit, where lanes may diverge. */
 #include <gpubpf/probe.h>
 
 GPUBPF_HASH(alike, __u64, __u64, 1024);

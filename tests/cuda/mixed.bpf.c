@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At accesses of global memory a program that only adds, at all of them one that others may see. */
+/* At accesses of global memory a program that only adds; at all accesses one whose effects other threads can see. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(bytes, __u64, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places that named.cu has: how often lanes come there, and what is told of them. */
+/* Counts lanes at the places of named.cu, and sums their context fields. */
 #include <gpubpf/probe.h>
 
 struct seen {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of machine code that gpu/opcodes.cu has: instructions, with operands, a line, and branches, with what lanes are told. */
+/* Probes the machine code of gpu/opcodes.cu: instructions with operands, a line, and branches with their lane masks. */
 #include <gpubpf/probe.h>
 
 struct seen {

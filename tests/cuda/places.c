@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places-twins [-r RUNS] IMAGE DIR [OBJECT...]: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
- * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
- * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
- * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
- * A kernel whose comment says "at_once" has one twin in their place, with the probes of all kinds: DIR/KERNEL.at_once.ptx.
- * And the twins that the worker makes with the programs of the OBJECTs, one for each kind, with all that are of it:
- * DIR/KERNEL.KIND.worker;
- * with RUNS each is made as often, and "KERNEL KIND PLACES MS" printed, of the quickest; at_once has the programs of all kinds then.
- * DIR/names: KERNEL KIND ID LINE NAME of each place that has a name. DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
+ * places-twins [-r RUNS] IMAGE DIR [OBJECT...]: makes twins of each kernel of a PTX file for each kind of place of
+ * instructions or blocks. A probe at each place writes all fields of its context. Output: DIR/KERNEL.KIND.ptx, starting
+ * with the names of its bindings, or DIR/KERNEL.KIND.refused with the reason. A probe writes to gpubpf_log, whose first
+ * word is the number of bytes that follow: the number of the kind, then each word. DIR/words: the names of the words of
+ * each kind. A kernel whose comment says "at_once" has one twin instead, with the probes of all kinds:
+ * DIR/KERNEL.at_once.ptx. DIR/KERNEL.KIND.worker: the worker's twin for a kind, with all programs of the OBJECTs of that
+ * kind. With RUNS the worker makes each twin RUNS times, and the tool prints "KERNEL KIND PLACES MS" with the least time;
+ * at_once then has the programs of all kinds. DIR/names: KERNEL KIND ID LINE NAME of each named place. DIR/maps: size of
+ * the arena in bytes; for each map its name, offset of its values, number of copies, and distance between copies in bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void write_text(const char *dir, const char *kernel, const char *kind, co
 	fclose(f);
 }
 
-/* Every word, behind the kind. */
+/* The probe writes the kind, then every word. */
 static char *body_of(enum gpubpf_site kind)
 {
 	uint32_t words = ctx_words(kind);
@@ -64,7 +64,7 @@ static char *body_of(enum gpubpf_site kind)
 	return text;
 }
 
-/* All places of the kind in the kernel and in all functions of the module that it calls: those that the twin has. */
+/* Inserts at all of the twin's places of the kind: in the kernel and in the functions of the module that it calls. */
 static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, struct gpubpf_insertion *to)
 {
 	static char names[256][256];
@@ -95,7 +95,7 @@ static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpub
 	return n;
 }
 
-/* The twin with probes of these kinds. */
+/* Makes the twin with probes of these kinds. */
 static void try_kinds(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
 		      const char *dir)
 {
@@ -128,7 +128,7 @@ static void try_kinds(const struct ptx_module *m, const char *kernel, const enum
 		free(probes[i].body);
 }
 
-/* Those of single instructions that give what is told here, and of blocks. */
+/* Kinds of single instructions with context fields, and of blocks. */
 static bool has_places(enum gpubpf_site kind)
 {
 	return gpubpf_place_kind(kind)->spaces || kind == GPUBPF_SITE_BLOCK_BEGIN || kind == GPUBPF_SITE_BLOCK_END ||
@@ -159,7 +159,7 @@ static void write_words(const char *dir)
 	fclose(f);
 }
 
-/* -- programs, by the worker -- */
+/* -- programs, through the worker -- */
 
 static int runs; /* 0: once */
 static struct gpubpf_worker *worker;
@@ -211,7 +211,7 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* The twin with all programs that are of these kinds; as often as is asked, the least time of which is told. */
+/* Makes the twin with all programs of these kinds; repeats it if requested and prints the least time. */
 static void by_worker(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
 		      const char *dir)
 {
@@ -260,7 +260,7 @@ static void by_worker(const struct ptx_module *m, const char *kernel, const enum
 		printf("%s %s %u %.2f\n", kernel, name, job.ninsertions, least);
 }
 
-/* What inspect lists of places that have names: DIR/names. */
+/* Writes the named places that inspect lists to DIR/names. */
 static void write_names(const struct ptx_module *m, const char *dir)
 {
 	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
@@ -287,7 +287,7 @@ static void write_names(const struct ptx_module *m, const char *dir)
 	free(infos);
 }
 
-/* Does the image's comment on the kernel speak of it? */
+/* Does the image have a comment on the kernel that contains the word? */
 static bool says(const char *text, const char *kernel, const char *what)
 {
 	char key[300], line[2048], name[40];

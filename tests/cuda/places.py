@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""places.py TOOL OBJECT... -- IMAGE...: the places of single instructions in PTX. Of each kernel of an image, TOOL (places.c) makes a twin
-for each kind of place, whose probe writes down what the place gives. ptxas takes it; an interpreter (ptx_run.py) runs the
-kernel and the twin: the memory is the same afterwards, and what was written down are the accesses that the interpreter saw
-in the kernel, one by one and in their order. So are barriers, branches, and where blocks begin and end. And
-that many as the image's comments say, of a warp:
+"""places.py TOOL OBJECT... -- IMAGE...: tests the places of single instructions in PTX.
+
+TOOL (places.c) makes a twin of each kernel of an image for each kind of place; its probe writes down its context. ptxas
+must accept the twin. An interpreter (ptx_run.py) runs the kernel and the twin. Both must leave the same memory, and the
+probe's records must equal the accesses that the interpreter saw in the kernel, in their order. The same holds for
+barriers, branches, and the begin and end of blocks. Their numbers per warp must be those that the image's comments
+state:
     // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS; instead of bytes the sum of barriers' ids, branches taken
-The names of its places of lines and marks, and of some instructions, stand in lines "//= KERNEL KIND ID LINE NAME".
-An IMAGE may be random:SEED (places_random.py), or many:N, of N accesses by two lanes, more than have copies of a program.
-And twins with the programs of the OBJECTs, as the worker makes them, whose maps have the sums over the same accesses."""
+Lines "//= KERNEL KIND ID LINE NAME" state the names of its places of lines and marks, and of some instructions. An
+IMAGE may be random:SEED (places_random.py), or many:N, with N accesses by two lanes: more places than the twin has
+inlined copies. The worker also makes twins with the programs of the OBJECTs; their maps must hold the sums over the
+same accesses."""
 import functools
 import os
 import re
@@ -30,10 +33,10 @@ PROGRAMS = {'mem': 'global', 'mem_before': 'by_access', 'mem.all': 'all', 'atomi
             'mem.local': 'at_once', 'mem_before.all': 'keyed', 'insn': 'insns', 'line': 'lines', 'mark': 'marks', 'mem.capture': 'captured'}
 SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
 NAMED = 'insn', 'line', 'mark'
-KEEP = {'revisits': 8, 'shared': 0} # of a kernel's places in loops, those that keep what goes to one of many values
-LARGE = [] # of each twin, does what goes to one value of many outgrow 32 bits?
+KEEP = {'revisits': 8, 'shared': 0} # places in loops that accumulate adds to one of many values, per kernel
+LARGE = [] # for each twin: does the sum for one of many values exceed 32 bits?
 KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
-MEETING = 'once', 'once_behind', 'sized' # kernels with one end, and no instruction by which lanes wait
+MEETING = 'once', 'once_behind', 'sized' # kernels with one end and without synchronising instructions
 BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
 
 
@@ -61,7 +64,7 @@ as_it_is = functools.lru_cache(ptx_run.run)
 
 
 def told(machine, words):
-    """What the probes wrote down."""
+    """Reads the records that the probes wrote."""
     at = machine.variables['gpubpf_log'] - ptx_run.GLOBAL
     data, n = machine.global_, 8 * (len(words) + 1)
     size = int.from_bytes(data[at:at + 8], 'little')
@@ -75,7 +78,7 @@ HINTS = {'ca': 1, 'wb': 1, 'cg': 2, 'cs': 4, 'evict_first': 4, 'lu': 8, 'cv': 16
 
 
 def wanted(machine, kind):
-    """What the probes are to write down, and the instruction."""
+    """Returns the records that the probes must write, each with its instruction."""
     for what, lane, told_of, line, insn in machine.others:
         if what == kind and kind in NAMED:
             yield {'line': line, **told_of}, insn
@@ -93,10 +96,10 @@ def compare(name, kind, text, twin, words, expected):
     plain, probed = as_it_is(text, name, named=kind in NAMED), ptx_run.run(text, name, twin)
     seen = list(wanted(plain, kind))
     got = list(told(probed, words))
-    if name.startswith('calls') and kind == 'insn': # what takes results stands before the call
+    if name.startswith('calls') and kind == 'insn': # the insn place of a call with results precedes the call
         seen.sort(key=lambda s: str(sorted(s[0].items())))
         got.sort(key=lambda g: str(sorted((k, v) for k, v in g.items() if k != 'place')))
-    ids = {} # of places, which each function counts by itself
+    ids = {} # ids of places; each function numbers its own
     wrong = [(g, s) for g, (s, i) in zip(got, seen) if any(g[k] != v for k, v in s.items()) or
              not name.startswith('calls') and
              ids.setdefault(g['place'], (i, s.get('mem.access'))) != (i, s.get('mem.access'))]
@@ -112,7 +115,8 @@ def compare(name, kind, text, twin, words, expected):
 
 
 def compare_blocks(name, kind, text, twin, expected):
-    """Once, by the first lane when none has left, or by the last when all others have, or are at the barrier before the end."""
+    """A block event occurs once: in the first lane while no lane has left, or in the last one while all others have
+    left or wait at the final barrier."""
     met = kind == 'block_end' and name in MEETING
     if kind == 'block_end':
         ok(('gpubpf_lanes' not in twin) == met, f'{name}: lanes are{" not" if met else ""} counted')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random kernel of PTX with places of most kinds, in the form of tests/cuda/mem: what it does is what the
-interpreter (ptx_run.py) sees it do, so that places.py compares its twins with that. The same seed makes the same text."""
+"""Generates a random PTX kernel with places of most kinds, in the format of tests/cuda/mem. The interpreter
+(ptx_run.py) defines its behaviour, and places.py compares its twins with that. The same seed gives the same text."""
 import random
 
 import ptx_run
@@ -68,7 +68,7 @@ class Kernel:
         self.lines.append("\t" + (self.rng.choice(guards) if guard else "") + text + ";")
 
     def at(self, size):
-        """A space, and an address in the lane's 64 bytes there."""
+        """Returns a space, and an address in the lane's 64 bytes of it."""
         space, base = self.rng.choice(BASES)
         off = self.rng.randrange(0, 64 - size + 1, size)
         return space, f"[{base}{'+' + str(off) if off else ''}]"
@@ -144,7 +144,8 @@ class Kernel:
 
 
 def image(seed, wanted):
-    """A module of one kernel, what it does in front; `wanted` tells what an interpreted kernel shows of a kind."""
+    """Returns a module of one kernel, preceded by its counts; `wanted` extracts the counts of a kind from an
+    interpreted kernel."""
     text = HEAD + Kernel(random.Random(seed), "calls_random").text()
     machine = ptx_run.run(text, "calls_random", named=True)
     told = " ".join(f"{kind} {wanted(machine, kind)}" for kind in KINDS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptx CASES SOURCE-ROOT CLANG: the PTX reader. What it reads it prints again byte by byte: the texts
- * of CASES/grammar, and what clang makes of CASES/kernels.cl and the device library. The texts of
- * CASES/broken are refused with what their first line says. Prefixes and mutations of all do no harm. Where control goes round
- * is seen, and where text alone goes back.
+ * ptx CASES SOURCE-ROOT CLANG: the PTX reader. It must print what it reads byte by byte: the texts
+ * of CASES/grammar, and clang's output for CASES/kernels.cl and the device library. It must refuse
+ * the texts of CASES/broken with the message in their first line. Prefixes and mutations of all
+ * must do no harm. It must find loops, and edges that go back in the text only.
  */
 #include <glob.h>
 #include <stdint.h>
@@ -17,9 +17,9 @@
 #include "core/diag.h"
 #include "tests/tap.h"
 
-#define MUTATIONS 3000 /* of each text of grammar/ */
+#define MUTATIONS 3000 /* per text of grammar/ */
 
-/* Parsed from memory that ends where it must not be read on; 1: printed otherwise than it was. */
+/* Parses from memory whose end is followed by unreadable memory; 1: printed text differs. */
 static int try_text(const char *text, size_t size, struct gpubpf_diag *diag)
 {
 	const char *guarded = guard(text, size);
@@ -50,7 +50,7 @@ static void expect_same(const char *name, const char *text, size_t size)
 		note("%s", err < 0 ? diag.what : "it prints otherwise");
 }
 
-/* Every prefix is read or refused, and says the line when it is refused. */
+/* Every prefix is read, or refused with a line number. */
 static void try_prefixes(const char *name, const char *text, size_t size)
 {
 	size_t bad = 0;
@@ -64,7 +64,7 @@ static void try_prefixes(const char *name, const char *text, size_t size)
 	ok(!bad, "%s: each of %zu prefixes is read, or refused with a line", name, size);
 }
 
-/* Bytes changed, taken away, doubled, and words of the language put in. */
+/* Changes, deletes or doubles bytes, and inserts words of the language. */
 static size_t mutate(char *text, size_t size, size_t room)
 {
 	static const char *const words[] = { "{", "}", "(", ")", "[", ";", ":", ",", "@", "\"", "/*", "*/", "//", ".loc",
@@ -155,7 +155,7 @@ static void for_each(const char *cases, const char *pattern, void (*fn)(const ch
 	globfree(&found);
 }
 
-/* What clang makes of OpenCL C, with and without optimisation and debug information. */
+/* clang's output for OpenCL C, with and without optimisation and debug information. */
 static void try_clang(const char *clang, const char *source, const char *options)
 {
 	static const char *const levels[] = { "-O0", "-O2", "-O2 -g", "-O0 -g" };
@@ -176,7 +176,7 @@ static void try_clang(const char *clang, const char *source, const char *options
 	}
 }
 
-/* The block of a kernel that does what `body` says. */
+/* Parses a kernel with this body and returns its block. */
 static uint32_t parse_body(char *text, size_t size, const char *body, struct ptx_module *m)
 {
 	int n = snprintf(text, size, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n"
@@ -271,7 +271,7 @@ static void try_heads(void)
 #define ADD "add.u32 %r1, %r1, 1; "
 #define ADD6 ADD ADD ADD ADD ADD ADD
 
-/* What stands behind a head's branch: may predicates stand for it? */
+/* Can the block after a head's branch be if-converted? */
 static void try_guards(void)
 {
 	static const struct {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An interpreter of PTX for tests: it runs a kernel of a module, one lane after the other up to each barrier, and writes
-down each access of memory that the lanes make, each wait at a barrier and each branch, by its own reading of the PTX ISA. Integers and bits; what it does not
-know it refuses loudly. Each lane is apart from the others of its warp, as hardware may have them."""
+"""An interpreter of PTX for tests, written from the PTX ISA. It runs the lanes of a kernel one after the other, each
+up to the next barrier, and records each memory access, barrier wait and branch. It knows integers and bits, and
+raises an error for everything else. Each lane is diverged from the others of its warp, which hardware allows."""
 import re
 
 GLOBAL, CONST, LOCAL, SHARED = 0x10000000, 0x20000000, 0x7e0000000000, 0x7f0000000000
-WINDOW = 1 << 21 # of each space
-BUFFERS = bytes((i * 7 + (i >> 8)) & 0xff for i in range(1 << 19)) # what parameters point to
+WINDOW = 1 << 21 # bytes per space
+BUFFERS = bytes((i * 7 + (i >> 8)) & 0xff for i in range(1 << 19)) # content of the buffers that parameters point to
 BITS = {'pred': 1, 'b8': 8, 'u8': 8, 's8': 8, 'b16': 16, 'u16': 16, 's16': 16, 'f16': 16, 'bf16': 16, 'b32': 32, 'u32': 32,
         's32': 32, 'f32': 32, 'f16x2': 32, 'bf16x2': 32, 'b64': 64, 'u64': 64, 's64': 64, 'f64': 64, 'b128': 128}
 BLANKS, FLOATS = re.compile(r'\s*'), ('0f', '0F', '0d', '0D')
@@ -91,7 +91,7 @@ class Function:
 
 
 class Module:
-    """Statements of a module, as its text has them; variables get addresses of the machine's."""
+    """The statements of a module in textual order; the machine assigns addresses to the variables."""
 
     def __init__(self, text, machine):
         self.binds = re.findall(r'^//gpubpf-bind (\S+)', text, re.M)
@@ -198,10 +198,10 @@ class Exit(Exception):
 
 
 class Machine:
-    """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn), of
-    atomics more behind that: (operation, operand, value before). Others: (what, lane, {what is told of it}, line, insn).
-    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then, others that are at a barrier).
-    Lanes run one after the other, and each finds itself alone; whole: each as one of a warp that is all there and does what it does."""
+    """Memory and the recorded accesses: (lane, access, space, address, offset, bytes, count, value, line, insn);
+    atomics append (operation, operand, value before). Others: (kind, lane, {context fields}, line, insn). Notes: a
+    row per store to gpubpf_log: (lane, lanes that have left by then, others that wait at a barrier). Lanes run one
+    after the other, and each is active alone; whole: each acts as a lane of a full warp in lockstep."""
 
     def __init__(self, shape=(32, 1, 1), backwards=False, named=False, whole=False, block=(0, 1)):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
@@ -209,7 +209,7 @@ class Machine:
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
         self.behind = set()
         self.shape, self.backwards, self.named, self.whole = shape, backwards, named, whole
-        self.block = block # which of how many in x
+        self.block = block # index of the block and number of blocks in x
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -226,7 +226,7 @@ class Machine:
         return base + at
 
     def memory(self, lane, space, address):
-        """The bytes and the index of an address in a space; 0: generic."""
+        """Returns the bytes and the index of an address in a space; 0: generic."""
         if space == 0:
             space = self.space_of(address)
             address -= {2: SHARED, 3: LOCAL}.get(space, 0)
@@ -303,7 +303,7 @@ class Lane:
         elif name == '%total_smem_size':
             value = 1 << 16
         elif name == '%smid':
-            value = self.number % 4 # any will do
+            value = self.number % 4 # any value is allowed
         elif re.match(r'[\w$]+\+\d+$', name):
             name, off = name.split('+')
             value = insn.scope.find(name)[1] + int(off)
@@ -325,7 +325,7 @@ class Lane:
         return value - (1 << bits) if value >> bits - 1 else value
 
     def address(self, insn, text):
-        """Of [base+n]: the address, and the parameter if that is the base."""
+        """For [base+n] returns the address, and the parameter if that is the base."""
         match = re.match(r'\[\s*([\w$%.]+)\s*(?:\+?\s*(-?\s*\w+))?\s*\]', text)
         if not match:
             raise ValueError(text)
@@ -339,7 +339,7 @@ class Lane:
     # -- memory --
 
     def access(self, insn, access, space, address, size, count=1, value=0):
-        """Write it down as probes are to see it."""
+        """Records the access in the form that probes report."""
         named = space.split('::')[0] if space else None
         where = SPACES[named] if named else self.m.space_of(address)
         base = {2: SHARED, 3: LOCAL}.get(where, 0)
@@ -532,7 +532,7 @@ class Lane:
     def do_shr(self, insn):
         self.set(insn, insn.args[0], self.get(insn, insn.args[1], BITS[insn.type()]) >> self.get(insn, insn.args[2], 32))
 
-    def do_bfe(self, insn): # of unsigned types
+    def do_bfe(self, insn): # for unsigned types
         value, at, bits = (self.get(insn, t, w) for t, w in zip(insn.args[1:], (BITS[insn.type()], 32, 32)))
         self.set(insn, insn.args[0], value >> at & (1 << bits) - 1)
 
@@ -571,7 +571,7 @@ class Lane:
         self.m.others.append((what, self.number, told, insn.line, insn))
 
     def barrier(self, insn):
-        """Its kind and id; None: it waits for nobody."""
+        """Returns the barrier's kind and id; None: the instruction does not wait."""
         if insn.op == 'mbarrier':
             if not insn.has('try_wait') and not insn.has('test_wait'):
                 return None
@@ -592,7 +592,7 @@ class Lane:
         if found and found[0] != 4:
             yield True
         if insn.has('red') or found and found[0] == 4:
-            self.set(insn, insn.args[0], insn.op == 'mbarrier') # any will do, if it is not the predicate that was
+            self.set(insn, insn.args[0], insn.op == 'mbarrier') # any value is allowed, except that mbarrier succeeds
         if found:
             self.other(insn, 'barrier_exit', kind=found[0], id=found[1])
 
@@ -600,7 +600,7 @@ class Lane:
         self.other(insn, 'branch', taken=int(goes), lanes=int(goes) << self.of_warp, active=1 << self.of_warp)
 
     def named(self, insn):
-        """Instructions, the first ones of lines, and marks: what is known before them."""
+        """Records instructions, first instructions of lines, and marks, with the values known before them."""
         if insn.op == 'gpubpf_mark':
             self.other(insn, 'mark', mark=self.get(insn, insn.args[1]))
             return
@@ -666,7 +666,7 @@ class Lane:
 
 
 def arguments(module, kernel):
-    """Pointers to buffers of 64 KiB for parameters of 64 bits, 5 for others."""
+    """Arguments: 64-bit parameters point to buffers of 64 KiB; others are 5."""
     args = {}
     for i, param in enumerate(module.functions[kernel].params):
         value = GLOBAL + (i << 16) if param[2] == 8 else 5
@@ -675,8 +675,8 @@ def arguments(module, kernel):
 
 
 def run(text, kernel, twin=None, arena=0, form='', **how):
-    """Run a kernel of a module, or its twin (or what has `form` behind that name) with an arena of so many bytes, once by a block
-    of one warp: the machine, as it is then."""
+    """Run a kernel of a module, or its twin (or the function whose name has the suffix `form`) with an arena of that
+    size, as one block of one warp. Returns the machine in its final state."""
     machine = Machine(**how)
     module = Module(text, machine)
     args = arguments(module, kernel)

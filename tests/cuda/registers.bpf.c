@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A probe at the entry and one at each exit that want many registers at once: what they add up depends on each, and is the
- * same at both if neither the kernel's instructions nor the probe's wrote what is the other's. */
+/* Probes at the entry and the exits with high register pressure: their sum depends on each register.
+ * Both sums are equal only if neither the kernel nor the probe overwrote registers of the other. */
 #include <gpubpf/probe.h>
 
-#define MANY 24 /* of 64 bits */
+#define MANY 24 /* 64-bit values */
 
 struct sums {
 	__u64 threads, sum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums what device functions return. */
+/* Sums the results of device functions. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(sums, __u64, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of PTX that machine code has none of by this name. */
+/* Probes PTX instructions whose names do not exist in machine code. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(sads, __u64, 1);

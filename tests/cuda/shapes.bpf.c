@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that begin and end; and, where one ends, what its last thread has stored: it has left by then. */
+/* Counts blocks that begin and end; at the end, reads the value that the block's last thread stored. */
 #include <gpubpf/probe.h>
 
 struct told {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What machine code gives of accesses of a block's memory, of a lane's own, and of all spaces, also where nobody says which: sums, which
- * take no branch. */
+/* Sums the context that machine code provides for accesses of shared, local and generic memory,
+ * also where no space is known; the programs have no branch. */
 #include <gpubpf/probe.h>
 
 struct told {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probed launches, the threads that they had, as the first thread of each says, those that entered, and those that left:
- * of these three equal numbers. */
+/* Counts probed launches, their threads (read by the first thread of each), entered threads and
+ * left threads: the last three must be equal. */
 #include <gpubpf/probe.h>
 
 enum { LAUNCHES, LAUNCHED, ENTERED, LEFT, COUNTS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of a kind of place: how many, bytes, and a sum over all else that it gives. */
+/* For a kind of place: the number of events, their bytes, and a sum over all other context fields. */
 #ifndef GPUBPF_TESTS_CUDA_TOLD_H
 #define GPUBPF_TESTS_CUDA_TOLD_H
 
@@ -15,7 +15,7 @@ struct told {
 	 AT(MEM_CAPTURE) | AT(ATOMIC))
 #define AT_BARRIERS (AT(BARRIER) | AT(BARRIER_EXIT))
 
-/* A sum over the fields that the program's place gives. */
+/* Returns a sum over the context fields of the program's place. */
 static __always_inline __u64 given(struct gpubpf_ctx *ctx, __u64 *bytes)
 {
 	__u32 at = 1u << ctx->site;

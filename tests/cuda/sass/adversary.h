@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An adversary for the emulator of a twin: operations of variable latency end as late as the hardware may. One lands when something waits
- * for its scoreboard, when code of the kernel's relies on its result, or when the unit tells that later work is done, if that works in
- * order. Otherwise it lands just before a probe reads the register, or when the thread has ended. One that reads registers late does so
- * after the probe has written them.
+ * An adversary for the emulator of a twin: operations of variable latency complete as late as the hardware allows. A
+ * result lands when an instruction waits for its scoreboard, when the kernel's code relies on it, or when an in-order
+ * unit signals the completion of later work. Otherwise it lands just before a probe reads the register, or at the end
+ * of the thread. An operation that reads its sources late reads them after the probe has overwritten them.
  */
 #ifndef GPUBPF_TESTS_CUDA_SASS_ADVERSARY_H
 #define GPUBPF_TESTS_CUDA_SASS_ADVERSARY_H
@@ -16,20 +16,20 @@
 
 #define MOST_FLIGHTS 256
 #define NO_PREDICATE 7
-#define LANDS 0xbad0bad0u          /* what a result is, with the register's number */
+#define LANDS 0xbad0bad0u          /* garbage result; the register's number is added */
 
 struct flight {
 	struct sass_insn insn;
-	uint8_t reg, n, predicate;     /* which it writes; n 0: none */
-	unsigned told, read;           /* scoreboards that tell that it is done; that its sources are read */
+	uint8_t reg, n, predicate;     /* registers that it writes; n 0: none */
+	unsigned told, read;           /* scoreboards that signal its result; its source reads */
 };
 
 struct adversary {
 	const struct sass_arch *arch;
-	struct flight flights[MOST_FLIGHTS]; /* as they were issued */
-	uint32_t n, landed;            /* landed: in a probe, of those that nothing waits for */
-	struct thread *kernel;         /* another thread in which results land too; NULL: none */
-	bool wrong;                    /* a source was written before it was read */
+	struct flight flights[MOST_FLIGHTS]; /* in order of issue */
+	uint32_t n, landed;            /* landed: results that landed in a probe because no instruction waited */
+	struct thread *kernel;         /* another thread that also gets the results; NULL: none */
+	bool wrong;                    /* a source was overwritten before the late read */
 };
 
 static unsigned as_board(unsigned field)
@@ -41,7 +41,7 @@ static bool has_known_latency(const struct sass_arch *arch, struct sass_insn ins
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
-	return operation >= 0x028 && operation <= 0x02b && (arch->sm == 90 || arch->sm == 100); /* doubles */
+	return operation >= 0x028 && operation <= 0x02b && (arch->sm == 90 || arch->sm == 100); /* double precision */
 }
 
 static bool writes_uniform(struct sass_insn insn)
@@ -51,7 +51,7 @@ static bool writes_uniform(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
-/* Registers that LDC, LD, LDG, LDL and LDS write. */
+/* Number of registers that LDC, LD, LDG, LDL and LDS write. */
 static uint8_t loaded(struct sass_insn insn)
 {
 	static const uint8_t registers[] = { 1, 1, 1, 1, 1, 2, 4, 4 };
@@ -65,7 +65,7 @@ static void forget_flight(struct adversary *a, uint32_t k)
 	memmove(&a->flights[k], &a->flights[k + 1], (--a->n - k) * sizeof(*a->flights));
 }
 
-/* An instruction of the kernel's begins. */
+/* An instruction of the kernel is issued. */
 static void issue(struct adversary *a, struct sass_insn insn)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
@@ -74,7 +74,7 @@ static void issue(struct adversary *a, struct sass_insn insn)
 
 	if ((class != SASS_SLOW && class != SASS_LOAD && !stores) || has_known_latency(a->arch, insn) || sass_field(insn, 12, 4) == 15)
 		return;
-	if ((sass_opcode(insn) & 0x1ff) == 0x155 && f.reg == 255) /* BMOV.CLEAR RZ, which empties a barrier alone */
+	if ((sass_opcode(insn) & 0x1ff) == 0x155 && f.reg == 255) /* BMOV.CLEAR RZ, which only clears a barrier */
 		return;
 	f.n = stores || f.reg == 255 || writes_uniform(insn) ? 0 : loaded(insn);
 	if (sass_predicate_is_late(insn))
@@ -98,7 +98,7 @@ static void land_in(struct thread *t, const struct flight *f)
 
 static void land(struct adversary *a, uint32_t k, struct thread *t)
 {
-	if (a->kernel) /* both had the same: the predicate is the opposite of that */
+	if (a->kernel) /* both had the same value: the kernel's predicate gets the opposite */
 		land_in(a->kernel, &a->flights[k]);
 	if (t)
 		land_in(t, &a->flights[k]);
@@ -114,7 +114,7 @@ static bool is_in_order(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
-/* Something waits for scoreboards: what they tell of has landed, and of a unit that works in order what came before it. */
+/* Waits for scoreboards: operations that signal them land, and for an in-order unit also its earlier operations. */
 static void settle(struct adversary *a, unsigned boards, struct thread *t)
 {
 	for (uint32_t k = a->n; k-- > 0;) {
@@ -139,14 +139,14 @@ static bool names(const struct flight *f, const struct sass_operand *o)
 	return o->n && !o->uniform && o->reg < f->reg + f->n && f->reg < o->reg + o->n;
 }
 
-/* The kernel reads, or writes again, what is in flight, with no wait: its compiler knows that it has landed. */
+/* The kernel reads or overwrites an in-flight register without a wait: its compiler knows that it has landed. */
 static void rely(struct adversary *a, struct sass_insn insn, struct thread *t)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 	struct sass_operand named[SASS_OPERANDS + 1];
 	unsigned n = sass_operands_named(a->arch, insn, named);
 
-	if ((class == SASS_FIXED || class == SASS_SLOW || class == SASS_LOAD) && !writes_uniform(insn)) /* of others it is not known */
+	if ((class == SASS_FIXED || class == SASS_SLOW || class == SASS_LOAD) && !writes_uniform(insn)) /* unknown for other classes */
 		named[n++] = (struct sass_operand){ .reg = sass_field(insn, 16, 8), .n = class == SASS_LOAD ? 2 : 1 };
 	for (uint32_t k = a->n; k-- > 0;) {
 		bool relies = false;
@@ -158,7 +158,7 @@ static void rely(struct adversary *a, struct sass_insn insn, struct thread *t)
 	}
 }
 
-/* Does it read one of these registers late? Its sources, as far as its operands are known. */
+/* Does the flight read one of these registers late? Checks the sources that the operand table knows. */
 static bool reads_late(const struct adversary *a, const struct flight *f, const struct sass_operand *o)
 {
 	struct sass_operand named[SASS_OPERANDS];
@@ -173,7 +173,7 @@ static bool reads_late(const struct adversary *a, const struct flight *f, const 
 	return false;
 }
 
-/* An instruction of a probe's begins, of a form that probes have. */
+/* An instruction of a probe is issued, in a form that probes may have. */
 static void come_late(struct adversary *a, struct sass_insn insn, struct thread *t)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* through pointers of which nobody knows where they lead */
+/* accesses through generic pointers */
 extern "C" __global__ void anywhere(const unsigned long long *pointers, int n)
 {
 	unsigned value;
@@ -8,7 +8,7 @@ extern "C" __global__ void anywhere(const unsigned long long *pointers, int n)
 	asm volatile("st.u32 [%0+12], %1;" :: "l"(pointers[threadIdx.x + n]), "r"(value) : "memory");
 }
 
-/* Done at once wherever they are; */
+/* Atomics that are one instruction in every space; */
 extern "C" __global__ void anywhere_at_once(unsigned *const *pointers, unsigned n)
 {
 	unsigned *p = pointers[threadIdx.x], r;
@@ -19,14 +19,14 @@ extern "C" __global__ void anywhere_at_once(unsigned *const *pointers, unsigned 
 	asm volatile("red.max.s32 [%0+8], %1;" :: "l"(p), "r"(r) : "memory");
 }
 
-/* and by other instructions, in shared memory. */
+/* and atomics that are a loop in shared memory. */
 extern "C" __global__ void anywhere_tried(unsigned long long *const *pointers, unsigned long long n)
 {
 	atomicAdd((float *)pointers[threadIdx.x] + 2, 1.5f);
 	pointers[0][0] = atomicAdd(pointers[threadIdx.x] + 1, n);
 }
 
-/* To where a register says. */
+/* An indirect branch to an address in a register. */
 extern "C" __global__ void by_number(unsigned *out, unsigned n)
 {
 	unsigned r = out[threadIdx.x] & 3;
@@ -37,7 +37,7 @@ extern "C" __global__ void by_number(unsigned *out, unsigned n)
 	out[n] = r;
 }
 
-/* and by one that is the whole warp's: BRXU on some architectures */
+/* and through a uniform register: BRXU on some architectures */
 extern "C" __global__ void by_launch(unsigned *out, unsigned n)
 {
 	unsigned r = n;

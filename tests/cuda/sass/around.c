@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * around [sm_FIRST] FILE...: probes around accesses of memory, atomics, barriers, branches, lines or any instructions of the kernels of
- * cubins, or of a .cu as nvcc makes it for each architecture, from FIRST on, with a body made by hand, so that no assembler is needed.
- *   - as many places are listed as the code has such instructions;
- *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
- *     something for just the lanes that the instruction is for, carries it out once as it stood, and leaves the kernel's
- *     registers and predicates as they were;
- *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together, also where lanes are left out
- *     by two predicates: every other EXIT under one is given a second, which compilers seldom have;
- *   - results that the kernel has in flight where a stub begins land as late as they may (adversary.h), and none is lost;
- *   - an exit's probe among the kernel's registers, to which random paths of the kernel lead, reads the values that it wrote,
- *     however late the kernel's results land;
- *   - a stub that is changed the checker refuses, and not one whose probe has what the kernel has there: a NOP.
+ * around [sm_FIRST] FILE...: probes at memory accesses, atomics, barriers, branches, lines or any instructions. FILEs are cubins,
+ * or a .cu that nvcc compiles for each architecture from FIRST on. The probes' bodies are hand-made and need no assembler.
+ *   - the lister finds as many places as the code has such instructions;
+ *   - an emulator runs each stub on random registers. The stub passes the instruction's address and value, has effects for
+ *     exactly the instruction's lanes, executes the instruction once and unchanged, and preserves the kernel's registers and
+ *     predicates;
+ *   - the same holds for a body with branches and a loop. Lanes that entered together reconverge after it once, also where two
+ *     predicates exclude lanes: the test adds a second predicate, which compilers seldom emit, to every other guarded EXIT;
+ *   - results that the kernel has in flight at the start of a stub land as late as possible (adversary.h), and none is lost;
+ *   - an exit probe uses registers of the kernel; after random paths of the kernel it reads the values that it wrote, however
+ *     late the kernel's results land;
+ *   - the checker refuses each changed stub, except one whose probe has the kernel's own NOP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,14 +37,14 @@
 
 struct run {
 	struct thread t;
-	uint64_t old;              /* what an atomic gave */
-	uint32_t own;              /* how often the kernel's instruction was carried out */
-	uint32_t barrier;          /* at which lanes will meet that came together, and how often they did */
+	uint64_t old;              /* result of the last atomic */
+	uint32_t own;              /* how often the stub executed the kernel's instruction */
+	uint32_t barrier;          /* where lanes that entered together will reconverge; number of reconvergences */
 	uint32_t met;
-	unsigned used;             /* the kernel's barriers */
+	unsigned used;             /* barriers that the kernel uses */
 	uint32_t effects;
 	struct adversary *adversary; /* NULL: nothing is in flight */
-	struct heard {             /* from a body */
+	struct heard {             /* values that a body received */
 		uint32_t place, bytes;
 		uint64_t address, value;
 	} heard[2];
@@ -63,7 +63,7 @@ static bool input(struct sass_insn insn, const struct thread *t, unsigned at)
 
 #define LANE 0x20
 
-/* The warp's own predicates, as far as a branch asks for them: as the lowest bits of one of its registers. */
+/* Uniform predicates that a branch reads: the lowest bits of a uniform register stand for them. */
 static bool warps(struct sass_insn insn, const struct thread *t, unsigned at)
 {
 	unsigned p = sass_field(insn, at, 3);
@@ -108,7 +108,7 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x212:
 		t->r[to] = t->r[a] & t->r[b];
 		break;
-	case 0x806: /* of this lane alone */
+	case 0x806: /* in this lane only */
 		t->r[to] = input(insn, t, 87) ? LANE : 0;
 		break;
 	case 0x812:
@@ -133,7 +133,7 @@ static void compute(struct run *run, struct sass_insn insn)
 		for (unsigned p = 0; p < 7; p++)
 			t->p[p] = t->r[a] >> p & 1;
 		break;
-	case 0x81c: /* its third may be the warp's own */
+	case 0x81c: /* its third source may be uniform */
 		t->p[sass_field(insn, 81, 3)] = input(insn, t, 87) && input(insn, t, 77) &&
 						(sass_field(insn, 67, 1) ? warps(insn, t, 68) : input(insn, t, 68));
 		break;
@@ -167,7 +167,7 @@ static bool is_atomic(struct sass_insn insn)
 	       operation == 0x18c || operation == 0x18d || operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
-/* Of barriers in memory, and of whole pieces of it: each is an atomic, whose value nobody tells. */
+/* Barriers in memory and bulk copies: each is an atomic whose value no context reports. */
 static bool is_untold_atomic(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x1a7, 0x1b2, 0x1b0, 0x1b6, 0x1bb };
@@ -175,7 +175,7 @@ static bool is_untold_atomic(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
-/* The kernel's own: an atomic that gives something gives 1000 and 2000. */
+/* Executes the kernel's instruction: an atomic with a result returns 1000 and 2000. */
 static void carry_out(struct run *run, struct sass_insn own)
 {
 	uint32_t to = sass_field(own, 16, 8), operation = sass_opcode(own) & 0x1ff;
@@ -188,7 +188,7 @@ static void carry_out(struct run *run, struct sass_insn own)
 	run->old = 1000 | 2000ull << 32;
 }
 
-/* Is it the kernel's instruction, but for operands that are kept? What names another by its distance names the same. */
+/* Is it the kernel's instruction, except for reuse flags? A relative branch must have the same target. */
 static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t at, struct sass_insn insn, uint32_t i)
 {
 	uint32_t opcode = sass_opcode(own);
@@ -204,7 +204,7 @@ static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t 
 	return insn.lo == own.lo && insn.hi == (own.hi & ~(0xfull << 58));
 }
 
-/* To what reads the constant (tests/cuda/sass/constants.c carries that out). */
+/* Branches to the stub that reads the constant and back (tests/cuda/sass/constants.c runs that stub). */
 static bool leads_there_and_back(const struct sass_code *code, const struct sass_grafted *g, uint32_t i)
 {
 	uint32_t to = i + 1 + sass_branch(code->arch, g->insns[i]) / SASS_INSN;
@@ -216,7 +216,7 @@ static bool leads_there_and_back(const struct sass_code *code, const struct sass
 	return to < g->n && to + 1 + sass_branch(code->arch, g->insns[to]) / SASS_INSN == i + 1;
 }
 
-/* Results of the kernel's land as late as the instruction allows. */
+/* Results of the kernel land as late as the instruction allows. */
 static void let_land(struct run *run, struct sass_insn insn, bool own)
 {
 	if (!run->adversary)
@@ -228,7 +228,7 @@ static void let_land(struct run *run, struct sass_insn insn, bool own)
 		come_late(run->adversary, insn, &run->t);
 }
 
-/* From the branch at the instruction until the kernel goes on. */
+/* Runs the stub, from the branch at the instruction until control returns to the kernel. */
 static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
 {
 	struct sass_insn own = sass_code_at(code, at);
@@ -258,8 +258,8 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 		land_all(run->adversary, &run->t);
 }
 
-/* What the kernel has in flight before the instruction, of what stands between it and where control may come from elsewhere, and what is
- * not settled when the instruction itself begins. */
+/* Issues the kernel's instructions between the last branch target and the place; their results are in
+ * flight when the stub starts, as is everything not complete when the instruction itself issues. */
 static void issue_before(struct adversary *a, const struct sass_code *code, const struct sass_grafted *g, uint32_t at)
 {
 	uint32_t from = at;
@@ -291,8 +291,8 @@ static void random_thread(struct thread *t)
 	t->p[7] = true;
 }
 
-/* Is the place for the thread? All come to a branch, and to a line that begins with what is never carried out; to end a thread both predicates
- * must hold, and to load what is copied: zeros are stored without the second. */
+/* Does the place apply to the thread? Every thread executes a branch, and a line that starts with a never-executed
+ * instruction. An exit needs both predicates, as does a copying load: without the second, the copy stores zeros. */
 static bool is_for(struct sass_insn own, const struct sass_place *place, const struct thread *t)
 {
 	uint32_t opcode = sass_opcode(own);
@@ -316,7 +316,7 @@ static uint64_t named(const struct sass_arch *arch, struct sass_insn own, unsign
 	return regs[o[i].reg] | (o[i].n > 1 ? (uint64_t)regs[o[i].reg + 1] << 32 : 0);
 }
 
-/* What places of branches, lines and any instructions give. */
+/* Checks the context of branches, lines and any instructions. */
 static bool gives_right(const struct sass_arch *arch, const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
 {
 	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
@@ -333,7 +333,7 @@ static bool gives_right(const struct sass_arch *arch, const struct heard *run, c
 	}
 }
 
-/* The one that the instruction names; of some it is each lane's own. */
+/* The instruction's space; GENERIC if it differs between lanes. */
 static uint32_t space_of(const struct sass_access *a)
 {
 	bool one = a->spaces && !(a->spaces & (a->spaces - 1));
@@ -341,7 +341,7 @@ static uint32_t space_of(const struct sass_access *a)
 	return one ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
 }
 
-/* Are bodies of that instruction that stand before it for the thread, how many? */
+/* How many earlier bodies at the same instruction apply to the thread? */
 static uint32_t heard_before(const struct sass_arounds *all, uint32_t i, struct sass_insn own, const struct thread *t)
 {
 	uint32_t n = 0;
@@ -385,7 +385,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 
 	random_thread(&before);
 	after = run.t = before;
-	run.adversary = code->nconstants ? NULL : &adversary; /* stubs of variables are carried out in constants.c */
+	run.adversary = code->nconstants ? NULL : &adversary; /* constants.c runs the stubs of variables */
 	if (run.adversary)
 		issue_before(&adversary, code, g, around->place.at);
 	adversary.kernel = &after;
@@ -424,7 +424,7 @@ struct making {
 	uint32_t met;
 };
 
-/* Of any instructions and of lines there are many: some of those that can have such a probe. */
+/* Samples the places of lines and of any instructions, because there are many. */
 static bool is_left_out(const struct making *m, const struct sass_place *place)
 {
 	struct sass_insn insn = sass_code_at(m->code, place->at);
@@ -468,8 +468,8 @@ static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)
 	return i;
 }
 
-/* Lanes of one stub's probe that wait for each other when the kernel goes on, and meet in another's stub: nothing of the one leads
- * anywhere else. */
+/* Lanes of one stub's probe must not reconverge in another's stub: no branch of one stub leads into
+ * another. */
 static void meet_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin,
 			   uint8_t *text, uint32_t first, uint32_t n)
 {
@@ -496,14 +496,14 @@ static void meet_elsewhere(const struct sass_cubin *app, const struct sass_kerne
 	memcpy(text + meeting * SASS_INSN, &meets, SASS_INSN);
 }
 
-/* Each instruction of the stubs but what only waits, made into what must not be there. */
+/* Replaces each instruction of the stubs, except pure waits, by a forbidden one. */
 static void change(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin)
 {
 	static const struct sass_insn bad[] = {
 		{ 0x0000000000007802, 0x000fe20000000f00 }, /* MOV R0, 0 */
 		{ 0x0000000000047882, 0x000fe20000000000 }, /* UMOV UR4, 0 */
 		{ 0x0000000000007348, 0x000fe20003800000 }, /* WARPSYNC R0 */
-		{ 0x0000000000007947, 0x000fea0003800000 }, /* BRA, to the next */
+		{ 0x0000000000007947, 0x000fea0003800000 }, /* BRA to the next instruction */
 	};
 	struct sass_cubin made;
 	struct gpubpf_diag diag;
@@ -526,17 +526,17 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 
 		if (sass_opcode(was) == SASS_OP_NOP)
 			continue;
-		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(m->code->arch, was) == -SASS_INSN) /* the section's end */
+		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(m->code->arch, was) == -SASS_INSN) /* end of section */
 			break;
 		for (size_t b = random_below(2); b < sizeof(bad) / sizeof(*bad); b += 2) {
-			if (m->bodies[0].wanders && sass_opcode(bad[b]) == SASS_OP_BRA) /* which it may have: this one does nothing */
+			if (m->bodies[0].wanders && sass_opcode(bad[b]) == SASS_OP_BRA) /* allowed here: this branch has no effect */
 				continue;
 			memcpy(text + i * SASS_INSN, &bad[b], SASS_INSN);
 			changed++;
 			seen += !passes(app, k, m, twin);
 		}
 		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804 || sass_opcode(was) == 0x945 || sass_opcode(was) == 0x941) {
-			/* predicates are not kept, or not given back; lanes do not know where they meet, or do not */
+			/* predicates are not saved or not restored; convergence is set up without need, or missing */
 			struct sass_insn none = sass_nop(0, SASS_STALL_MAX);
 
 			memcpy(text + i * SASS_INSN, &none, SASS_INSN);
@@ -586,7 +586,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 
 /* -- an exit's probe among the kernel's registers -- */
 
-#define PROBE_REGS 64              /* so many that it has none above the kernel's without cost */
+#define PROBE_REGS 64              /* so many that they do not fit above the kernel's registers without cost */
 #define STEPS 20000
 #define WALKS 16
 
@@ -614,8 +614,8 @@ static uint32_t make_exit_probe(struct sass_insn insns[16])
 	return n;
 }
 
-/* Where control goes on, at random where the kernel's predicates decide. Calls come back to where they were made, other jumps lead to any
- * instruction that control may enter. UINT32_MAX: nowhere. */
+/* Returns the next instruction; the kernel's predicates decide at random. A call returns to its
+ * caller, other indirect jumps lead to any possible target. UINT32_MAX: none. */
 static uint32_t go_on(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t *caller)
 {
 	struct sass_insn insn = g->insns[i];
@@ -634,7 +634,7 @@ static uint32_t go_on(const struct sass_code *code, const struct sass_grafted *g
 	return class == SASS_EXIT && goes ? UINT32_MAX : i + 1;
 }
 
-/* Along the kernel's code on a random path; true: to the exit's probe. */
+/* Follows a random path through the kernel's code; true: it reached the exit's probe. */
 static bool comes_to_exit(const struct sass_code *code, const struct sass_grafted *g, struct adversary *a)
 {
 	uint32_t caller = UINT32_MAX, i = 0;
@@ -665,8 +665,8 @@ static bool exits_right(const struct sass_grafted *g, struct adversary *a)
 
 static uint32_t walked, exits, came, landed, unread;
 
-/* A kernel whose code is not read has no twin, so that no exit's probe stands in it. Only calls of functions of the driver's, which
- * ptxas 13 makes of bulk copies for sm_120, are such a reason. */
+/* A kernel with unreadable code has no twin and so no exit probe. The only accepted reason is a
+ * call of a driver function, which ptxas 13 emits for bulk copies on sm_120. */
 static void expect_driver_call(const struct sass_cubin *app, const struct sass_kernel *k, const struct gpubpf_diag *diag)
 {
 	unread++;
@@ -706,7 +706,7 @@ static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 	sass_code_finish(&code);
 }
 
-/* Does such a place stand at the instruction, as far as its opcode tells? */
+/* Does the opcode imply a place of this kind? */
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
@@ -733,13 +733,13 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	return (operation == 0x11d && sass_field(insn, 77, 2) != 1) || operation == 0x1a7;
 }
 
-/* Or two? */
+/* Does it imply two? */
 static bool is_twice(struct sass_insn insn, enum gpubpf_site kind)
 {
 	return is_copy(insn) && (kind == GPUBPF_SITE_MEM_ALL || kind == GPUBPF_SITE_MEM_BEFORE_ALL);
 }
 
-/* The instructions in front of the padding. */
+/* Number of instructions before the padding. */
 static uint32_t end_of(const struct sass_code *code)
 {
 	uint32_t n = code->n;
@@ -750,7 +750,7 @@ static uint32_t end_of(const struct sass_code *code)
 	return n;
 }
 
-static struct gpubpf_lines lines;          /* of the file at hand */
+static struct gpubpf_lines lines;          /* line table of the current file */
 
 static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k, enum gpubpf_site kind, bool wanders)
 {
@@ -784,7 +784,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	sass_code_finish(&code);
 }
 
-/* Each operation with which something is done to memory, or that goes on by itself, is in the table. */
+/* The table must have each operation that accesses memory or runs asynchronously. */
 static void check_table(void)
 {
 	const struct sass_arch *arch = sass_arch_find(90);
@@ -804,7 +804,7 @@ static void check_table(void)
 	ok(operations > 40 && accesses > 25, "%u operations on memory, %u of them accesses", operations, accesses);
 }
 
-/* Of copies some that add a uniform register to where they store, instead of the descriptor's, and some with neither. */
+/* Changes copies: some add a uniform register to the destination instead of the descriptor's, some use neither. */
 static void change_copies(const struct sass_section *section, uint32_t sm)
 {
 	unsigned none = sm >= 100 ? 0xff : 0x3f;
@@ -822,7 +822,7 @@ static void change_copies(const struct sass_section *section, uint32_t sm)
 	}
 }
 
-/* Of each other EXIT under a predicate: P2, or not P3. */
+/* Adds a second predicate to every other guarded EXIT: P2, or !P3. */
 static void add_seconds(const struct sass_section *section)
 {
 	bool other = false;
@@ -839,7 +839,7 @@ static void add_seconds(const struct sass_section *section)
 	}
 }
 
-/* What BSSY and BSYNC of a probe become. */
+/* Checks the replacements of BSSY and BSYNC in a probe. */
 static void try_filler(const struct sass_cubin *app, const struct sass_kernel *k)
 {
 	static struct sass_section nothing;
@@ -913,7 +913,7 @@ static void try_file(const char *name, const char *data, size_t size)
 	sass_cubin_finish(&app);
 }
 
-/* From one architecture on, if what it has came with that. */
+/* Compiles for architectures from FIRST on, for features that need it. */
 static void try_source(const char *path, const char *first)
 {
 	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120", NULL };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that ask how much shared memory their block has, the one itself, the other by a function; from sm_90 on a third asks for all
-// that there is, with what the system keeps.
+// Kernels that read their block's shared memory size: one directly, one through a function; from
+// sm_90 on a third reads the total size, with the part reserved by the system.
 #define ME (blockIdx.x * blockDim.x + threadIdx.x)
 
 extern "C" __global__ void asks(unsigned *out)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""begins.py EVERY FILE ARCH OBJECT: in twins whose program stands where blocks begin, do all lanes but the one whose indices are
-0 leave the probe before it does anything? Read off what is put in, up to the first branch. As TAP; EVERY is sass-every."""
+"""begins.py EVERY FILE ARCH OBJECT: probes block_begin. In the twin, all lanes except the one with indices 0 must
+leave the probe before it has an effect. The test reads the inserted code up to the first branch. Prints TAP; EVERY
+is sass-every."""
 import pathlib
 import struct
 import subprocess
@@ -13,7 +14,7 @@ import tap  # noqa: E402
 
 BRA, S2R, PT = 0x947, 0x919, 7
 INDICES = {0x21, 0x22, 0x23}  # SR_TID.X, .Y, .Z
-READS = {0x919, 0x981, 0x983, 0x984, 0xb82}  # of memory, and special registers
+READS = {0x919, 0x981, 0x983, 0x984, 0xb82}  # opcodes that read memory and special registers
 LAST_ALU = 0x117
 
 
@@ -22,7 +23,7 @@ def field(insn, at, bits):
 
 
 def code(cubin):
-    """The instructions of the one kernel."""
+    """Returns the instructions of the only kernel."""
     at, = struct.unpack_from("<Q", cubin, 40)
     size, n, names = struct.unpack_from("<HHH", cubin, 58)
     heads = [struct.unpack_from("<IIQQQQ", cubin, at + i * size) for i in range(n)]
@@ -34,14 +35,15 @@ def code(cubin):
 
 
 def target(insn, i, sm):
-    """Of a branch at i."""
+    """Returns the target of a branch at i."""
     off = field(insn, 34, 48) << 8 | field(insn, 16, 8) if sm >= 90 else field(insn, 34, 48)
     off -= (1 << (56 if sm >= 90 else 48)) if off >> (55 if sm >= 90 else 47) else 0
     return i + 1 + off // 4
 
 
 def leaves(insns, sm):
-    """The special registers read before the first branch of some lanes, and what is done before it that it should not."""
+    """Returns the special registers read before the first conditional branch, and the forbidden instructions before
+    it."""
     i = next(i for i, insn in enumerate(insns) if field(insn, 0, 12) == BRA)
     i, read = target(insns[i], i, sm), set()
     while i < len(insns) and not (field(insns[i], 0, 12) == BRA and field(insns[i], 12, 4) != PT):

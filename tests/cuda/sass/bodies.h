@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of probes around instructions, made by hand, that hear what they are given. */
+/* Hand-made bodies of probes at instructions, which record their context. */
 #ifndef GPUBPF_TESTS_CUDA_SASS_BODIES_H
 #define GPUBPF_TESTS_CUDA_SASS_BODIES_H
 
@@ -16,8 +16,8 @@ static uint64_t given_at(enum sass_given given)
 #define LDL_64 0x7983, 0x000ea80000100a00
 #define LDL_32 0x7983, 0x000ea80000100800
 
-/* Of accesses: LDL.64 R2, [R0+address]; LDL.64 R4, [R0+value]; LDL R6, [bytes]; LDL R7, [place]; ISETP.NE P0, R6, 0;
- * @P0 RED.ADD.64 [R2], R4; RED.ADD [R2], R6; RED.ADD [R2], R7; EXIT. All wait for scoreboard 2. */
+/* For accesses: LDL.64 R2, [R0+address]; LDL.64 R4, [R0+value]; LDL R6, [bytes]; LDL R7, [place]; ISETP.NE P0,
+ * R6, 0; @P0 RED.ADD.64 [R2], R4; RED.ADD [R2], R6; RED.ADD [R2], R7; EXIT. Each waits for scoreboard 2. */
 static struct sass_insn insns[] = {
 	{ LDL_64 }, { LDL_64 }, { LDL_32 }, { LDL_32 },
 	{ 0x000000ff0600720c, 0x004fda0003f05270 },
@@ -25,9 +25,9 @@ static struct sass_insn insns[] = {
 	{ 0x000000070200798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
 };
 
-/* The same with a loop of three rounds before the comparison, and the first two REDs gone around by a branch:
- * MOV R8, 3; IADD3 R8, R8, -1; ISETP.NE P0, R8, 0; @P0 BRA to the IADD3; BSSY B0; ISETP.NE P0, R6, 0; @!P0 BRA to the BSYNC; RED.64, RED;
- * BSYNC B0; RED; EXIT. */
+/* The same with a three-round loop before the comparison, and a branch over the first two REDs: MOV
+ * R8, 3; IADD3 R8, R8, -1; ISETP.NE P0, R8, 0; @P0 BRA to the IADD3; BSSY B0; ISETP.NE P0, R6, 0;
+ * @!P0 BRA to the BSYNC; RED.64, RED; BSYNC B0; RED; EXIT. */
 static struct sass_insn ways[16];
 
 #define WAYS (sizeof(ways) / sizeof(*ways))
@@ -49,14 +49,14 @@ static void make_ways(const struct sass_arch *arch)
 	ways[10] = sass_with(sass_bra(arch, 2 * SASS_INSN), 12, 4, 8);
 }
 
-/* Does the probe ask for an address, not for an offset? */
+/* Does the probe read an address instead of an offset? */
 static bool asks_where(enum gpubpf_site kind)
 {
 	return kind == GPUBPF_SITE_ATOMIC || kind == GPUBPF_SITE_MEM_BEFORE_ALL ||
 	       gpubpf_place_kind(kind)->spaces == 1u << GPUBPF_GLOBAL;
 }
 
-/* Into R2, R4, R6 and R7: of accesses, of atomics, of barriers, which give no address. */
+/* Fills R2, R4, R6 and R7: for accesses, for atomics, for barriers, which have no address. */
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, enum gpubpf_site kind, bool wanders)
 {
 	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes in fewer registers do what they did. Random ones, with branches, loops, pairs and quadruples, predicates, loads and stores
- * whose scoreboards are waited for as late as may be, are carried out before and after: what is written late lands at any time
- * that the hardware might choose, what is read late is read as late, results with a known time come when it is over. What an
- * instruction makes is a number of which instruction it is and of what it found in its registers.
+ * The register allocator must preserve the behaviour of probes. Random ones have branches, loops, register pairs
+ * and quadruples, predicates, and loads and stores with late waits for scoreboards. The test runs each before and
+ * after allocation. A late write lands at any time that the hardware might choose, a late read happens as late,
+ * results with fixed latency land at its end. An instruction's result is a hash of its index and its sources.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #define RUNS 8
 #define MOST 400                   /* instructions */
 #define STEPS 400
-#define LANDS 13                   /* cycles until what has a known time is there, at most */
-#define CONSTANTS 4                /* registers that are written once, and read without a scoreboard */
+#define LANDS 13                   /* maximum fixed latency in cycles */
+#define CONSTANTS 4                /* registers written once and read without a scoreboard */
 #define IADD3 0x210
 #define IMAD_WIDE 0x225
 #define LDG 0x381
 #define STG 0x386
-#define SHFL 0x589               /* R16 <- R24, of the lane in R0 */
+#define SHFL 0x589               /* R16 <- R24 of the lane in R0 */
 
 static const struct sass_arch *arch;
 static uint64_t seed;
@@ -42,13 +42,13 @@ static unsigned below(unsigned n)
 	return seed % n;
 }
 
-/* -- making one -- */
+/* -- generation -- */
 
 static struct making {
 	struct sass_insn insns[MOST];
 	uint32_t n, regs;
-	uint32_t unsettled[256];           /* written so many cycles ago at least */
-	uint8_t written[256], read[256];   /* in flight with these scoreboards */
+	uint32_t unsettled[256];           /* minimum cycles since the write */
+	uint8_t written[256], read[256];   /* scoreboards of in-flight writes and reads */
 	uint32_t blocks, begins[32], branches[32];
 } m;
 
@@ -62,7 +62,7 @@ static struct sass_insn bare(unsigned opcode)
 	return sass_with(insn, 77, 4, SASS_PT);
 }
 
-/* The registers of one that was put in are in flight, or on their way. */
+/* Records the in-flight and fixed-latency registers of an added instruction. */
 static void remember(struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -84,8 +84,8 @@ static void remember(struct sass_insn insn)
 	}
 }
 
-/* Waits for what is in flight with a register that it names, and for what is on its way. A scoreboard that was set right before it
- * is not seen yet. Those of not_for are not waited for. */
+/* Adds an instruction with waits for in-flight registers that it names, and for fixed latencies. A scoreboard
+ * set by the previous instruction is not visible yet. Does not wait for scoreboards in not_for. */
 static void add_but(struct sass_insn insn, unsigned not_for)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -139,7 +139,7 @@ static void add_any(void)
 	struct sass_insn insn;
 
 	switch (below(7)) {
-	case 6: /* SHFL, and one that writes what it reads, for which it does not wait: they come one after the other */
+	case 6: /* SHFL that overwrites a source without a wait: shuffles complete in order */
 		insn = sass_with(sass_with(bare(SHFL), SASS_READ_AT, 3, rb), SASS_WRITE_AT, 3, (rb + 1) % SASS_SCOREBOARDS);
 		for (unsigned r = 0; r < m.regs; r++)
 			if ((m.read[r] | m.written[r]) & (1u << rb | 1u << (rb + 1) % SASS_SCOREBOARDS | 1u << (rb + 2) % SASS_SCOREBOARDS))
@@ -158,7 +158,7 @@ static void add_any(void)
 		insn = sass_with(sass_with(bare(STG), 24, 8, any(2, false)), 32, 8, any(wide, false));
 		add(maybe(sass_with(sass_with(insn, 73, 3, size), SASS_READ_AT, 3, rb)));
 		break;
-	case 2: /* STG of which nobody knows when it is over */
+	case 2: /* STG without a scoreboard */
 		if (wide < 4)
 			add(sass_with(sass_with(sass_with(bare(STG), 24, 8, 0), 32, 8, 2), 73, 3, size));
 		break;
@@ -173,7 +173,7 @@ static void add_any(void)
 	}
 }
 
-/* What the blocks before have in flight is waited for by the first instruction only. */
+/* Only the first instruction waits for operations in flight from earlier blocks. */
 static void begin_block(uint32_t block)
 {
 	m.begins[block] = m.n;
@@ -209,12 +209,12 @@ static void make(uint64_t of)
 	}
 }
 
-/* -- carrying it out -- */
+/* -- execution -- */
 
 struct late {
-	uint32_t insn, step, time;         /* carried out there; when it is over without a scoreboard */
-	uint64_t found;                    /* of what it read, and */
-	bool samples, lands;               /* that is still to do */
+	uint32_t insn, step, time;         /* position and time of issue; completion time if it has no scoreboard */
+	uint64_t found;                    /* hash of the sources */
+	bool samples, lands;               /* pending: read of sources, write of result */
 	uint8_t read, write;               /* scoreboards */
 	uint32_t since;
 };
@@ -262,7 +262,7 @@ static void land(const struct sass_insn *insns, struct late *l)
 	l->lands = false;
 }
 
-/* Those that are waited for now, or whose time is over. */
+/* Completes operations whose scoreboard the instruction waits for, and expired ones. */
 static void settle(const struct sass_insn *insns, unsigned waits, uint32_t now, bool all)
 {
 	for (uint32_t k = 0; k < run.nlate; k++) {

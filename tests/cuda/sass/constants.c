@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * constants FILE.cu: what reads __constant__ variables, as nvcc compiles that for each architecture, with a twin of no probe.
+ * constants FILE.cu: nvcc compiles kernels that read __constant__ variables for each architecture; the twins have no probe.
  *   - no instruction of the twin reads c[0x3];
- *   - each stub, carried out here on random registers over a bank in memory, gives the instruction just what it read, where
- *     that is in the bank, reads nothing else, and leaves the kernel's registers and predicates as they were;
- *   - what became of a constant operand has the signs of both operands by its bits, and is the same text by nvdisasm, but for the
- *     register;
- *   - a stub that is changed the checker refuses, and so it does an address of another place.
+ *   - an emulator runs each stub on random registers with the bank in memory. The stub passes the instruction exactly the
+ *     value in the bank, reads nothing else, and preserves the kernel's registers and predicates;
+ *   - the replacement of a constant operand keeps the sign bits of both operands, and nvdisasm prints the same text except
+ *     for the register;
+ *   - the checker refuses each changed stub and each changed address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 #include "tests/tap.h"
 #include "each_cubin.h"
 
-#define BANK_AT 0x7f0123456000ull /* where the original has it */
+#define BANK_AT 0x7f0123456000ull /* address of the original's bank */
 #define DISASSEMBLED 2048
-#define CARRIED 0x1000             /* beside an opcode */
+#define CARRIED 0x1000             /* flag next to an opcode */
 
 struct thread {
 	uint32_t r[256], u[64];
@@ -34,12 +34,12 @@ struct run {
 	const uint8_t *bank;
 	uint32_t size, loads;
 	uint64_t address;
-	struct sass_insn carried;          /* the kernel's, with a register */
+	struct sass_insn carried;          /* the kernel's instruction, with a register */
 	bool wrong, is_carried;
 };
 
-static uint32_t reads, right, changed, seen, behind; /* behind: with an index from which something is taken */
-static struct sass_insn pairs[DISASSEMBLED]; /* what was, and what became of it */
+static uint32_t reads, right, changed, seen, behind; /* behind: negative offsets from an index */
+static struct sass_insn pairs[DISASSEMBLED]; /* the instruction before and after */
 static uint32_t npairs;
 
 static bool guard_of(struct sass_insn insn, const struct thread *t)
@@ -89,7 +89,7 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x812:
 		t->r[to] = t->r[a] & insn.lo >> 32;
 		break;
-	case 0x212: /* by the only table that stubs use */
+	case 0x212: /* the only table that stubs use */
 		t->r[to] = t->r[a] & ~t->r[b];
 		run->wrong |= sass_field(insn, 72, 8) != 0x30;
 		break;
@@ -112,7 +112,7 @@ static void compute(struct run *run, struct sass_insn insn)
 		break;
 	case SASS_OP_NOP: case SASS_OP_NOP | CARRIED:
 		break;
-	default: /* the kernel's, behind the load: what it reads is looked at */
+	default: /* the kernel's instruction after the load: its source is checked */
 		run->wrong |= run->is_carried;
 		run->is_carried = true;
 		run->carried = insn;
@@ -131,7 +131,7 @@ static bool is_half_of(const struct sass_grafted *g, uint32_t i, uint32_t *numbe
 	return false;
 }
 
-/* As the agent fills in the addresses; from the branch at the instruction until the kernel goes on. */
+/* Patches the addresses like the agent; runs from the branch at the instruction until the kernel continues. */
 static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
 {
 	uint32_t i = at + 1 + sass_branch(code->arch, g->insns[at]) / SASS_INSN, number;
@@ -164,7 +164,7 @@ static void random_thread(struct thread *t)
 	t->p[7] = true;
 }
 
-/* Where the instruction reads, told from its bits; an index is made one that is in the bank, or far from it. */
+/* The offset that the instruction reads. Sets its index register to reach inside the bank, or far beyond. */
 static uint32_t place_of(struct sass_insn own, const struct sass_constant *k, struct thread *t, uint32_t size, bool beyond)
 {
 	uint32_t op = sass_opcode(own) & 0x1ff, *index = NULL;
@@ -185,7 +185,7 @@ static uint32_t place_of(struct sass_insn own, const struct sass_constant *k, st
 	return off + *index;
 }
 
-/* Registers that the instruction may write: of those the first four, or their uniform ones. */
+/* May differ: the registers that the load writes, or its uniform ones. All others must be unchanged. */
 static bool leaves_others(const struct run *run, const struct thread *before, struct sass_insn own, const struct sass_constant *k,
 			  uint32_t regs)
 {
@@ -200,7 +200,7 @@ static bool leaves_others(const struct run *run, const struct thread *before, st
 	return !memcmp(run->t.p, before->p, sizeof(before->p));
 }
 
-/* What the bank has there, as the width extends it. */
+/* The value in the bank, extended to the width. */
 static void expect(const struct run *run, struct sass_insn own, const struct sass_constant *k, uint32_t at, uint32_t value[4])
 {
 	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : 4;
@@ -213,7 +213,7 @@ static void expect(const struct run *run, struct sass_insn own, const struct sas
 		value[0] = (int16_t)value[0];
 }
 
-/* The operands at 32 and at 64 have what is done to their signs at 62 and at 74: they may have changed places. */
+/* The operands at 32 and 64 have sign bits at 62 and 74; the replacement may have swapped the operands. */
 static bool keeps_signs(struct sass_insn own, struct sass_insn carried, enum sass_constant_way way)
 {
 	unsigned constant = way == SASS_CONSTANT_B ? 62 : 74, other = way == SASS_CONSTANT_B ? 74 : 62;
@@ -264,7 +264,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 	return (at > run.size - k.bytes) || gives(&run, own, &k, at);
 }
 
-/* -- what may not pass -- */
+/* -- changes that the checker must refuse -- */
 
 static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct sass_code *code, const struct sass_twin *twin)
 {
@@ -281,7 +281,7 @@ static void try_change(const struct sass_cubin *app, const struct sass_kernel *k
 	seen += !passes(app, k, code, twin);
 }
 
-/* Each instruction of the stubs that is no wait, gone, or with a bit that is another; each address. */
+/* Removes each instruction of the stubs except waits, or flips a bit of it; changes each address. */
 static void change(const struct sass_cubin *app, const struct sass_kernel *k, const struct sass_code *code, struct sass_twin *twin)
 {
 	struct sass_insn nop = sass_nop(0, SASS_STALL_MAX);
@@ -299,7 +299,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 		struct sass_insn was = sass_read(text + i * SASS_INSN), other = was;
 		uint32_t bit = 12 + random_below(92);
 
-		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(code->arch, was) == -SASS_INSN) /* the section's end */
+		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(code->arch, was) == -SASS_INSN) /* end of section */
 			break;
 		if (sass_opcode(was) == SASS_OP_NOP)
 			continue;
@@ -363,9 +363,9 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	sass_code_finish(&code);
 }
 
-/* -- by nvdisasm -- */
+/* -- comparison by nvdisasm -- */
 
-/* What stands behind the offset, up to the semicolon, without marks of operands that are kept. */
+/* Copies the text between the offset and the semicolon, without reuse flags. */
 static bool text_of(char *line, char *text)
 {
 	char *from = strstr(line, "*/"), *to = from ? strchr(from, ';') : NULL, *out = text;
@@ -382,7 +382,7 @@ static bool text_of(char *line, char *text)
 	return true;
 }
 
-/* The same but for the operand, and for the name of a product that is a move. */
+/* Are both equal, except for the operand and for a product that is a move? */
 static bool is_same_text(char *was, char *is)
 {
 	char *constant = strstr(was, "c[0x3][0x"), *rest, *move = strstr(was, "IMAD.MOV.U32");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* __constant__ variables in each way in which compilers read them: operands, loads with and without an index. */
+/* Reads __constant__ variables in each way that compilers use: as operands, and by loads with and without an index. */
 __constant__ float f[64];
 __constant__ int n[64];
 __constant__ unsigned u[64];
@@ -55,7 +55,7 @@ extern "C" __global__ void of_doubles(double *o, const double *x, long long *q)
 	q[i + 5] = (int)e * (long long)n[7] + l[9];
 }
 
-/* In turns of a loop, of which some are done at once: with offsets behind the index. */
+/* In a partially unrolled loop: with negative offsets from the index. */
 __constant__ float3 w[64];
 
 extern "C" __global__ void in_turns(float *o, const float *x, const float *y, int m)

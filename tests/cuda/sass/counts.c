@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts EVERY FILE ARCH OBJECT...: twins of FILE's kernels (a cubin's, or a .cu's with functions in sections of their own) with each
- * OBJECT's programs where blocks end, made by EVERY (sass-every), are counted in by the checker as they are, and not with what counts a
- * block's lanes made otherwise: the word, the meeting, who goes on, who comes to it, and what the twin says of both. As TAP.
+ * counts EVERY FILE ARCH OBJECT...: twins with block_end programs count the lanes of a block. EVERY (sass-every) makes twins
+ * of FILE's kernels (a cubin, or a .cu with functions in sections) with each OBJECT's programs. The checker must accept them,
+ * and refuse changes of the counting code: its word, barrier, last lane, the ways to it, and the twin's statements on both.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
-/* -- what counts, carried out -- */
+/* -- emulation of the counting code -- */
 
 #define REGS 8
 #define WARP 32
@@ -29,10 +29,10 @@ struct lane {
 
 struct block {
 	const struct sass_arch *arch;
-	uint32_t size, reserved, rank, extents[3]; /* size: as the special register has it */
-	uint32_t at, word;                         /* the one word that is stored, and where; 0: none yet */
-	uint32_t met;                              /* lanes that came to the barrier */
-	bool broken;                               /* something else was done */
+	uint32_t size, reserved, rank, extents[3]; /* size: the value of the special register */
+	uint32_t at, word;                         /* the one stored word, and its address; 0: none yet */
+	uint32_t met;                              /* lanes that arrived at the barrier */
+	bool broken;                               /* an unexpected operation occurred */
 };
 
 static uint32_t reg(const struct lane *l, unsigned r)
@@ -52,13 +52,13 @@ static uint32_t launch_word(const struct block *b, uint32_t off)
 	return off >= extents && off < extents + 12 ? b->extents[(off - extents) / 4] : off == reserved ? b->reserved : 0xdead;
 }
 
-/* A predicate and whether its opposite is meant: four bits. */
+/* A predicate with its negation: four bits. */
 static bool holds(const struct lane *l, unsigned predicate)
 {
 	return ((predicate & 7) == SASS_PT || l->p[predicate & 7]) != (predicate >> 3);
 }
 
-/* LOP3: for each bit of the three the table's */
+/* LOP3: looks up each bit triple in the table */
 static uint32_t by_table(uint32_t a, uint32_t b, uint32_t c, unsigned table)
 {
 	uint32_t result = 0;
@@ -68,7 +68,7 @@ static uint32_t by_table(uint32_t a, uint32_t b, uint32_t c, unsigned table)
 	return result;
 }
 
-/* ISETP of numbers without a sign, to one predicate, and with no other */
+/* unsigned ISETP to one predicate, not combined with another */
 static void compare(struct block *b, struct lane *l, struct sass_insn i, uint32_t x, uint32_t y)
 {
 	unsigned how = sass_field(i, 76, 3), to = sass_field(i, 81, 3);
@@ -86,7 +86,7 @@ static void carry_out(struct block *b, struct lane *l, uint32_t active, struct s
 	switch (sass_opcode(i)) {
 	case 0x919: result = special(b, l, sass_field(i, 72, 8)); break;
 	case 0xb82: result = sass_field(i, 54, 5) ? 0xdead : launch_word(b, sass_field(i, 38, 16)); break;
-	case 0x806: /* VOTE.ANY of all that are here */
+	case 0x806: /* VOTE.ANY over all active lanes */
 		b->broken |= sass_field(i, 72, 8) != 1 || sass_field(i, 87, 4) != SASS_PT;
 		result = active;
 		break;
@@ -117,7 +117,7 @@ static void carry_out(struct block *b, struct lane *l, uint32_t active, struct s
 	l->r[sass_field(i, 16, 8) % REGS] = result;
 }
 
-/* All lanes of the set, instruction by instruction, as those of a warp that are together go. */
+/* Runs all lanes of the set in lockstep, like a converged warp. */
 static void go(struct block *b, struct lane lanes[WARP], uint32_t active, bool end)
 {
 	struct sass_insn insns[SASS_COUNT_MOST];
@@ -134,7 +134,7 @@ static void go(struct block *b, struct lane lanes[WARP], uint32_t active, bool e
 	}
 }
 
-/* Lanes leave in groups of any; of all groups the last has one lane that goes on, no other has. */
+/* Lanes leave in groups of any size; only the last group has one lane that continues. */
 static void count_block(const struct sass_arch *arch, uint32_t x, uint32_t y, uint32_t z)
 {
 	uint32_t reserved = arch->sm == 75 ? 0 : 1024, used = 16 + random_below(4000), n = x * y * z, left = n, on = 0, early = 0;
@@ -182,10 +182,10 @@ struct twin {
 	struct sass_code code;
 	uint8_t *bytes, *text;
 	size_t size;
-	uint32_t n, first;         /* instructions; the first that was added */
+	uint32_t n, first;         /* number of instructions; the first added one */
 };
 
-/* "": it passes */
+/* "": the checker accepts */
 static const char *said(const struct twin *t, bool counts)
 {
 	const struct sass_has has = { .entry = true, .exit = true, .counts = counts };
@@ -217,7 +217,7 @@ static struct sass_insn get(const struct twin *t, uint32_t i)
 	return sass_read(t->text + (size_t)i * SASS_INSN);
 }
 
-/* For that reason: another pass could find fault with it as well. */
+/* The checker must report this reason: another pass could also refuse the change. */
 static bool refused_with(const struct twin *t, uint32_t i, struct sass_insn insn, const char *why)
 {
 	struct sass_insn was = get(t, i);
@@ -236,7 +236,7 @@ static uint32_t find(const struct twin *t, uint32_t from, uint32_t opcode)
 	return from;
 }
 
-/* What an exit's program waits for last, before its lanes are counted; SASS_NONE: there is none. */
+/* The wait at the end of an exit's program, before its lanes are counted; SASS_NONE: there is none. */
 static uint32_t joint(const struct twin *t, uint32_t begin)
 {
 	while (begin-- > t->first) {
@@ -250,7 +250,7 @@ static uint32_t joint(const struct twin *t, uint32_t begin)
 	return SASS_NONE;
 }
 
-/* Instead of that one goes, or past some of what counts. */
+/* Replaces that wait by an exit, or by a branch past part of the counting code. */
 static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 {
 	struct sass_insn past = sass_bra(t->code.arch, ((int64_t)adds - at) * SASS_INSN);
@@ -262,7 +262,7 @@ static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 	ok(refused_with(t, at, past, goes), "or goes past some of it");
 }
 
-/* What counts where lanes leave, of which there are two where a whole warp has code of its own. Whether there is something before it. */
+/* Changes the code that counts leaving lanes; a full warp may have its own copy. Returns whether a program precedes it. */
 static bool change_end(const struct twin *t, uint32_t adds)
 {
 	struct sass_insn add = get(t, adds), end = get(t, adds + 2), insns[SASS_COUNT_MOST];
@@ -342,7 +342,7 @@ static void change_said(struct twin *t)
 	ok(passes(t, true), "as it was it passes");
 }
 
-/* In the application's code and in the twin, which has it as it is. */
+/* Changes the size query in the application's code and in the twin, which copies it. */
 static bool asks(const struct twin *t, uint8_t *own, uint8_t *copy, const char *why)
 {
 	const struct sass_insn insn = sass_special(0, SASS_SR_SHARED_SIZE, 0);
@@ -360,7 +360,7 @@ static bool asks(const struct twin *t, uint8_t *own, uint8_t *copy, const char *
 	return is;
 }
 
-/* The first of the kernel's instructions that is in its place still, and of functions. Whether there are any. */
+/* Changes the first copied query in the kernel, and in functions. Returns whether there is any. */
 static bool change_asked(const struct twin *t)
 {
 	bool any = false;
@@ -401,7 +401,7 @@ static const char *open_twin(struct twin *t, const char *file, char *app, size_t
 	return NULL;
 }
 
-/* what there was of which not every twin has some */
+/* features that not every twin has: did one occur? */
 static bool seen_before, seen_called;
 
 static void try_twin(const char *file, char *app, size_t size)
@@ -469,7 +469,7 @@ static bool is_source(const char *file)
 	return n > 3 && !strcmp(file + n - 3, ".cu");
 }
 
-/* What the file has, or what its source is compiled to, which is then at path. NULL: no compiler. */
+/* Reads the file, or compiles a source to a cubin at path. NULL: no compiler. */
 static char *open_app(const char *file, const char *arch, char *path, size_t *size)
 {
 	char *app;
@@ -484,7 +484,7 @@ static char *open_app(const char *file, const char *arch, char *path, size_t *si
 	return app;
 }
 
-/* The same with shared memory whose size is no multiple of its alignment. */
+/* The same with a shared memory size that is no multiple of its alignment. */
 static bool try_aligned(char **argv, char *app, size_t size)
 {
 	char path[] = "/tmp/gpubpf-counts-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the one test that includes it (tests/tap.h counts by file). */
+/* Only one source file of a test includes it (tests/tap.h counts per file). */
 #ifndef GPUBPF_TESTS_CUDA_SASS_EACH_CUBIN_H
 #define GPUBPF_TESTS_CUDA_SASS_EACH_CUBIN_H
 
@@ -8,7 +8,7 @@
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
-/* compiled_cubin() for all architectures, up to NULL, one after the other; what cannot be made is skipped. Could all? */
+/* Calls fn for compiled_cubin() of each architecture in turn, up to NULL; skips failures. Did all compile? */
 static bool compiled_each(const char *source, const char *const *arches, const char *options,
 			  void (*fn)(const char *arch, const char *data, size_t size))
 {

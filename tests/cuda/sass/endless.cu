@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that nobody leaves: it has an entry, and where it would end nothing stands.
+// A kernel without a reachable end: it has an entry place, and no exit place.
 extern "C" __global__ void endless(unsigned *out)
 {
 	for (;;)

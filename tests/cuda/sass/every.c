@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sass-every FILE ARCH OBJECT [N [FOLDER]]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library,
- * program, fatbin or cubin, gets a twin with OBJECT's programs wherever they stand; each is read back by the target's own
- * checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
- * refused one, or none was made. FOLDER keeps them as NUMBER.cubin, and what the assembler made as probes.cubin. Needs the
- * assembler (libnvJitLink.so): status 77 without. A tool for measurements, and of the conformance suite's tests.
+ * sass-every FILE ARCH OBJECT [N [FOLDER]]: makes twins of every N-th kernel of the machine code for ARCH (sm_90) in
+ * FILE, a library, program, fatbin or cubin, with OBJECT's programs at all their places. The target's own checker reads
+ * each twin. Prints the number of twins, the reasons for the others, and the time per twin; status 1 if the checker
+ * refused a twin, or none was made. FOLDER keeps them as NUMBER.cubin, and the assembler's output as probes.cubin.
+ * Without an assembler (libnvJitLink.so) the status is 77. Measurements and the tests of the conformance suite use it.
  *
- * OBJECT may be FILE.tsv, the public suite's programs: unproven, each in a twin of its own of the kernel that is called plain, or
- * N of them in one.
+ * OBJECT may be FILE.tsv, unverified programs of the public suite: each gets its own twin of the kernel `plain`, or one
+ * twin has N of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,9 +37,9 @@ static struct gpubpf_device_caps caps = {
 };
 static struct gpubpf_lower_job job;
 static struct gpubpf_site_desc sites[GPUBPF_NSITES];
-static uint32_t kinds; /* of those */
+static uint32_t kinds; /* number of these */
 static struct gpubpf_twin_image probes;
-static const char *folder; /* to keep twins in, or NULL */
+static const char *folder; /* folder for twins, or NULL */
 static const char *only; /* kernel, or NULL */
 static struct {
 	uint32_t every, seen, tried, made, wrong;
@@ -74,7 +74,7 @@ static void count_reason(const char *kernel, const char *what)
 	all.nreasons += i == all.nreasons;
 }
 
-/* What a session does with one kernel of an image. */
+/* Performs the session's steps for one kernel of an image. */
 static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
@@ -94,7 +94,7 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 	return err;
 }
 
-/* With what follows the cubin: the addresses that the agent fills in. */
+/* Writes the cubin and the records after it: the addresses that the agent fills in. */
 static void keep(const char *name, const struct gpubpf_twin_piece *piece)
 {
 	char path[4096];
@@ -133,7 +133,7 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 
 static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
-	static uint8_t digest[GPUBPF_IMAGE_DIGEST]; /* no two have the same: each stays open meanwhile */
+	static uint8_t digest[GPUBPF_IMAGE_DIGEST]; /* digests must be unique, because each image stays open */
 	static uint32_t number;
 	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds, .digest = digest };
 	struct sass_cubin cubin;
@@ -222,7 +222,7 @@ static int try_programs(struct conformance_case *const *cases, uint32_t n, const
 	return err;
 }
 
-/* Name, version, group, count, flags, result, -, program, memory, with tabs between; what is no program has no twin. */
+/* Name, version, group, count, flags, result, -, program, memory, separated by tabs; only programs get a twin. */
 static bool read_line(char *line, struct conformance_case *c)
 {
 	char *column[9] = { 0 };
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 	snprintf(caps.arch, sizeof(caps.arch), "%s", argv[2]);
 	all.every = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
 	folder = argc > 5 ? argv[5] : NULL;
-	file = read_file(argv[1], &size); /* ends the tool where it cannot */
+	file = read_file(argv[1], &size); /* ends the tool on failure */
 	if (strlen(argv[3]) > 4 && !strcmp(argv[3] + strlen(argv[3]) - 4, ".tsv")) {
 		err = try_table(argv[3], all.every && all.every < CONFORMANCE_TOGETHER ? all.every : CONFORMANCE_TOGETHER, file, size, &diag);
 	} else {

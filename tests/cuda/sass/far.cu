@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that calls a function by name, which lies in a section of its own when the code is relocatable.
+// A kernel that calls a function by name; in relocatable code the function has its own section.
 __device__ __noinline__ unsigned far(unsigned x)
 {
 	unsigned sum = x;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults that are planted in twins, each of which the target's checker has to see; of the one test that includes it (tests/tap.h counts
- * by file). */
+/* Plants faults in twins that the target's checker must find. Only one source file of a test
+ * includes it (tests/tap.h counts per file). */
 #ifndef GPUBPF_TESTS_CUDA_SASS_FAULTS_H
 #define GPUBPF_TESTS_CUDA_SASS_FAULTS_H
 
@@ -42,13 +42,13 @@ static void set(struct opened *o, uint32_t i, struct sass_insn insn)
 	memcpy(o->text + i * SASS_INSN, &insn, sizeof(insn));
 }
 
-/* The first instruction that was added: behind the kernel's own, or in the place of its last EXIT. */
+/* The first added instruction: after the kernel's own, or in place of its last EXIT. */
 static uint32_t first_added(const struct opened *o)
 {
 	return o->code.tail != SASS_NONE ? o->code.tail : (o->code.n + 7) / 8 * 8;
 }
 
-/* Where the entry's probe begins. */
+/* Start of the entry's probe. */
 static uint32_t entry_of(const struct opened *o)
 {
 	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.late_entry;
@@ -56,7 +56,7 @@ static uint32_t entry_of(const struct opened *o)
 	return at + 1 + sass_branch(o->code.arch, get(o, at)) / SASS_INSN;
 }
 
-/* One bit of what is carried out of the kernel's own code. */
+/* Flips one bit of each copied instruction of the kernel. */
 static void change_own(struct opened *o)
 {
 	uint32_t survived = 0;
@@ -72,7 +72,7 @@ static void change_own(struct opened *o)
 	ok(!survived, "no bit of the kernel's own instructions can change unseen");
 }
 
-/* Each instruction that was added, made into one that must not be there. */
+/* Replaces each added instruction by a forbidden one. */
 static void change_added(struct opened *o)
 {
 	static const struct {
@@ -95,7 +95,7 @@ static void change_added(struct opened *o)
 	}
 }
 
-/* Waits that the probes need. */
+/* Removes waits that the probes need. */
 static void drop_waits(struct opened *o)
 {
 	uint32_t waits = 0, seen = 0, first = first_added(o);
@@ -113,14 +113,14 @@ static void drop_waits(struct opened *o)
 	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
 }
 
-static uint32_t waited;             /* exits' probes that wait for what the kernel has just set, of all kernels */
+static uint32_t waited;             /* exit probes, over all kernels, that wait for a scoreboard just set */
 
-/* Where the kernel falls into an exit's probe that waits for it, not at once: a scoreboard just set is not seen yet. */
+/* An exit probe that the kernel falls into must not wait at once: a scoreboard just set is not visible yet. */
 static void wait_at_once(struct opened *o)
 {
 	struct sass_insn was = get(o, first_added(o)), waits = get(o, first_added(o) + 1);
 
-	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP || !sass_waits(waits)) /* above the kernel's registers: for none */
+	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP || !sass_waits(waits)) /* above the kernel's registers: no wait */
 		return;
 	waited++;
 	ok(sass_stall(was) >= 2 && !sass_waits(was) && sass_waits(waits), "an exit's probe waits for the kernel, but not at once");
@@ -133,7 +133,7 @@ static void wait_at_once(struct opened *o)
 	set(o, first_added(o), was);
 }
 
-/* Cycles that the probes need. */
+/* Shortens stalls that the probes need. */
 static void drop_times(struct opened *o)
 {
 	uint32_t times = 0, seen = 0;
@@ -151,7 +151,7 @@ static void drop_times(struct opened *o)
 	ok(times && seen * 3 >= times, "a time that is too short is seen (%u of %u: of what nobody waits for, none)", seen, times);
 }
 
-/* Cycles until a scoreboard that was set can be waited for. */
+/* Removes the cycles before a newly set scoreboard is visible. */
 static void wait_early(struct opened *o)
 {
 	uint32_t pairs = 0, early = 0, seen = 0;
@@ -171,7 +171,7 @@ static void wait_early(struct opened *o)
 	ok(seen == pairs, "one that would be too early is seen");
 }
 
-/* Another order of a probe's instructions does the same; a probe in which one field of one is another does not. */
+/* Reordering a probe's instructions keeps its values; changing one field of an instruction does not. */
 static void number_values(struct opened *o)
 {
 	static const uint8_t fields[] = { 12, 16, 24, 32, 64 };
@@ -196,7 +196,7 @@ static void number_values(struct opened *o)
 	ok(same * 5 < changed, "%u changes of a field make another probe of it, %u are of what is not used", changed - same, same);
 }
 
-/* Lanes of a whole warp meet in an exit's probe, those that come apart do not: the former's code stands in front. */
+/* In an exit's probe, a full warp reconverges and diverged lanes do not: the full warp's code comes first. */
 static void check_meetings(struct opened *o)
 {
 	uint32_t first = first_added(o), entry = entry_of(o), meetings = 0, ends = 0;
@@ -230,7 +230,7 @@ static void check_meetings(struct opened *o)
 	set(o, last, bsync);
 }
 
-/* An entry's probe may use barriers of the kernel's if all lanes leave them. */
+/* An entry's probe may use convergence barriers of the kernel if it leaves all of them. */
 static void keep_barriers(struct opened *o)
 {
 	uint32_t breaks = 0, seen = 0;
@@ -248,7 +248,7 @@ static void keep_barriers(struct opened *o)
 	ok(seen > 1 && seen < breaks, "%u of %u barriers of an entry's probe are the kernel's, and left", seen, breaks);
 }
 
-/* A bit of each relocation of the code, and of a function that is copied. */
+/* Flips a bit of each relocation of the code, and of a copied function. */
 static void change_copies(struct opened *o, struct sass_cubin *made)
 {
 	uint32_t seen = 0, changed = 0;
@@ -267,16 +267,16 @@ static void change_copies(struct opened *o, struct sass_cubin *made)
 	ok(seen == changed, "%u of %u changes of what is copied are seen", seen, changed);
 }
 
-static uint32_t settled;            /* exits' probes among the kernel's registers, of all kernels */
+static uint32_t settled;            /* exit probes, over all kernels, that use registers of the kernel */
 
-/* Cycles in which what the kernel computes with a known time lands, before a probe writes registers that it has. */
+/* Shortens the stall in which fixed-latency results of the kernel land, before the probe writes those registers. */
 static void drop_settling(struct opened *o)
 {
 	uint32_t first = first_added(o), n = 0, time = 0, seen = 0;
 
 	while (sass_opcode(get(o, first + n)) == SASS_OP_NOP)
 		time += sass_stall(get(o, first + n++));
-	if (time < 45) /* they are above the kernel's */
+	if (time < 45) /* above the kernel's registers */
 		return;
 	settled++;
 	for (uint32_t i = first; i < first + n; i++) {
@@ -293,9 +293,9 @@ static void drop_settling(struct opened *o)
 
 #define S2R 0x119
 
-static uint32_t keeping;           /* exits' probes that begin with what entries' have left, of all kernels */
+static uint32_t keeping;           /* exit probes, over all kernels, that reuse values of the entry's probe */
 
-/* Registers that the exit's probe reads first; false: none. */
+/* Registers that the exit's probe reads before writing them; false: none. */
 static bool find_kept(struct opened *o, bool kept[256])
 {
 	bool written[256] = { false }, any = false;
@@ -334,7 +334,7 @@ static bool is_written_again(const struct opened *o, uint32_t i, unsigned reg)
 	return false;
 }
 
-/* What an entry's probe leaves to the exit's becomes another value, or one that is not there for all. */
+/* Changes a value that the exit's probe reuses from the entry's, or computes it for some lanes only. */
 static void change_kept(struct opened *o)
 {
 	uint32_t made = 0, guarded = 0, elsewhere = 0, moved = 0, read = 0;
@@ -358,12 +358,12 @@ static void change_kept(struct opened *o)
 			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), k);
 
 			if (x.n && kept[x.reg])
-				read += passes_with(o, i, sass_with(get(o, i), x.at, 8, 0)); /* the kernel's own */
+				read += passes_with(o, i, sass_with(get(o, i), x.at, 8, 0)); /* the kernel's own code */
 		}
 	ok(made && !guarded && !elsewhere && !moved && !read, "%u results of an entry's probe are its exit's, none can change unseen", made);
 }
 
-/* Scoreboards that were given to accesses of the kernel's, so that the exit's probe can wait for them. */
+/* Removes scoreboards added to the kernel's accesses, for which the exit's probe waits. */
 static void drop_given(struct opened *o)
 {
 	uint32_t given = 0, seen = 0;
@@ -381,7 +381,7 @@ static void drop_given(struct opened *o)
 	ok(seen == given, "%u of %u scoreboards that were given are missed", seen, given);
 }
 
-/* What stood at the entry, behind its probe, and the way back. */
+/* Changes the kernel's displaced entry instruction after the probe, and the branch back. */
 static void change_way_back(struct opened *o)
 {
 	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.late_entry, i = o->n;
@@ -402,7 +402,7 @@ static void change_way_back(struct opened *o)
 	set(o, i - 1, was);
 }
 
-/* The twin's number for the attribute becomes another. */
+/* Does the checker accept another number for the twin's attribute? */
 static bool passes_saying(struct opened *o, const struct sass_cubin *made, uint8_t attr, uint32_t number)
 {
 	const struct sass_section *info = &made->sections[sass_section_find(made, ".nv.info")];
@@ -424,7 +424,7 @@ static bool passes_saying(struct opened *o, const struct sass_cubin *made, uint8
 	return passed;
 }
 
-/* Where the ends are: of which one is elsewhere, one is left out, or one more is an end. */
+/* Changes the list of ends: one is moved, removed or added. */
 static void change_ends(struct opened *o, const struct sass_cubin *made)
 {
 	const struct sass_section *info = &made->sections[made->kernels[0].info];
@@ -448,7 +448,7 @@ static void change_ends(struct opened *o, const struct sass_cubin *made)
 
 		if (sass_opcode(was) != SASS_OP_NOP || i + 1 == o->n)
 			continue;
-		set(o, i, sass_with_control((struct sass_insn){ 0x794d, 0x03800000 }, 0, 5)); /* in what fills up, where nobody comes */
+		set(o, i, sass_with_control((struct sass_insn){ 0x794d, 0x03800000 }, 0, 5)); /* in unreachable padding */
 		ok(!passes(o), "and an end that is not told");
 		set(o, i, was);
 		break;
@@ -471,7 +471,7 @@ static void change_said(struct opened *o, const struct sass_cubin *made)
 	symbol->st_size += SASS_INSN;
 }
 
-/* In the twin of the image's kernel, one after the other. together: its program has lanes that meet. */
+/* Tries all faults in turn in the twin of the image's kernel. together: its program has lanes that reconverge. */
 static void faults_try(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel, bool together)
 {
 	struct opened o = { .size = twin->piece[0].blob.size };
@@ -515,7 +515,7 @@ static void faults_try(const char *image, size_t size, const struct gpubpf_twin_
 	free(o.twin);
 }
 
-/* Were those that only some twins can have tried in some? */
+/* Did at least one twin allow each fault that not all twins allow? */
 static void faults_met(bool together)
 {
 	ok(waited, "%u exits' probes waited for what was just set", waited);

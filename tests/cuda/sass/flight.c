@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in flight at a kernel's exits with nothing that tells when it ends, by the maker's analysis and by the checker:
- *   - small programs, of which each says what is in flight;
- *   - random ones: where the analysis finds nothing that an exit's probe meets the checker passes the twin, and it refuses nearly all
- *     others. Where two paths are settled by different scoreboards the analysis knows less.
+ * Operations in flight at a kernel's exits without a scoreboard, found by the emitter's analysis and by the checker:
+ *   - small programs, each with its expected result;
+ *   - random ones: if the analysis finds no hazard for an exit probe, the checker must accept the twin. It must refuse
+ *     nearly all others. If different scoreboards complete the operation on two paths, the analysis is less precise.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define MOST 24
 #define PROBE 2                    /* instructions of an exit's probe: MOV R0, 0 and EXIT */
-#define TOP 4                      /* registers that probes have */
+#define TOP 4                      /* number of probe registers */
 
 static uint64_t words[2 * (MOST + PROBE)];
 
@@ -35,7 +35,7 @@ static struct sass_insn stg(unsigned from, unsigned board)
 	return sass_with(sass_with((struct sass_insn){ 0x0000000408007986, 0x000fe2000c101904 }, 32, 8, from), SASS_READ_AT, 3, board);
 }
 
-/* MUFU.RCP to, R9, whose source is read when `read` says so */
+/* MUFU.RCP to, R9; scoreboard `read` signals the read of the source */
 static struct sass_insn mufu(unsigned to, unsigned board, unsigned read)
 {
 	struct sass_insn insn = { 0x0000000900007308, 0x000fe20000001000 };
@@ -53,7 +53,7 @@ static struct sass_insn ends(unsigned guard)
 	return under((struct sass_insn){ 0x000000000000794d, 0x000fea0003800000 }, guard);
 }
 
-/* over so many instructions */
+/* skips this number of instructions */
 static struct sass_insn bra(int over, unsigned guard)
 {
 	return under(sass_bra(sass_arch_find(90), over * SASS_INSN), guard);
@@ -86,7 +86,7 @@ static void read_program(struct program *p)
 	}
 }
 
-/* By the analysis. */
+/* The analysis finds the hazard. */
 static bool is_found(struct program *p)
 {
 	struct sass_flights f;
@@ -101,7 +101,7 @@ static bool is_found(struct program *p)
 	return found;
 }
 
-/* By the checker, of a twin whose exits lead to the probe. */
+/* The checker refuses a twin whose exits lead to the probe. */
 static bool is_refused(struct program *p)
 {
 	struct sass_insn probe[PROBE] = { { 0x0000000000037802, 0x000fe20000000f00 }, ends(PT) };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * functions KERNELS CUBIN...: the functions that lie in kernels' sections, their first instructions and their returns, in the suite's
- * machine code for each architecture; each way in which calls could not be told exactly is found, when it is put into the code; those
- * in sections of their own, linked from parts of KERNELS (a .cu), are named with the reason. A function whose first instruction is
- * under a predicate has a probe for all lanes that come.
+ * functions KERNELS CUBIN...: functions inside the kernels' sections, with their first instructions and
+ * returns, in the suite's machine code for each architecture. The test plants each construct that makes calls
+ * ambiguous; the reader must find it. Functions in their own sections, linked from parts of KERNELS (a .cu),
+ * are reported with the reason. A predicated first instruction still gives a probe for all lanes that enter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static struct found find(const struct sass_cubin *c, const struct sass_kernel *k
 	return all;
 }
 
-/* What is put in where the function begins or ends, or elsewhere, and what is found of it then. */
+/* Replaces the function's first or last instruction, or another one, and expects this reason. */
 static void plant(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at, struct sass_insn insn,
 		  const char *why)
 {
@@ -109,7 +109,7 @@ static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, co
 	return !err;
 }
 
-/* With a probe that does something: LDG R2, [R0]; EXIT. For all lanes where it is called; elsewhere it would be for too many. */
+/* Inserts a probe with an effect: LDG R2, [R0]; EXIT. At a call it applies to all lanes; elsewhere that would be too many. */
 static void try_guarded(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at)
 {
 	struct sass_insn insns[2] = { sass_with(sass_load(code->arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1),
@@ -162,7 +162,7 @@ static void try_cubin(const char *path)
 	free(data);
 }
 
-/* Of parts, kernels call what lies elsewhere. */
+/* In separately compiled parts, kernels call functions of other sections. */
 static void try_linked(const char *source)
 {
 	struct gpubpf_diag diag;

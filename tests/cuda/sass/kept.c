@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an entry's probe leaves to an exit's: what both compute of nothing but what stays as it is while a thread runs, and only
- * where all lanes do.
+ * Values that an exit's probe reuses from an entry's: both compute them from inputs that are
+ * constant for the thread, and only where all lanes do.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static uint32_t count(const struct sass_probe *p, uint32_t opcode)
 	return n;
 }
 
-/* How many instructions fewer the exit's has then; both are freed. */
+/* Returns the number of instructions removed from the exit's probe; frees both probes. */
 static uint32_t spared(struct sass_probe entry, struct sass_probe exit, uint32_t most)
 {
 	uint32_t before = exit.n;
@@ -122,7 +122,7 @@ static uint32_t spared(struct sass_probe entry, struct sass_probe exit, uint32_t
 	return before;
 }
 
-/* An address of the thread and a value behind it: what a probe of either end is here. */
+/* A thread's address and the next value: the common part of both probes in this test. */
 #define ADDRESS wait(product(2, 0)), product(3, 2)
 #define THREADS special(0, THREAD)
 
@@ -147,7 +147,7 @@ static void keeps_addresses(void)
 	sass_probe_finish(&was);
 }
 
-/* The last result is waited for where nothing else of the entry's takes as long. */
+/* The entry's probe waits for the last result if no later instruction takes as long. */
 static void settles(void)
 {
 	struct sass_probe entry = PROBE(THREADS, wait(product(2, 0)), sass_with(product(3, 2), SASS_STALL_AT, 4, 1), end());

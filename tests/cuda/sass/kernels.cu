@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels whose ends differ: what a probe at an exit can meet. Each takes (int *out, const int *in, int n, int m), runs
- * with any number of blocks of 256 threads, writes words of its thread alone, or sums of which the order does not matter.
+ * Kernels with different ends, for exit probes. Each takes (int *out, const int *in, int n, int m), runs with
+ * any number of 256-thread blocks, and writes only its thread's words, or sums that do not depend on order.
  */
 #define ME (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
@@ -11,7 +11,7 @@ KERNEL straight(int *out, const int *in, int n, int m)
 	out[ME] = in[ME & 1023] * n + m;
 }
 
-/* exits under a predicate, one after the other */
+/* consecutive predicated exits */
 KERNEL early(int *out, const int *in, int n, int m)
 {
 	int v = in[ME & 1023];
@@ -24,7 +24,7 @@ KERNEL early(int *out, const int *in, int n, int m)
 	out[ME] = v * 3;
 }
 
-/* an exit in a loop, other lanes go on with values in uniform registers */
+/* an exit in a loop; other lanes continue with values in uniform registers */
 KERNEL loop(int *out, const int *in, int n, int m)
 {
 	int sum = 0;
@@ -41,7 +41,7 @@ KERNEL loop(int *out, const int *in, int n, int m)
 	out[ME] = -sum;
 }
 
-/* loads whose results nobody wants, and of which nobody tells when they come */
+/* loads with unused results and no scoreboard */
 KERNEL unwanted(int *out, const int *in, int n, int m)
 {
 	__shared__ volatile int shared[256];
@@ -55,7 +55,7 @@ KERNEL unwanted(int *out, const int *in, int n, int m)
 	(void)again[(v >> 4) & 1023];
 }
 
-/* lanes leave, the others meet again */
+/* lanes leave, the others reconverge */
 KERNEL warps(int *out, const int *in, int n, int m)
 {
 	int lane = threadIdx.x & 31, v = in[ME & 1023];
@@ -74,7 +74,7 @@ KERNEL warps(int *out, const int *in, int n, int m)
 	out[ME] = v;
 }
 
-/* whole warps leave before a barrier of the block, single threads behind it */
+/* whole warps leave before a block barrier, single threads after it */
 KERNEL block(int *out, const int *in, int n, int m)
 {
 	__shared__ int shared[256];
@@ -85,7 +85,7 @@ KERNEL block(int *out, const int *in, int n, int m)
 	if ((int)threadIdx.x >= 32 * n)
 		return;
 	for (int i = 0; i < m; i++)
-		sum += __vsadu4(shared[(threadIdx.x + i) & 255], i) * i; /* by bytes */
+		sum += __vsadu4(shared[(threadIdx.x + i) & 255], i) * i; /* a byte-wise sum */
 	__syncwarp();
 	atomicAdd(&out[threadIdx.x & 255], sum);
 	if (sum & 1)
@@ -93,7 +93,7 @@ KERNEL block(int *out, const int *in, int n, int m)
 	out[1024 + ME] = sum;
 }
 
-/* a function that calls itself, and one that ends the thread */
+/* a recursive function, and one that ends the thread */
 static __device__ __noinline__ int tree(int x)
 {
 	return x < 2 ? x : tree(x - 1) + tree(x - 2);
@@ -115,7 +115,7 @@ KERNEL calls(int *out, const int *in, int n, int m)
 	out[ME] += 5;
 }
 
-/* functions that have sections of their own where parts are linked: called by name, and by pointers */
+/* functions with their own sections in separately linked parts: called by name, and through pointers */
 extern __device__ int counted;
 __device__ int counted;
 
@@ -151,7 +151,7 @@ KERNEL pointed(int *out, const int *in, int n, int m)
 	out[ME] = pointers[in[ME & 1023] & 1](n) + pointers[m & 1](in[0]);
 }
 
-/* loads that nobody waits for, stores right before the end */
+/* unused volatile loads, and stores just before the end */
 KERNEL volatile_tail(int *out, const int *in, int n, int m)
 {
 	(void)*(volatile int *)(out + ME);
@@ -170,7 +170,7 @@ KERNEL wide(int4 *out, const int *in, int n, int m)
 		out[ME * 8 + i] = v[i];
 }
 
-/* many registers: probes lie among the kernel's own */
+/* high register use: a probe shares the kernel's registers */
 KERNEL __launch_bounds__(256, 2) many(float *out, const int *in, int n, int m)
 {
 	float v[96];
@@ -199,7 +199,7 @@ KERNEL __launch_bounds__(256, 2) many(float *out, const int *in, int n, int m)
 	}
 #define DEEPER_4(k, inside) DEEPER(k##0, DEEPER(k##1, DEEPER(k##2, DEEPER(k##3, inside))))
 
-/* lanes part so often that nearly all convergence barriers are the kernel's own */
+/* divergence so deep that the kernel uses nearly all convergence barriers */
 KERNEL nested(int *out, const int *in, int n, int m)
 {
 	int sum = ME;
@@ -208,7 +208,7 @@ KERNEL nested(int *out, const int *in, int n, int m)
 	out[ME] = sum + m;
 }
 
-/* no end of its own */
+/* no end of its own code */
 KERNEL stops(int *out, const int *in, int n, int m)
 {
 	out[ME] = n;
@@ -236,7 +236,7 @@ KERNEL vector_add(const float *a, const float *b, float *c, int n)
 
 #include <mma.h>
 
-/* Tensor cores, of which the image says that they are used. */
+/* Tensor cores; the image has an attribute for their use. */
 extern "C" __global__ void tensor(const half *a, const half *b, float *c, int n)
 {
 	using namespace nvcuda::wmma;

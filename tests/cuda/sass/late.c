@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late FILE...: predicates of a kernel that come when a scoreboard says so. Into a kernel of each cubin one is put that writes P0 so, and a
- * place behind it with a probe that keeps predicates, which would give back what P0 was:
- *   - the probe waits for all scoreboards first, whichever operation it is, as nvdisasm names its predicate;
- *   - one without a scoreboard, a dead load too, is given one; so it is where an exit's probe writes predicates that the kernel has; not
- *     where its result comes in a known time;
- *   - without it the checker refuses the twin;
- *   - behind an atomic that itself writes one that is waited for before the probe.
- * What is under a predicate of the warp's own has no place of its own.
+ * late FILE...: kernel predicates with variable latency. The test inserts an instruction that writes P0 with a
+ * scoreboard into a kernel of each cubin, followed by a place whose probe saves predicates and could restore the old P0:
+ *   - the probe first waits for all scoreboards, for each operation; nvdisasm names its predicate;
+ *   - the patcher assigns a scoreboard to an instruction that has none, also to a dead load, and where an exit's probe
+ *     overwrites the kernel's predicates; not where its latency is fixed;
+ *   - without that scoreboard the checker refuses the twin;
+ *   - after an atomic that itself writes a predicate, the probe waits for it.
+ * Instructions under a uniform predicate have no place.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static struct sass_insn insns[] = {
 };
 static const struct sass_probe probe = { .insns = insns, .n = 2, .regs = 1, .predicates = true };
 
-/* a kernel in which a word was put at `at`, with a place behind it */
+/* a kernel with an instruction inserted at `at`, followed by a place */
 struct patched {
 	uint8_t *bytes;
 	struct sass_cubin app;
@@ -57,7 +57,7 @@ struct patched {
 	struct sass_body body;
 	struct sass_around around;
 	uint32_t at;
-	const char *why;           /* of the place there */
+	const char *why;           /* of the place at that instruction */
 };
 
 static bool is_quick(const struct sass_code *code, uint32_t i)
@@ -68,7 +68,7 @@ static bool is_quick(const struct sass_code *code, uint32_t i)
 	       sass_unconditional(sass_with(insn, 87, 4, SASS_PT)) && sass_goes_anywhere(code, i);
 }
 
-/* Three of the kernel's that have nothing to do with lanes or scoreboards, one behind the other. */
+/* Finds three consecutive instructions of the kernel that are unrelated to lanes and scoreboards. */
 static bool find_room(struct patched *p)
 {
 	for (p->at = p->code.begin; p->at + 3 < p->code.n; p->at++)
@@ -118,7 +118,7 @@ static void patched_finish(struct patched *p)
 	free(p->bytes);
 }
 
-/* With a probe at the place, or at the exits. */
+/* Inserts a probe at the place, or at the exits. */
 static bool graft(struct patched *p, bool exit, struct sass_grafted *g)
 {
 	const struct sass_arounds around = { &p->around, exit ? 0 : 1 };
@@ -167,7 +167,7 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 	struct sass_grafted g;
 
 	put_word(p, p->at, word);
-	put_word(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all of them */
+	put_word(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all predicates */
 	read_code(p);
 	if (!ok(graft(p, exit, &g), "sm_%u takes a probe at %s with %s without a scoreboard", p->app.sm, exit ? "exits" : "a place", s->text))
 		return;
@@ -178,7 +178,7 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 	sass_grafted_finish(&g);
 }
 
-/* ATOMG.E.ADD.64 P5, R8, [R10], R12, of which the probe asks nothing. */
+/* ATOMG.E.ADD.64 P5, R8, [R10], R12; the probe reads none of its context. */
 static void try_behind(struct patched *p)
 {
 	static const struct sass_insn atomic = { 0x0000000c0a0873a8, 0x000ea800001ae5ca };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test-sass-many OBJECT: modules of many kernels, as machine code and as PTX, asked for one by one as sessions ask. A module
- * that stays open, and probes that were made for another kernel, give the twins that those give which are opened and made for
- * each; and what a twin takes does not grow with the module that it is of.
+ * test-sass-many OBJECT: modules of many kernels, as machine code and as PTX; requests one twin at a time,
+ * like a session. A module that stays open, with probes built for another kernel, must give the same twins
+ * as a newly opened module with new probes. The time per twin must not grow with the size of its module.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "tests/tap.h"
 
 #define FEW 100
-#define GROWS_BY 2.5               /* at most, for 20 times as many kernels or more */
+#define GROWS_BY 2.5               /* limit for 20 times as many kernels or more */
 
 static struct gpubpf_device_caps caps = {
 	.backend = "cuda", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD, .arch = "sm_90",
@@ -41,11 +41,11 @@ static int ptx_inject(const struct gpubpf_image *image, const struct gpubpf_lowe
 	return gpubpf_worker_inject(worker, "ptx", image, job, opts, out, diag);
 }
 
-/* Twins of machine code are made in this process, of PTX, for which LLVM is needed, in a worker. */
+/* This process makes twins of machine code; a worker makes twins of PTX, which need LLVM. */
 static const struct route {
 	const char *name;
 	enum gpubpf_image_kind kind;
-	unsigned many, asked;             /* kernels of the larger module; of how many twins are made */
+	unsigned many, asked;             /* kernels of the larger module; number of twins to make */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 		       uint32_t *nkernels, struct gpubpf_diag *diag);
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
@@ -64,7 +64,7 @@ static void write_text(FILE *f, unsigned n)
 			"\tadd.s32 %%x2, %%x1, %u;\n\tst.global.u32 [%%a2], %%x2;\n\tret;\n}\n", i, i);
 }
 
-/* A module of n kernels, of which an assembler makes the machine code. */
+/* Makes a module of n kernels; an assembler compiles it to machine code. */
 static int make_module(unsigned n, struct gpubpf_twin_image *module, struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob text = { 0 };
@@ -88,7 +88,7 @@ static struct gpubpf_image image_of(const struct gpubpf_twin_image *module, cons
 				      .kind = route->kind, .options = "", .cwd = "", .digest = digest };
 }
 
-/* The twin of one kernel. */
+/* Makes the twin of one kernel. */
 static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
@@ -110,7 +110,7 @@ static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_
 			named++;
 		}
 	err = named == 1 ? 0 : gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%u kernels of that name", named);
-	if (!err && image->digest) { /* as sessions do where other kernels follow */
+	if (!err && image->digest) { /* like a session if more kernels follow */
 		opts.alike = alike;
 		err = gpubpf_job_alike(&job, alike);
 	}
@@ -133,7 +133,7 @@ static bool is_same(const struct gpubpf_twin_image *a, const struct gpubpf_twin_
 	return x->size == y->size && !memcmp(x->data, y->data, x->size);
 }
 
-/* Of every kernel, by the module that is kept and by one that is not; the two images have different kernels at the end. */
+/* Makes twins of every kernel with a cached and a fresh module; in the end the two images hold different kernels. */
 static void test_same(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
 {
 	uint32_t same = 0, tried = 0;
@@ -152,7 +152,7 @@ static void test_same(const struct gpubpf_twin_image *modules, const char (*dige
 	   diag.what[0] ? ": " : "", diag.what);
 }
 
-/* A kernel that only the larger module has: what was kept of one is not another's. */
+/* A kernel that only the larger module has: cached data of one module must not serve the other. */
 static void test_other(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
 {
 	struct gpubpf_image few = image_of(&modules[0], digests[0]), many = image_of(&modules[1], digests[1]);
@@ -174,7 +174,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Seconds that a twin takes, when kernels from all over a module of n get one; the least of five. -1: one was refused. */
+/* Seconds per twin for kernels spread over a module of n kernels; the least of five. -1: one was refused. */
 static double cost_of(const struct gpubpf_twin_image *module, const void *digest, unsigned n)
 {
 	struct gpubpf_image image = image_of(module, digest);
@@ -198,7 +198,7 @@ static double cost_of(const struct gpubpf_twin_image *module, const void *digest
 	return least;
 }
 
-/* By the least of several times of both, as far as others that run beside it make them needed. */
+/* Compares the least of several times of both; repeats while other load disturbs the measurement. */
 static void test_growth(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
 {
 	double few = 1e9, many = 1e9;

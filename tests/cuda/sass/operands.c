@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operands: the registers that instructions name, as ctx->operand has them, against what nvdisasm prints of a word of each: of the forms
- * that probes have (samples.def), and of those that kernels have alone. Where not all are known, it says so.
+ * operands: compares the registers that ctx->operand reports with nvdisasm's text of an instruction of each
+ * form: forms of probes (samples.def) and forms of kernels only. If some are unknown, the table must say so.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static const struct sample {
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define UNIFORM 0x100
 
-/* The next register that the text names, of uniform ones with a bit; -1: none. Descriptors of memory, and what is 0, are none. */
+/* The next register in the text, uniform ones with a flag; -1: none. Skips memory descriptors and zero registers. */
 static int next_named(const char **text)
 {
 	for (const char *at = *text; *at; at++) {
@@ -77,7 +77,7 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* In their order; of accesses, of which the value stands before the uniform register of the address, whatever it is. */
+/* Compares in order. In accesses the value precedes the uniform register of the address. */
 static bool names(const struct sample *s)
 {
 	struct sass_operand o[SASS_OPERANDS];

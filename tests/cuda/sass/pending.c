@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in flight of a probe, and who need not wait for it: a register that a store has yet to read may be written under the opposite of
- * the store's predicate, for then the store is not carried out; and under no other.
+ * Operations in flight in a probe, and instructions that need no wait for them. An instruction may overwrite a
+ * store's pending source only under the opposite predicate of the store, because then the store does not execute.
  */
 #include "backends/cuda/sass/check.c"
 #include "tests/tap.h"
@@ -11,13 +11,13 @@
 
 static uint64_t code[2 * MOST];
 
-/* Under a predicate, 8 more for its opposite. */
+/* Sets the guard predicate; add 8 for its negation. */
 static struct sass_insn under(struct sass_insn insn, unsigned guard)
 {
 	return sass_with(insn, 12, 4, guard);
 }
 
-/* STG.E [R2], R4, which tells when it has read; MOV R4, 0; ISETP.GE.AND Pp, PT, R6, R7, PT. */
+/* STG.E [R2], R4 with a read scoreboard; MOV R4, 0; ISETP.GE.AND Pp, PT, R6, R7, PT. */
 static struct sass_insn store(unsigned guard)
 {
 	return under(sass_with((struct sass_insn){ 0x0000000402007986, 0x000fe2000c101904 }, SASS_READ_AT, 3, BOARD), guard);
@@ -33,7 +33,7 @@ static struct sass_insn set(unsigned predicate)
 	return sass_with((struct sass_insn){ 0x000000070600720c, 0x000fe20003f06270 }, 81, 3, predicate);
 }
 
-/* SHFL.IDX PT, to, from, R5, 0x1f, which tells when it has read */
+/* SHFL.IDX PT, to, from, R5, 0x1f with a read scoreboard */
 static struct sass_insn shuffle(unsigned to, unsigned from)
 {
 	struct sass_insn shfl = { 0x00001fff04047589, 0x0002a800000e0000 };
@@ -41,7 +41,7 @@ static struct sass_insn shuffle(unsigned to, unsigned from)
 	return sass_with(sass_with(sass_with(sass_with(shfl, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD), SASS_WRITE_AT, 3, to % 4 + 2);
 }
 
-/* LDG.E R4, [R2], which tells by those scoreboards that its result is there, and that R2 was read */
+/* LDG.E R4, [R2] with scoreboards for its result and for the read of R2 */
 static struct sass_insn load(unsigned result, unsigned was_read)
 {
 	struct sass_insn ldg = { 0x0000000402047981, 0x000ee2000c1e1900 };
@@ -49,7 +49,7 @@ static struct sass_insn load(unsigned result, unsigned was_read)
 	return sass_with(sass_with(ldg, SASS_WRITE_AT, 3, result), SASS_READ_AT, 3, was_read);
 }
 
-/* LDG.E.64 to, [from], which tells when it has read */
+/* LDG.E.64 to, [from] with a read scoreboard */
 static struct sass_insn load_of(unsigned to, unsigned from)
 {
 	struct sass_insn ldg = { 0x0000000004047381, 0x000ea8001e1b0b00 };
@@ -57,7 +57,7 @@ static struct sass_insn load_of(unsigned to, unsigned from)
 	return sass_with(sass_with(sass_with(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
-/* ATOMG.E.ADD R4, [from], R14, which tells when it has read */
+/* ATOMG.E.ADD R4, [from], R14 with a read scoreboard */
 static struct sass_insn atomic_of(unsigned from)
 {
 	struct sass_insn atomg = { 0x0000000e040473a8, 0x000ea800001ee1c4 };
@@ -65,13 +65,13 @@ static struct sass_insn atomic_of(unsigned from)
 	return sass_with(sass_with(atomg, 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
-/* LDS R4, [R2], which tells that R2 was read alone */
+/* LDS R4, [R2] with only a scoreboard for the read of R2 */
 static struct sass_insn shared_load(unsigned was_read)
 {
 	return sass_with((struct sass_insn){ 0x0000000002047984, 0x000fe20000000800 }, SASS_READ_AT, 3, was_read);
 }
 
-/* Are all of them taken? */
+/* Does the checker accept all of them? */
 static bool taken(const struct sass_insn *insns, uint32_t n)
 {
 	struct gpubpf_diag diag;

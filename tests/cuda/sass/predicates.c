@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * predicates: what isa.def says of predicates, against what nvdisasm says of a word of each form (samples.def):
- *   - the text of the word names those that the table says it reads and writes, and no others;
- *   - where nvdisasm is at hand (GPUBPF_TEST_NVDISASM), it prints that text, and another predicate for another number in a
- *     field where the table says one is named, and nowhere else.
+ * predicates: compares isa.def's predicates with nvdisasm's text of an instruction of each form (samples.def):
+ *   - the text names exactly the predicates that the table lists as read and written;
+ *   - an nvdisasm (GPUBPF_TEST_NVDISASM) prints that text. If a field has another number, it prints another
+ *     predicate exactly where the table lists the field as a predicate.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ static const struct sample {
 
 #define SAMPLES (sizeof(samples) / sizeof(*samples))
 
-/* -- by the texts alone -- */
+/* -- from the texts only -- */
 
-/* The next predicate that the text names, as one bit of sets as form.h has them; 0: none. */
+/* The next predicate in the text, as a bit of form.h's sets; 0: none. */
 static unsigned next_named(const char **text, bool *read)
 {
 	for (const char *at = *text; *at; at++) {
@@ -44,7 +44,7 @@ static unsigned next_named(const char **text, bool *read)
 	return 0;
 }
 
-/* PR: as many as the mask names that stands last; it is written where it stands first. */
+/* PR: the predicates of the mask operand at the end; PR is written if it comes first. */
 static void add_mask(const char *text, unsigned named[2])
 {
 	const char *all = strstr(text, " PR,"), *mask = strrchr(text, 'x');
@@ -82,7 +82,7 @@ static void look_for_missing(void)
 	}
 }
 
-/* -- by nvdisasm -- */
+/* -- with nvdisasm -- */
 
 #define VALUES 2
 #define WORDS_EACH (1 + VALUES * SASS_PREDICATE_FIELDS)
@@ -92,16 +92,16 @@ static const uint8_t values[VALUES] = { 3, 5 };
 static struct word {
 	struct sass_insn insn;
 	char text[120];
-	bool none;                 /* it is no instruction */
+	bool none;                 /* not an instruction */
 } words[WORDS];
 
-/* Of a sample: one with that value in that field, or itself. */
+/* The sample with this value in this field, or unchanged. */
 static struct word *word_of(size_t sample, unsigned field, unsigned value)
 {
 	return &words[sample * WORDS_EACH + (field < SASS_PREDICATE_FIELDS ? 1 + field * VALUES + value : 0)];
 }
 
-/* What nvdisasm prints, and says where it stops. */
+/* Returns nvdisasm's output, which tells where it stopped. */
 static char *print_words(const struct sample *s, struct word *const *list, size_t n)
 {
 	char path[] = "/tmp/gpubpf-sass-XXXXXX", command[512];
@@ -121,7 +121,7 @@ static char *print_words(const struct sample *s, struct word *const *list, size_
 	return text;
 }
 
-/* Numbers, of which some are addresses, become 0x. */
+/* Replaces numbers, some of which are addresses, by 0x. */
 static void keep_text(struct word *w, const char *from, size_t n)
 {
 	size_t to = 0;
@@ -136,7 +136,7 @@ static void keep_text(struct word *w, const char *from, size_t n)
 	w->text[to] = 0;
 }
 
-/* It stops at the first that is none, which becomes a NOP then. */
+/* nvdisasm stops at the first invalid instruction; replaces it by a NOP and continues. */
 static void print_all(const struct sample *s, struct word *const *list, size_t n)
 {
 	bool stopped = true;
@@ -183,7 +183,7 @@ static void print_samples(uint32_t sm)
 		print_all(s, list, n);
 }
 
-/* Are both of one operation, with the same modifiers? */
+/* Do both have the same operation with the same modifiers? */
 static bool is_same_kind(const char *a, const char *b)
 {
 	a += *a == '@' ? strcspn(a, " ") + 1 : 0;
@@ -191,7 +191,7 @@ static bool is_same_kind(const char *a, const char *b)
 	return strcspn(a, " ") == strcspn(b, " ") && !memcmp(a, b, strcspn(a, " "));
 }
 
-/* The predicates, in order, in which two texts differ: what they name there. */
+/* The predicates in which two texts differ, in order. */
 static unsigned differ(const char *a, const char *b, unsigned named[VALUES])
 {
 	unsigned n = 0;

@@ -7,7 +7,7 @@
 #include "core/worker/installed.h"
 #include "core/worker/job.h"
 
-/* Kept from one job to the next: most of a small one is the start of its process. */
+/* Both workers serve all jobs: starting the process takes most of the time of a small job. */
 static struct gpubpf_worker *compiling, *assembling;
 
 static void finish(void)
@@ -16,7 +16,7 @@ static void finish(void)
 	gpubpf_worker_destroy(assembling);
 }
 
-/* NULL: the worker of all targets. */
+/* program NULL: the worker of all targets. */
 static int begin(struct gpubpf_worker **worker, const char *program)
 {
 	char path[512];
@@ -31,7 +31,7 @@ static int begin(struct gpubpf_worker **worker, const char *program)
 int assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_blob *ptx, struct gpubpf_twin_image *made,
 	     struct gpubpf_diag *diag)
 {
-	uint32_t behind = 0xffffffff; /* the text goes with no NUL at its end */
+	uint32_t behind = 0xffffffff; /* the text has no NUL at its end */
 	struct gpubpf_twin_image text = { .piece[0] = { .kind = GPUBPF_IMAGE_PTX, .blob = *ptx }, .npieces = 1, .twins = &behind, .ntwins = 1 };
 	char log[4096] = "";
 	int err = begin(&assembling, "gpubpf-assemble");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * said FILE.cu VARIABLES.cu: what images say of kernels, as nvcc compiles that for each architecture.
- *   - the parameters of a kernel that has more than 4 KiB of them are told as others are;
- *   - a kernel of more registers than a thread can have is refused;
- *   - a mark of an instruction is taken where it is the one that is known, and what it is of stays where it is; others are refused;
- *   - so is a kernel that reads an address which the driver fills in in another way, or which is not one of the image's.
+ * said FILE.cu VARIABLES.cu: attributes of kernels in images, compiled by nvcc for each architecture.
+ *   - over 4 KiB of parameters are listed like others;
+ *   - a kernel with more registers than a thread can have is refused;
+ *   - an instruction mark is accepted if its kind is known, and its instruction stays in place; other marks are refused;
+ *   - a kernel is refused if the driver must patch an address in another way, or one outside the image's variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void check_params(const char *arch, const struct sass_cubin *c, const str
 	item = item_of(c, k, SASS_ATTR_KPARAM_INFO_V2);
 	if (!ok(item, "%s: they are told the newer way", arch))
 		return;
-	item[11] |= 0x10; /* above what is known */
+	item[11] |= 0x10; /* a bit above the known ones */
 	memset(params, 0, sizeof(params));
 	ok(sass_params(c, k, params, &diag) < 0, "%s: what is not known there is refused", arch);
 	item[11] &= 0x0f;
@@ -62,7 +62,7 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Is the kernel taken with the mark, and if so, the instruction left where it is? */
+/* Is the kernel with the mark accepted, and the marked instruction left in place? */
 static bool is_taken(const struct sass_cubin *c, const struct sass_kernel *k, uint8_t *item, uint32_t at, uint32_t kind, uint32_t reg)
 {
 	struct gpubpf_diag diag;
@@ -80,7 +80,7 @@ static bool is_taken(const struct sass_cubin *c, const struct sass_kernel *k, ui
 	return ok(stays, "what is marked stays at 0x%x", at);
 }
 
-/* An item of as many bytes becomes a mark. */
+/* Turns an item of matching size into a mark. */
 static void check_marks(const char *arch, const struct sass_cubin *c, const struct sass_kernel *k)
 {
 	const struct sass_section *text = &c->sections[k->text];
@@ -142,7 +142,7 @@ static void try_file(const char *arch, const char *data, size_t size)
 	sass_cubin_finish(&c);
 }
 
-/* "": it has a twin, without probes */
+/* Returns the reason; "": it has a twin, without probes */
 static const char *twin_of(const struct sass_cubin *c, const struct sass_kernel *k)
 {
 	static struct sass_section nothing;
@@ -182,7 +182,7 @@ static void try_addresses(const char *arch, const char *data, size_t size)
 	step = table->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	if (ok(table->data && !*twin_of(&c, k), "%s: addresses of variables are known", arch)) {
 		for (size_t at = offsetof(Elf64_Rel, r_info); at < table->size; at += step)
-			((uint8_t *)table->data)[at]++; /* the type */
+			((uint8_t *)table->data)[at]++; /* changes the relocation's type */
 		why = twin_of(&c, k);
 		ok(strstr(why, "relocation of unknown type"), "%s: those of another type are not: %s", arch, why);
 	}

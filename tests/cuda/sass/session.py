@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""session.py GPUBPF WORKLOAD CUBIN OBJECT...: sessions on the tests' driver, by machine code, with the conformance suite's objects: is
-the kernel of each probed, or refused because of what machine code is known not to have? Maps lie there as on a GPU, a copy a
-multiprocessor, which static tests of twins have not. A folder stands for its objects, but for those that are refused whatever runs
-them. --says TEXT: they are not probed, and TEXT is why, in one line. As TAP."""
+"""session.py GPUBPF WORKLOAD CUBIN OBJECT...: sessions on machine code with the fake driver and the conformance
+suite's objects. Each kernel must be probed, or refused for a known lack of machine code. As on a GPU, maps have a
+copy per multiprocessor, which static tests of twins lack. A folder stands for its objects, except the ones that
+every target refuses. --says TEXT: no kernel is probed, and a line contains TEXT as the reason. Prints TAP."""
 import glob
 import json
 import os
@@ -16,7 +16,7 @@ CUBIN = '5'  # enum gpubpf_image_kind
 
 LACKS = ['gpu/mark/ cannot be probed', 'reads arguments of a function', 'the result of a function', 'names of its parameters are not known',
          'ends threads (helper 507)']
-ASKS_LINES = 'probes.lines'  # of which CUBIN has none
+ASKS_LINES = 'probes.lines'  # machine code in CUBIN has no line table
 
 tool, workload, cubin, *objects = sys.argv[1:]
 says = objects.pop(objects.index('--says') + 1) if '--says' in objects else None
@@ -27,7 +27,7 @@ if os.path.isdir(objects[0]):
 
 
 def outcome(path, folder):
-    """What became of the kernel, or why nothing did."""
+    """Returns the kernel's outcome, or the reason of a failure."""
     named = re.search(rb'workload (\w+)', open(path, 'rb').read())
     kernel = named.group(1).decode() if named else 'plain'
     report = os.path.join(folder, 'report.json')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What few kernels have: textures and surfaces, by objects as launches give them, and, compiled for sm_90a, warps that give registers
- * back and get others' (setmaxnreg). */
+/* Rare features: textures and surfaces through launch arguments, and, compiled for sm_90a, warps
+ * that release and acquire registers (setmaxnreg). */
 extern "C" __global__ void sampled(float *out, cudaTextureObject_t image, cudaTextureObject_t line, unsigned n)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of machine code and what they give, told again from the bits of instructions, for tests that compare. */
+/* Decodes places of machine code and their context from instruction bits, independently of the target. */
 #ifndef GPUBPF_TESTS_CUDA_SASS_TOLD_H
 #define GPUBPF_TESTS_CUDA_SASS_TOLD_H
 
 #include "backends/cuda/sass/given.h"
 #include "backends/cuda/sass/operands.h"
 
-/* Of global memory, by its whole opcode. */
+/* Global memory accesses, by full opcode. */
 static bool is_global(struct sass_insn insn)
 {
 	static const uint16_t opcodes[] = { 0x381, 0x981, 0x386, 0x986, 0x3a8, 0x9a8, 0x3a9, 0x98e, 0x3a3, 0x9a3, 0x9a6, 0xfae, 0xdae };
@@ -25,7 +25,7 @@ static bool is_one_of(struct sass_insn insn, const uint16_t *operations, size_t 
 	return false;
 }
 
-/* What may be of global memory, and is not told, or has no address of that alone: generic, asynchronous and wider accesses. */
+/* Accesses without a place of global memory: generic, asynchronous and wider ones, which may still touch it. */
 static bool is_untold(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1ba, 0x1bb,
@@ -41,7 +41,7 @@ static bool is_generic(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
-/* Of a block's memory, copies included, and of what is done with matrices and barriers in it; of a lane's own. */
+/* Shared memory accesses, including copies and operations on matrices and barriers in it; local memory accesses. */
 static bool is_shared(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x184, 0x188, 0x18c, 0x18d, 0x03b, 0x044, 0x1bd, 0x1a7, 0x1b2, 0x1b0, 0x1b4, 0x1b5, 0x1b6,
@@ -50,7 +50,7 @@ static bool is_shared(struct sass_insn insn)
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
 
-/* LDGSTS, which is a load of global memory and a store to a block's. */
+/* LDGSTS: a load of global memory and a store to shared memory. */
 static bool is_copy(struct sass_insn insn)
 {
 	return sass_opcode(insn) == 0xfae || sass_opcode(insn) == 0xdae;
@@ -85,13 +85,13 @@ static uint64_t pair(const uint32_t *regs, uint32_t at, uint32_t zero)
 	return at == zero ? 0 : regs[at] | (uint64_t)regs[at + 1] << 32;
 }
 
-/* A constant operand, or what LDC and its uniform forms load, of c[0x3]. */
+/* Reads c[0x3]: through a constant operand, or by LDC and its uniform forms. */
 static bool reads_variable(struct sass_insn insn)
 {
 	return sass_constant_bank(insn) == 3;
 }
 
-/* Where in the bank: LDC and ULDC may add a register, LDCU a uniform one. */
+/* The offset in the bank: LDC and ULDC may add a register, LDCU a uniform one. */
 static uint32_t constant_of(struct sass_insn insn, const struct thread *t)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, 24, 8);
@@ -102,20 +102,20 @@ static uint32_t constant_of(struct sass_insn insn, const struct thread *t)
 	return off + (sass_opcode(insn) == 0xabb || (operation == 0x1ac && reg != 255) ? t->u[reg & 63] : 0);
 }
 
-/* As nvdisasm prints it: ST.E [R4+0x8], R7 is 0x0000000804007385 ..07, LD.E R0, [R4+0x8] 0x0000000804007980. */
+/* nvdisasm's text: ST.E [R4+0x8], R7 is 0x0000000804007385 ..07, LD.E R0, [R4+0x8] 0x0000000804007980. */
 static bool is_far_generic(struct sass_insn insn)
 {
 	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
 }
 
-/* The address as the instruction has it: two registers, or on sm_75 two uniform ones, and 24 bits with a sign; of an atomic
- * with a descriptor 23 from sm_100 on; of a generic access without one 32. */
+/* The instruction's address: two registers (or two uniform ones on sm_75) plus a signed offset of 24 bits;
+ * 23 bits for an atomic with a descriptor from sm_100 on; 32 bits for a generic access without one. */
 static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, const struct thread *t)
 {
 	bool store = (sass_opcode(insn) & 0x1ff) == 0x186 || (sass_opcode(insn) & 0x1ff) == 0x18e;
 	bool uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
 	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3 || sass_opcode(insn) == 0x98a || sass_opcode(insn) == 0x9a2);
-	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* of LDGSTS 12 bits, at 32 */
+	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* LDGSTS has 12 bits, at 32 */
 	bool load = (sass_opcode(insn) & 0x1ff) == 0x183 || (sass_opcode(insn) & 0x1ff) == 0x184;
 	static const uint8_t shift[] = { 0, 2, 3, 4 };
 	uint32_t near = (t->r[sass_field(insn, 24, 8)] << shift[sass_field(insn, 78, 2)]) + (uint32_t)((int64_t)insn.lo >> 40) +
@@ -131,14 +131,14 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
 }
 
-/* Where LDGSTS stores: a register at 16, 20 bits with a sign at 44, and in one form a uniform register at 64. */
+/* The destination of LDGSTS: a register at 16, a signed 20-bit offset at 44, in one form a uniform one at 64. */
 static uint32_t copied_to(struct sass_insn insn, const struct thread *t)
 {
 	return t->r[sass_field(insn, 16, 8)] + (uint32_t)((int64_t)insn.lo >> 44) +
 	       (sass_opcode(insn) == 0xdae ? t->u[sass_field(insn, 64, 6)] : 0);
 }
 
-/* The low half of what it stores or combines. */
+/* The low half of the stored or combined value. */
 static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d || operation == 0x18b || sass_opcode(insn) == 0x385 ? 64 : 32, 8);

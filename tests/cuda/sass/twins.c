@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twins KERNELS OBJECT: twins of KERNELS (a .cu), compiled by nvcc for each architecture and at each level of
- * optimisation, with the program of OBJECT at the entry and the exit, made by the workers, as in a session. Each twin is
- * read back by the target's own checker before it is handed out; then:
- *   - a twin that is changed anywhere, the checker refuses (faults.h, with the checker itself);
- *   - nvdisasm, where it is at hand (GPUBPF_TEST_NVDISASM), prints the kernel's own instructions as it did before.
+ * twins KERNELS OBJECT: nvcc compiles KERNELS (a .cu) for each architecture and optimisation level;
+ * the workers make twins with the program of OBJECT at the entry and the exit, as in a session. The
+ * target's own checker reads each twin before its release; then:
+ *   - the checker refuses each changed twin (faults.h, with the checker itself);
+ *   - an nvdisasm (GPUBPF_TEST_NVDISASM) prints the kernel's own instructions unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ static struct gpubpf_device_caps caps = {
 };
 static struct gpubpf_worker *compile, *assemble;
 static const char *source;
-static bool together;              /* the program has lanes that meet */
+static bool together;              /* the program has lanes that reconverge */
 
-#define LINKED "-O3 -rdc=true -dlink" /* functions in sections of their own */
+#define LINKED "-O3 -rdc=true -dlink" /* functions with their own sections */
 
 static const struct build {
 	const char *arch, *options;
@@ -38,7 +38,7 @@ static const struct build {
 	{ "sm_100", "-O3" }, { "sm_120", "-O3" },
 };
 
-/* -- the workers' way -- */
+/* -- twins through the workers -- */
 
 static int make_probes(struct gpubpf_lower_job *job, struct gpubpf_twin_image *cubin, struct gpubpf_diag *diag)
 {
@@ -66,9 +66,9 @@ static int make_twin(struct gpubpf_lower_job *job, const struct gpubpf_twin_imag
 	return gpubpf_worker_inject(compile, "sass", &app, job, &opts, twin, diag);
 }
 
-/* -- what others say -- */
+/* -- comparison with other tools -- */
 
-/* The instructions of one kernel as nvdisasm prints them, without addresses of lines and labels. */
+/* nvdisasm's text of one kernel's instructions, without line addresses and labels. */
 static char *disassembled(const void *cubin, size_t size, const char *kernel)
 {
 	const char *nvdisasm = getenv("GPUBPF_TEST_NVDISASM");
@@ -89,9 +89,9 @@ static char *disassembled(const void *cubin, size_t size, const char *kernel)
 	return text;
 }
 
-#define FEW 32 /* instructions in which kernels wait for the first time, behind what all for sm_87 begin with */
+#define FEW 32 /* maximum position of a kernel's first wait, after the common prologue of sm_87 */
 
-/* Lines that differ of the kernel's own: its ends, what stands behind the last of them, and one of its first. */
+/* Counts changed lines of the kernel's own code: its ends, the code after the last one, one of the first. */
 static void compare_text(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
 {
 	char name[300], *was = disassembled(image, size, kernel), *is;
@@ -134,7 +134,7 @@ static int give_none(void *arg, const char *name, uint64_t *address)
 	return -ENOENT;
 }
 
-/* Has the twin the address, or both halves of it? */
+/* Does the twin hold the address, or both halves of it? */
 static bool has_address(const struct gpubpf_blob *blob, bool halves)
 {
 	const uint64_t address = ADDRESS;
@@ -145,7 +145,7 @@ static bool has_address(const struct gpubpf_blob *blob, bool halves)
 	return memmem(blob->data, blob->size, half, 4) && memmem(blob->data, blob->size, half + 4, 4);
 }
 
-/* The twin asks for the addresses of the kernel's variables, and has them then: in c[0x4], or in linked code. */
+/* The twin requests the addresses of the kernel's variables; patched, c[0x4] or the linked code holds them. */
 static void check_variables(const struct gpubpf_twin_image *twin, const char *kernel, bool linked)
 {
 	const struct gpubpf_blob *blob = &twin->piece[0].blob;
@@ -165,7 +165,7 @@ static void check_variables(const struct gpubpf_twin_image *twin, const char *ke
 	err = cuda_twin_bind(blob->data, blob->size, give_address, &asked);
 	ok(!before && !err && asked == (linked ? 2 * expected : expected) && has_address(blob, linked),
 	   "%s: its variables' addresses are asked for (%u) and stored (%d)", kernel, asked, err);
-	((uint8_t *)blob->data)[blob->size - 12]++; /* one more than there are */
+	((uint8_t *)blob->data)[blob->size - 12]++; /* more addresses than exist */
 	ok(cuda_twin_bind(blob->data, blob->size, give_address, &asked) == -EINVAL, "a broken list is refused");
 }
 
@@ -204,17 +204,17 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 	}
 	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3") && job->ninsertions > 2)
 		some_exits(job, probes, image, size, info->name);
-	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3") && strcmp(info->name, "stops")) /* which has an entry alone */
+	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3") && strcmp(info->name, "stops")) /* has only an entry */
 		faults_try(image, size, &twin, info->name, together);
 	if (!strcmp(b->options, LINKED) && !strcmp(info->name, "named"))
 		faults_try(image, size, &twin, info->name, together);
 	check_variables(&twin, info->name, !strcmp(b->options, LINKED));
-	if (getenv("GPUBPF_TEST_NVDISASM") && strcmp(b->options, LINKED)) /* which has names in code */
+	if (getenv("GPUBPF_TEST_NVDISASM") && strcmp(b->options, LINKED)) /* linked code has symbol names in it */
 		compare_text(image, size, &twin, info->name);
 	gpubpf_twin_image_finish(&twin);
 }
 
-/* The function called so in the middle of its name. */
+/* The function whose mangled name contains the part. */
 static uint32_t function_called(const struct sass_cubin *c, const char *part)
 {
 	for (uint32_t i = 1; i < c->nsymbols; i++)
@@ -223,7 +223,7 @@ static uint32_t function_called(const struct sass_cubin *c, const char *part)
 	return 0;
 }
 
-/* Of the functions that pointers are of, none may end threads: one of them becomes another function. */
+/* Functions whose address is taken must not end threads: the test exchanges one for such a function. */
 static void check_pointers(char *image, size_t size)
 {
 	struct gpubpf_diag diag;
@@ -245,7 +245,7 @@ static void check_pointers(char *image, size_t size)
 	if (!ok(r && leaves, "a pointer is of square, and another function ends threads"))
 		return;
 	r->r_info = ELF64_R_INFO((uint64_t)leaves, ELF64_R_TYPE(r->r_info));
-	for (int times = 1; times <= 2; times++) { /* what was found out is kept, what is refused is so again */
+	for (int times = 1; times <= 2; times++) { /* the second run uses the cache; a refusal must repeat */
 		gpubpf_diag_init(&diag);
 		ok(sass_code_read(&c, sass_kernel_find(&c, "pointed"), &code, &diag) < 0 && strstr(diag.what, "ends threads"),
 		   "a pointer of one that ends threads, asked %d times: %s", times, diag.what);
@@ -253,7 +253,7 @@ static void check_pointers(char *image, size_t size)
 	sass_cubin_finish(&c);
 }
 
-/* Functions that end threads are not called by twins. */
+/* Twins do not call functions that end threads. */
 static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info *info)
 {
 	if (strcmp(b->options, LINKED) || strcmp(info->name, "calls"))
@@ -262,7 +262,7 @@ static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info 
 	return false;
 }
 
-static bool built; /* of some build there were twins */
+static bool built; /* did a build give twins? */
 
 static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""writes.py GPUBPF WORKLOAD CUBIN OBJECT: which files does a session by machine code, on the tests' driver, open for writing? Those of
-the user's own private cache, and none that others can read; the second time none at all there. As TAP."""
+"""writes.py GPUBPF WORKLOAD CUBIN OBJECT: lists the files that a session on machine code opens for writing, with the
+fake driver. Only files of the user's private cache are allowed, none readable by others; the second session must
+write none. Prints TAP."""
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 
 CALL = re.compile(r'(?:\d+ +)?(\w+)\((.*)\) += \d')
 PATH = re.compile(r'(?:\w+<([^>]*)>, )?"([^"]*)"')
-NONE_OF = ('/dev/', '/proc/', '/sys/')  # no files
+NONE_OF = ('/dev/', '/proc/', '/sys/')  # not regular files
 
 tool, workload, cubin, program = sys.argv[1:]
 
