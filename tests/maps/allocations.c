@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of allocations, as lanes look into it by what their cache has: each row that is there whole is found, and none of
- * which a half is of another moment. */
+/* The table of allocations, read by lanes through a cache that may hold old words: a look-up finds
+ * each complete row, and no row whose halves are of different times. */
 #include <linux/bpf.h>
 
 #include "fixture.h"
@@ -8,7 +8,7 @@
 #include "tests/tap.h"
 
 #define BASE 0x10000ull
-#define APART 0x1000ull /* bytes from one to the next, half of which are its */
+#define APART 0x1000ull /* bytes between two allocations; each covers half of them */
 #define ROWS 37
 
 static char *table;
@@ -32,7 +32,7 @@ static void tell(uint64_t version)
 	head->version = version;
 }
 
-/* Is each address told, by both ways, or by the strict one alone where `torn`? */
+/* Do both look-ups find each address? With `torn`, only the strict one must. */
 static bool finds(struct fixture *f, uint64_t torn)
 {
 	bool good = true;
@@ -60,7 +60,7 @@ static uint64_t *granule_at(struct fixture *f, uint64_t address)
 	return (uint64_t *)((char *)f->arena + hdr->granules) + GPUBPF_GRANULE(address) % GPUBPF_GRANULES;
 }
 
-/* Numbers: of pieces that have a word, by it; of all others by the rows. */
+/* Looks up numbers: through a piece's word if it has one, else through the rows. */
 static void look_by_pieces(struct fixture *f)
 {
 	const struct gpubpf_arena_hdr *hdr = f->arena;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches in rings (maps/ring.h), written here as a warp writes them: each record comes out once, bit for bit, in the
- * order of the lanes; nothing of a batch whose words have not all arrived; a reader that stops comes back to the next.
+ * Batches in rings (maps/ring.h), written as a warp writes them. The reader gets each record once, bit for bit,
+ * in the order of lanes, and none of a batch with missing words. A reader that stops continues there later.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -32,7 +32,7 @@ static uint32_t ballot(uint32_t lanes, uint32_t i)
 	return bits;
 }
 
-/* As gpubpf_ring_batch(); `missing` is a word that does not arrive, 0 none. Returns where the header is. */
+/* Writes like gpubpf_ring_batch(); skips the word `missing` (0: none). Returns the position of the header. */
 static u64 put(struct fixture *f, uint32_t lanes, uint32_t size, uint32_t missing)
 {
 	const struct gpubpf_map_layout *l = f->view[0].layout;
@@ -133,20 +133,20 @@ static void test_nonsense(struct fixture *f)
 {
 	u64 at = put(f, 0xff, 16, 0);
 
-	gpubpf_store_u64(at + 16, 0x7f); /* the mask: one lane too few */
+	gpubpf_store_u64(at + 16, 0x7f); /* one lane missing in the mask */
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "lanes that are not as many as the header says");
 	at = put(f, UINT32_MAX, 16, 0);
 	gpubpf_store_u64(at, gpubpf_load_u64(at) | 0xff0000);
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "records larger than a batch can have");
 }
 
-/* Whoever emptied a device's ring says that all has arrived: then it is enough to look at headers. */
+/* Once a device's ring is declared complete, the reader needs to check headers only. */
 static void say_whole(struct fixture *f, uint64_t whole)
 {
 	gpubpf_store_u64((uintptr_t)f->arena + GPUBPF_RING_COPY(f->view[0].layout->ctl, 0) + offsetof(struct gpubpf_ring_copy, whole), whole);
 }
 
-/* A batch, or now and then a record by itself; how many records that is, 0: the ring is full. */
+/* Writes a batch, or sometimes a single record. Returns the number of records; 0: the ring is full. */
 static uint32_t put_any(struct fixture *f)
 {
 	uint32_t lanes = some_lanes(), size = 1 + random() % (random() % 4 ? 24 : SIZE_MAX_HERE);

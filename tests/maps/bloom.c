@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bloom filters: nothing that was pushed is ever missed, few others are found, by one thread and by many; and the Linux
- * kernel's own, where bpf(2) is allowed, answers what it must and errs about as often.
+ * Bloom filters: a pushed value is always found, and few others are, with one thread and with many. Where
+ * bpf(2) is allowed, the Linux kernel's filter gives the same required answers and a similar error rate.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -16,7 +16,7 @@
 #define SIZE 13
 #define THREADS 4
 
-/* who answers: our map, the kernel's */
+/* a filter under test: our map, or the kernel's */
 struct subject {
 	const char *name;
 	int (*push)(void *self, const void *value, uint64_t flags);
@@ -78,7 +78,7 @@ static int kernel_next(void *self, const void *value)
 	return kernel_call(BPF_MAP_GET_NEXT_KEY, self, NULL, next, 0);
 }
 
-/* The i-th value of a seed; the same i, the same value. */
+/* Makes the i-th value of a seed; the same i gives the same value. */
 static void make(uint64_t seed, uint32_t i, uint8_t value[SIZE])
 {
 	uint64_t state = (seed ^ i * 0x9e3779b97f4a7c15ull) | 1;
@@ -87,7 +87,7 @@ static void make(uint64_t seed, uint32_t i, uint8_t value[SIZE])
 		value[at] = (uint8_t)random_next(&state);
 }
 
-/* of ROOM values from the first on, how many does it have? */
+/* Counts how many of ROOM values, starting with `first`, the filter has. */
 static uint32_t found(const struct subject *s, uint64_t seed, uint32_t first)
 {
 	uint8_t value[SIZE], before[SIZE];
@@ -170,7 +170,7 @@ static void test_refused(void)
 	}
 }
 
-/* -- many threads: what one pushed it finds at once, whatever the others do -- */
+/* -- many threads: a thread finds a value right after its push, whatever the others do -- */
 
 struct work {
 	struct fixture *f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that works on maps, by the interpreter on ours and by the Linux kernel on its own (BPF_PROG_TEST_RUN), where bpf(2)
- * is allowed. Map 0, map0, is an array of one value, in which it is told what to do and tells what came of it.
+ * Runs a program on maps twice: in the interpreter on our maps, and in the Linux kernel on its own (BPF_PROG_TEST_RUN),
+ * where bpf(2) is allowed. Map 0, map0, is an array of one value that passes arguments and results.
  */
 #ifndef GPUBPF_TESTS_MAPS_BOTH_H
 #define GPUBPF_TESTS_MAPS_BOTH_H
@@ -24,7 +24,7 @@ struct both {
 	struct assembly a;
 	struct gpubpf_insn insns[ASM_MAX];
 	struct linux_verifier kernel;
-	int prog;             /* of the kernel; < 0: it cannot be asked */
+	int prog;             /* in the kernel; < 0: not available */
 };
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -54,7 +54,7 @@ static bool both_assemble(struct both *b, const char *text)
 	return good && asm_finish(&b->a);
 }
 
-/* The maps are in b->f. False, and why as a note: nothing can be run. */
+/* Runs after the maps are in b->f. On failure prints a note and returns false: nothing can be run. */
 static bool both_begin(struct both *b, const char *text)
 {
 	struct fixture *f = &b->f;

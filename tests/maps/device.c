@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device library on OpenCL devices, thousands of work-items at once on the tool's own arena: nothing is
- * lost, nothing is twice, and what is refused is counted.
+ * The device library on OpenCL devices: thousands of work-items work on the tool's own arena at
+ * once. Nothing may be lost or duplicated, and refused operations are counted.
  *   device default|intel|oclgrind [SPIRV-FILE]
  */
 #define CL_TARGET_OPENCL_VERSION 210
@@ -93,7 +93,7 @@ static bool build(struct gpu *gpu, const char *spirv)
 	return false;
 }
 
-/* one launch of `n` work-items over the fixture's arena; the words that the kernel wrote come back in out */
+/* Launches `n` work-items once over the fixture's arena; copies the kernel's output words to out */
 static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out,
 			cl_uint dims, const size_t *global, const size_t *local)
 {
@@ -111,7 +111,7 @@ static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl
 	err |= clEnqueueNDRangeKernel(gpu->queue, kernel, dims, NULL, global, local, 0, NULL, NULL);
 	err |= clFinish(gpu->queue);
 	err |= clEnqueueReadBuffer(gpu->queue, words, CL_TRUE, 0, out_words * 8, out, 0, NULL, NULL);
-	/* a mapping makes the host's memory current, where it is not the device's own */
+	/* mapping updates the host's memory if the device has its own copy */
 	mapped = clEnqueueMapBuffer(gpu->queue, arena, CL_TRUE, CL_MAP_READ, 0, f->layout.size, 0, NULL, NULL, NULL);
 	clEnqueueUnmapMemObject(gpu->queue, arena, mapped, 0, NULL, NULL);
 	clFinish(gpu->queue);
@@ -170,7 +170,7 @@ static void *add_along(void *arg)
 	return (void *)(uintptr_t)failed;
 }
 
-/* A host thread and all work-items add to one element at once. */
+/* A host thread and all work-items add to one element at the same time. */
 static void test_host_adds(struct gpu *gpu, uint32_t use, uint64_t adds, const char *name)
 {
 	struct fixture f;
@@ -212,7 +212,7 @@ static void test_counter4(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* values of several multiprocessors, added up */
+/* sums the values of all multiprocessors */
 static uint64_t sum_of(const struct fixture *f, const uint64_t *values)
 {
 	uint64_t sum = 0;
@@ -247,7 +247,7 @@ struct wide {
 	uint64_t a, b, c;
 };
 
-/* can the host put max_entries new keys into the emptied map, and not one more? */
+/* After the map is emptied, can the host insert exactly max_entries new keys? */
 static bool all_free(struct fixture *f)
 {
 	uint32_t n = f->maps[0].max_entries, i;
@@ -300,7 +300,7 @@ static uint32_t count_keys(struct fixture *f)
 	return n;
 }
 
-/* Elements of an LRU table that hold no key: so many new ones go in before one is forgotten. */
+/* Counts elements of an LRU table without a key: the number of inserts before the first eviction. */
 static uint32_t count_unused(struct fixture *f)
 {
 	struct wide key = { .b = 2 };
@@ -312,8 +312,8 @@ static uint32_t count_unused(struct fixture *f)
 			return key.a;
 }
 
-/* More keys than there is room for: all go in, and what is left is whole. A key that was forgotten while another item had
- * it in use leaves its element free, for the next that comes. Then no element is lost. */
+/* Inserts more keys than fit: every insert succeeds and the remaining elements are whole. If a work-item
+ * uses a key during its eviction, the element stays free for the next insert; no element may be lost. */
 static void test_lru(struct gpu *gpu, uint32_t keys, uint32_t room)
 {
 	uint64_t out[4], cursor = 0, value = 7;
@@ -362,7 +362,7 @@ static void test_hash_churn(struct gpu *gpu)
 	ok(out[0] - out[1] == seen, "churn: %llu inserted, %llu deleted, %u left", (unsigned long long)out[0],
 	   (unsigned long long)out[1], seen);
 	ok(out[2] == 0 && wrong == 0, "churn: %llu unexpected results, %u wrong values", (unsigned long long)out[2], wrong);
-	/* a CPU may take a lock's holder away for longer than anyone waits: that is counted, and cannot be usual */
+	/* a CPU may preempt a lock's holder longer than waiters wait: such timeouts are counted and must be rare */
 	timeouts = ((const struct gpubpf_map_ctl *)((char *)f.arena + f.layout.maps[0].ctl))->lock_timeouts;
 	ok(out[3] <= timeouts && timeouts < items / 8, "churn: %llu waited for a lock in vain, %llu counted",
 	   (unsigned long long)out[3], (unsigned long long)timeouts);
@@ -375,7 +375,7 @@ struct queued {
 	uint32_t odd, pad;
 };
 
-/* what is left in the queue: how many, all of them whole, and their sum */
+/* empties the queue: number of values, of broken values, and the sum */
 static uint64_t left_over(struct fixture *f, uint32_t *n, uint32_t *wrong)
 {
 	struct queued got = { 0 };
@@ -417,7 +417,7 @@ static void test_queue_fill(struct gpu *gpu, uint64_t flags, const char *name)
 		return;
 	left_over(&f, &n, &wrong);
 	ok(n == 100 && !wrong && !out[2], "%s: %u values, all whole", name, n);
-	/* a CPU may take the holder of a claim away for longer than anyone waits */
+	/* a CPU may preempt the holder of a claim longer than waiters wait */
 	ok(out[0] + out[1] + out[3] == items && (flags == BPF_EXIST ? !out[1] : out[0] == 100) && out[3] < items / 2,
 	   "%s: %llu went in, %llu not, %llu waited in vain", name, (unsigned long long)out[0], (unsigned long long)out[1],
 	   (unsigned long long)out[3]);
@@ -441,7 +441,7 @@ static void test_bloom(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* What is left: 16 prefixes of 4 bits, and those of the 128 even whole ones. */
+/* These must remain: 16 prefixes of 4 bits, and the even ones of the 128 full-length prefixes. */
 static void test_lpm(struct gpu *gpu)
 {
 	struct { uint32_t length; uint8_t bits[16]; } key;
@@ -463,7 +463,7 @@ static void test_lpm(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* the reader of a ring: each item once, whole */
+/* the reader of a ring: each item must arrive once and whole */
 struct reading {
 	uint8_t *seen;
 	uint64_t records, twice, wrong;
@@ -621,7 +621,7 @@ static void test_coordinates(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* cycles * mult / 2^32 on the base of the header, also where the counter runs behind it */
+/* cycles * mult / 2^32 plus the header's base, also if the counter is behind it */
 static void test_clock(struct gpu *gpu, bool spirv)
 {
 	struct gpubpf_arena_hdr *hdr;
@@ -635,7 +635,7 @@ static void test_clock(struct gpu *gpu, bool spirv)
 	hdr = f.arena;
 	hdr->clock_cycles = cycles + 1000000007ull;
 	hdr->clock_ns = 5000000000ull;
-	hdr->clock_mult = 0xa3d70a3dull; /* 0.64 ns a cycle */
+	hdr->clock_mult = 0xa3d70a3dull; /* 0.64 ns per cycle */
 	wanted = hdr->clock_ns - (uint64_t)((unsigned __int128)1000000007ull * hdr->clock_mult >> 32);
 	launch(gpu, &f, "clock_ns", 0, out);
 	ok(out[0] + 1 >= wanted && out[0] <= wanted + 1, "clock: behind its base, %llu ns", (unsigned long long)out[0]);
@@ -660,7 +660,7 @@ int main(int argc, char **argv)
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated counter");
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, "plain counter");
 	test_counter4(&gpu);
-	if (strcmp(which, "oclgrind")) { /* whose atomics are its own threads' alone */
+	if (strcmp(which, "oclgrind")) { /* its atomics are not atomic against the host */
 		test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, 153 * items, "sums that the host adds to");
 		test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, 153 * items, "values that the host adds to");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Divisions of the device library, where a target has none (maps/divide.h), against the machine's own. */
+/* The device library's division for targets without one (maps/divide.h), compared with the host's division. */
 #include <stdbool.h>
 
 #include "maps/divide.h"
@@ -14,7 +14,7 @@ static u64 next_random(void)
 	static u64 state = 1;
 
 	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (state ^ state >> 29) >> (state >> 58); /* of any length */
+	return (state ^ state >> 29) >> (state >> 58); /* random length */
 }
 
 static void try(u64 n, u64 d)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings that are emptied while kernels write to them (maps/mirror.h): a device played by a second copy of the arena,
- * on which warps claim room and write their records a word at a time, in any order that the device may. It goes on
- * between any two words that the agent copies, in any order too, and so does the reader. Each record comes out once
- * and whole, or was counted as dropped; also what finished warps wrote when the agent is killed between two words.
+ * The agent drains rings while kernels write to them (maps/mirror.h). A second copy of the arena
+ * plays the device: warps reserve space and write record words in any order that a device may use.
+ * The agent copies words in any order; the device and the reader may run between any two. Each record
+ * arrives once and whole, or counts as dropped, even if the agent is killed between two words.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -40,10 +40,10 @@ struct world {
 	uint32_t next, dropped, bad;
 	struct asked asked[ASKED];
 	uint32_t nasked;
-	u64 budget;            /* words until the agent is killed */
-	uint32_t calm;         /* how seldom warps begin */
+	u64 budget;            /* words to copy before the agent is killed */
+	uint32_t calm;         /* warps start less often if larger */
 	bool batches, busy, resting, slow;
-	bool counts;           /* the reader wants their number alone */
+	bool counts;           /* the reader only counts records */
 	uint32_t counted;
 };
 
@@ -71,7 +71,7 @@ static void shuffle(struct world *w, struct warp *p, uint32_t n)
 	}
 }
 
-/* As gpubpf_ring_batch(): records of 16 bytes, a number and its complement; the words in any order. */
+/* Plans a write like gpubpf_ring_batch(): 16-byte records, a number and its complement, with the words in any order. */
 static void plan_batch(struct world *w, struct warp *p, u64 at, u64 position)
 {
 	uint32_t lanes = p->lanes == 32 ? UINT32_MAX : (1u << p->lanes) - 1, bits[4] = { 0, 0, lanes }, i;
@@ -94,7 +94,7 @@ static void plan_batch(struct world *w, struct warp *p, u64 at, u64 position)
 	shuffle(w, p, p->n);
 }
 
-/* As gpubpf_ring_single(): the header last. */
+/* Plans a write like gpubpf_ring_single(): the header last. */
 static void plan_single(struct world *w, struct warp *p, u64 at, u64 position)
 {
 	write_at(p, at + 8, p->first);
@@ -129,7 +129,7 @@ static void start(struct world *w, struct warp *p)
 		plan_single(w, p, at, position);
 }
 
-/* A word of some warp, or its beginning. */
+/* Writes one word of a warp, or starts a warp. */
 static void device_step(struct world *w)
 {
 	struct warp *p = &w->warps[pick(w, WARPS)];
@@ -156,10 +156,10 @@ static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
 		w->bad++;
 	else
 		w->seen[item[0]] = 1;
-	return pick(w, 50) == 0; /* a reader that stops in between */
+	return pick(w, 50) == 0; /* sometimes stops the reader */
 }
 
-/* The records that the reader took, or -errno. */
+/* Runs the reader; returns the number of records, or -errno. */
 static int64_t look(struct world *w)
 {
 	int64_t n = gpubpf_ring_read(&w->f.view[0], w->counts ? NULL : see, w);
@@ -169,7 +169,7 @@ static int64_t look(struct world *w)
 	return n;
 }
 
-/* Word by word, from some word on and round, the world going on in between. False: killed. */
+/* Copies word by word, from a random word and around; other actors run in between. False: the agent is killed. */
 static bool copy(struct world *w, char *to, const char *from, u64 size)
 {
 	u64 n = size / 8, first = n ? pick(w, n) : 0;
@@ -192,7 +192,7 @@ static bool copy(struct world *w, char *to, const char *from, u64 size)
 	return true;
 }
 
-/* Pulls are done before what else was asked for, or after it. */
+/* Runs pulls before other requests, or after them. */
 static int wait(void *arg, bool all)
 {
 	struct world *w = arg;
@@ -244,12 +244,12 @@ static int zero(void *arg, u64 offset, u64 size)
 	return ask(w, w->device + offset, NULL, size, false);
 }
 
-/* The second comes when the first has moved all. */
+/* Runs the work twice in turn; the first run moves everything. */
 static void run_twice(void *arg, u64 parts, void (*work)(void *on), void *on)
 {
 	struct world *w = arg;
 
-	w->bad += parts < 2; /* one alone needs no threads */
+	w->bad += parts < 2; /* a single part needs no threads */
 	work(on);
 	work(on);
 }
@@ -328,7 +328,7 @@ static bool any_running(const struct world *w)
 	return false;
 }
 
-/* To the last record, kernels always running and the reader always looking, or between drains alone. */
+/* Drains all records while kernels and the reader run during drains, or only between them. */
 static void run_busy(struct world *w, const char *name)
 {
 	uint32_t rounds = 0;
@@ -362,7 +362,7 @@ static void test_busy(const char *name, uint64_t seed, bool batches, bool slow, 
 	end(&w);
 }
 
-/* A reader that counts need not look at words that the agent has looked at. */
+/* A reader that only counts skips words that the agent has already checked. */
 static void test_counted(const char *name, uint64_t seed, bool slow)
 {
 	static struct world w;
@@ -378,7 +378,7 @@ static void test_counted(const char *name, uint64_t seed, bool slow)
 	end(&w);
 }
 
-/* A launch that fits, time and again, the reader far behind: its mirror holds as much again, and nothing is dropped. */
+/* Repeats a launch that fits the ring, with a slow reader: the mirror holds as much again, so nothing is dropped. */
 static void test_holds(uint64_t seed)
 {
 	static struct world w;
@@ -410,7 +410,7 @@ static void test_holds(uint64_t seed)
 	end(&w);
 }
 
-/* Killed anywhere: what is in the device's memory is enough. */
+/* Kills the agent at any word: the device's memory alone must suffice to recover. */
 static void test_killed(uint64_t seed)
 {
 	static struct world w;
@@ -456,7 +456,7 @@ static void test_killed(uint64_t seed)
 
 static void test_threads(void)
 {
-	static const u32 wanted[][4] = { /* parts, processors, asked for, threads */
+	static const u32 wanted[][4] = { /* parts, processors, requested, threads */
 		{ 2, 16, 0, 1 }, { 5, 16, 0, 2 }, { 10, 16, 0, 5 }, { 17, 16, 0, 8 }, { 300, 128, 0, 8 }, { 300, 8, 0, 4 }, { 300, 2, 0, 1 },
 		{ 300, 1, 0, 1 }, { 300, 2, 4, 4 }, { 300, 128, 4, 4 }, { 5, 16, 4, 2 }, { 300, 16, 12, 12 },
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper 164 on each kind that has it: after each of many random changes a program goes through the map, by the interpreter and
- * by the Linux kernel (BPF_PROG_TEST_RUN, where bpf(2) is allowed), and both have seen as many elements and the same ones.
- * Then threads put keys in and take them out while others go through: what stays is seen once, under its own value.
+ * Helper 164 on each map type that supports it. After each random change a program iterates over the map, in the
+ * interpreter and in the Linux kernel (BPF_PROG_TEST_RUN, where bpf(2) is allowed); both must visit the same elements. Then
+ * threads insert and delete keys while others iterate: an iteration visits each permanent key once, with its own value.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,20 +11,20 @@
 
 #define ROUNDS 400
 #define ROOM 24
-#define LRU_ROOM 512      /* of these nothing is forgotten here */
-#define WORDS 3           /* of keys, of 4 bytes */
+#define LRU_ROOM 512      /* large enough: no eviction in this test */
+#define WORDS 3           /* key size in words of 4 bytes */
 #define MAX_CPUS 256
 
 enum { TRACE, MAP };
 
-/* what a program is told, and what it tells */
+/* arguments and results of a program */
 struct trace {
 	uint64_t flags, most;
 	int64_t result;
 	uint64_t sum;
 };
 
-/* The sum of what is made of each key and its value; it ends when there were as many as `most`. */
+/* Hashes each key and its value into a sum; stops after `most` elements. */
 static const char text[] =
 	"*(u32 *)(r10 -4) = 0\n r2 = r10\n r2 += -4\n r1 = map[map0]\n call map_lookup_elem\n if r0 != 0 goto there\n r0 = 0\n exit\n"
 	"there:\n r6 = r0\n *(u64 *)(r10 -16) = 0\n r1 = *(u64 *)(r6 +8)\n *(u64 *)(r10 -24) = r1\n"
@@ -35,7 +35,7 @@ static const char text[] =
 	"r0 = *(u64 *)(r3 +0)\n r5 ^= r0\n r5 *= 40503\n r0 = r5\n r0 >>= 9\n r5 ^= r0\n"
 	"r0 = *(u64 *)(r4 +8)\n r0 += r5\n *(u64 *)(r4 +8) = r0\n"
 	"r1 = *(u64 *)(r4 +0)\n r1 += -1\n *(u64 *)(r4 +0) = r1\n r0 = 0\n if r1 != 0 goto more\n r0 = 1\nmore:\n exit\n";
-/* of a key of three words */
+/* additional code for keys of three words */
 static const char more_words[] =
 	"r5 *= 31\n r0 = *(u32 *)(r2 +4)\n r5 += r0\n r5 *= 31\n r0 = *(u32 *)(r2 +8)\n r5 += r0\n";
 
@@ -64,7 +64,7 @@ static bool prepare(struct both *b, size_t kind)
 	return both_begin(b, program);
 }
 
-/* The same on both; values of all CPUs are one. */
+/* Makes the same change in both maps; sets the values of all CPUs to the same number. */
 static bool change(struct both *b, size_t kind, uint64_t *seed)
 {
 	uint32_t key[WORDS] = { (uint32_t)(random_next(seed) % ROOM), 7, 9 };
@@ -82,7 +82,7 @@ static bool change(struct both *b, size_t kind, uint64_t *seed)
 	return ra == rb;
 }
 
-/* How many there are, by next key. */
+/* Counts elements with the get_next_key operation. */
 static int64_t count(const struct both *b)
 {
 	uint32_t key[WORDS];
@@ -103,7 +103,7 @@ static bool walk(struct both *b, uint64_t *seed)
 		return note("%lld elements, %lld wanted", (long long)a.result, (long long)want), false;
 	if (b->prog < 0)
 		return true;
-	/* which come first is their own business */
+	/* the order of elements may differ */
 	if (!both_run_kernels(b, &k) || k.result != a.result || ((int64_t)most >= n && k.sum != a.sum))
 		return note("the kernel has %lld, %llx, we %lld, %llx", (long long)k.result, (unsigned long long)k.sum, (long long)a.result,
 			    (unsigned long long)a.sum), false;
@@ -127,11 +127,11 @@ static void test_kind(size_t kind, uint64_t *seed)
 	both_end(&b);
 }
 
-/* -- at once -- */
+/* -- concurrent iteration -- */
 
-#define LONG 32           /* words of keys: they take a while to read */
+#define LONG 32           /* key size in words; reading a key takes a while */
 #define STAY 64
-#define GO 64             /* keys of each writer's own */
+#define GO 64             /* temporary keys per writer */
 #define WRITERS 2
 #define WALKS 20000
 
@@ -170,7 +170,7 @@ static void *write_keys(void *arg)
 	return NULL;
 }
 
-/* One walk of helper 164's function: how many of those that stay were not seen once, or keys that are none. */
+/* Iterates once with helper 164's function. Counts permanent keys not visited exactly once, and invalid keys. */
 static uint32_t faults(struct table *t)
 {
 	const struct gpubpf_map_layout *l = &t->f.layout.maps[0];

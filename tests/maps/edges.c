@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs call (helpers 1 to 3) at the edges: the first and last element and those beyond, keys that differ late,
- * flags, full maps. */
+/* Helpers 1 to 3 in corner cases: the first and last element and positions beyond, keys that differ
+ * in late bytes, flags, full maps. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static bool begin(struct fixture *f, uint32_t type, uint32_t key_size, uint32_t 
 	return ok(fixture_ready(f) == 0, "type %u, keys of %u bytes, %u entries", type, key_size, max_entries);
 }
 
-/* arrays of every kind: 5 elements */
+/* all kinds of arrays: 5 elements */
 static void test_array(uint32_t type, uint32_t use)
 {
 	static const uint32_t beyond[] = { 5, 6, 8, 255, 0x80000000u, UINT32_MAX };
@@ -93,7 +93,7 @@ static void test_threads(void)
 	fixture_end(&f);
 }
 
-/* keys of `size` bytes that differ in their last byte alone, four of them in four places */
+/* keys of `size` bytes that differ only in the last byte; four keys for four elements */
 static void test_keys(uint32_t size)
 {
 	uint8_t key[32];
@@ -123,7 +123,7 @@ static void test_keys(uint32_t size)
 	fixture_end(&f);
 }
 
-/* Values that lie one behind the other come at once. */
+/* One operation reads consecutive values. */
 static void test_run(uint32_t type, uint32_t use, uint32_t size, bool runs)
 {
 	uint64_t values[8] = { 0 };
@@ -152,7 +152,7 @@ static void *let_go(void *lock)
 	return NULL;
 }
 
-/* Whoever holds a lock may be off the CPU for a while, and whoever is gone for ever. */
+/* The holder of a lock may be off the CPU for a while; a dead holder never releases it. */
 static void test_held(void)
 {
 	static const uint32_t key = 7;

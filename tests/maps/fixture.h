@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A unit of maps and an arena for it, for the tests of this folder. */
+/* A unit of maps with an arena, shared by the tests of this folder. */
 #ifndef GPUBPF_TESTS_MAPS_FIXTURE_H
 #define GPUBPF_TESTS_MAPS_FIXTURE_H
 
@@ -21,7 +21,7 @@
 struct fixture {
 	struct gpubpf_map maps[FIXTURE_MAPS];
 	uint32_t places[FIXTURE_MAPS];
-	void *apart[FIXTURE_MAPS];  /* memory of maps that lie elsewhere than in the arena; NULL: it lies there */
+	void *apart[FIXTURE_MAPS];  /* memory of a map placed outside the arena; NULL: inside */
 	struct gpubpf_prog prog;
 	struct gpubpf_unit unit;
 	uint32_t use[FIXTURE_MAPS];
@@ -54,8 +54,8 @@ static uint32_t fixture_map(struct fixture *f, uint32_t type, uint32_t key_size,
 	return i;
 }
 
-/* $GPUBPF_TEST_PLACE, pinned or svm: all maps that can lie there do, each in memory of its own, and the host and kernels see each
- * other's writes. False: there is no such memory. */
+/* $GPUBPF_TEST_PLACE (pinned or svm) places every map that allows it in separate memory, where host
+ * and kernels see each other's writes. False: such memory does not exist here. */
 __attribute__((unused))
 static bool fixture_places(struct fixture *f)
 {
@@ -69,7 +69,7 @@ static bool fixture_places(struct fixture *f)
 	return place >= GPUBPF_PLACE_DEVICE;
 }
 
-/* What operations take are offsets from the arena, modulo 2^64 (maps/elsewhere.h). */
+/* Operations take addresses as offsets from the arena, modulo 2^64 (maps/elsewhere.h). */
 __attribute__((unused))
 static int fixture_move(struct fixture *f)
 {
@@ -88,7 +88,7 @@ static int fixture_move(struct fixture *f)
 	return 0;
 }
 
-/* 0 when the layout could be made and the arena is ready */
+/* Makes the layout and initialises the arena; 0 on success */
 __attribute__((unused))
 static int fixture_ready(struct fixture *f)
 {
@@ -125,7 +125,7 @@ static void fixture_end(struct fixture *f)
 	gpubpf_layout_finish(&f->layout);
 }
 
-/* xorshift64*: the same numbers for the same seed on every machine */
+/* xorshift64*: a seed gives the same numbers on every machine */
 __attribute__((unused))
 static uint64_t random_next(uint64_t *state)
 {
@@ -135,7 +135,7 @@ static uint64_t random_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dull;
 }
 
-/* $GPUBPF_TEST_SEED, else the time; printed, so that a failure can be repeated */
+/* $GPUBPF_TEST_SEED, else the time; prints it, so that a failure can be reproduced */
 __attribute__((unused))
 static uint64_t random_seed(void)
 {

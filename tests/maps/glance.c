@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a look-up by a multiprocessor's cache may find (gpubpf_hash_glance(), which lowering puts in front of look-ups): the
- * value of a look-up, or nothing. Also where the cache has a chain's words from before its elements were filled, and
- * while threads insert.
+ * A look-up through a multiprocessor's cache (gpubpf_hash_glance(), which lowering emits before
+ * look-ups) may find the correct value or nothing. This holds while the cache has a chain's words
+ * from before the elements were filled, and while threads insert.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static void test_finds(const struct shape *s, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* The bucket's word has come, and the element's are those from before: zeros, or a key that is being written. */
+/* The cache has the new bucket word with old element words: zeros, or a partially written key. */
 static void test_unfilled(void)
 {
 	uint32_t key = 0, other = 1;
@@ -108,7 +108,7 @@ struct worker {
 	pthread_t thread;
 };
 
-/* A key's value is the key; all insert the same ones. */
+/* A key's value equals the key; all threads insert the same keys. */
 static void *insert(void *arg)
 {
 	struct worker *w = arg;
@@ -148,7 +148,7 @@ static void test_together(void)
 	fixture_end(&f);
 }
 
-/* How many keys `step` apart a look-up goes through on average, its own among them, in hundredths; *most: in one bucket. */
+/* Average number of keys that a look-up compares, in hundredths, for keys `step` apart; *most: longest bucket. */
 static uint32_t chain(uint32_t n, uint32_t step, uint32_t *most)
 {
 	uint32_t *keys = calloc(gpubpf_hash_nbuckets(n), sizeof(*keys));

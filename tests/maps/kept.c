@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An address that a look-up gave, kept beyond its key's deletion: it stays one of a value of the map, and is the value of the
- * key that takes the element next, for the interpreter as for the Linux kernel, whose tables are preallocated too.
+ * An address from a look-up stays valid after the deletion of its key: it still points to a value of the map, and becomes the
+ * value of the next key that reuses the element. The interpreter and the Linux kernel with its preallocated tables agree.
  */
 #include "both.h"
 
-/* what a program is told: what to do in between; and tells */
+/* arguments: steps between the look-ups; and results */
 struct told {
 	uint64_t deletes, inserts;
 	uint64_t before, after;
 };
 
-/* The value of key 1 before and after its deletion and another key's insertion, by one address. */
+/* The value at one address: key 1's before its deletion, and afterwards that of a newly inserted key. */
 static const char text[] =
 	"*(u32 *)(r10 -4) = 0\n r2 = r10\n r2 += -4\n r1 = map[map0]\n call map_lookup_elem\n if r0 == 0 goto none\n r6 = r0\n"
 	"*(u64 *)(r10 -16) = 1\n *(u64 *)(r10 -24) = 2\n *(u64 *)(r10 -32) = 222\n"
@@ -33,7 +33,7 @@ static void put(struct both *b, uint64_t key, uint64_t value, bool there)
 		both_kernel(there ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, b->kernel.fds[1], &key, there ? &value : NULL);
 }
 
-/* The table is full but for key 2's place, so that the one that is deleted is the next to be taken. */
+/* The table has space for key 2 only, so that the deleted element is the next one to be reused. */
 static bool run(struct both *b, bool deletes, bool inserts, uint64_t *after, uint64_t *kernels)
 {
 	struct told ours = { .deletes = deletes, .inserts = inserts }, its = ours;

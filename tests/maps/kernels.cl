@@ -58,7 +58,7 @@ struct wide {
 	u64 a, b, c;
 };
 
-/* out[0]: successes, out[1]: refused for lack of room, out[2]: others */
+/* out[0]: successes, out[1]: refused because the map is full, out[2]: others */
 __kernel void hash_fill(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -69,8 +69,8 @@ __kernel void hash_fill(__global uchar *arena, uint n, __global ulong *out)
 	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
 }
 
-/* insert, look up, update, delete, all work-items on few keys; out[0] inserted, out[1] deleted,
- * out[2] wrong, out[3] waited for a lock in vain */
+/* all work-items insert, look up, update and delete few keys; out[0] inserted, out[1] deleted,
+ * out[2] wrong, out[3] timeouts of a lock */
 __kernel void hash_churn(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -103,8 +103,8 @@ struct queued {
 	u32 odd;
 };
 
-/* put one in, take one out, four times; out[0]: sum of what went in, out[1]: of what came out, out[2]: wrong, out[3]:
- * waited in vain */
+/* push and pop a value, four times; out[0]: sum of pushed values, out[1]: of popped values, out[2]:
+ * wrong, out[3]: timeouts */
 #define QUEUE_CHURN(kind) \
 	__kernel void kind##_churn(__global uchar *arena, uint n, __global ulong *out) \
 	{ \
@@ -133,7 +133,7 @@ struct queued {
 QUEUE_CHURN(queue)
 QUEUE_CHURN(stack)
 
-/* out[0]: went in, out[1]: no room, out[2]: others, out[3]: waited in vain */
+/* out[0]: pushed, out[1]: full, out[2]: others, out[3]: timeouts */
 __kernel void queue_fill(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -143,7 +143,7 @@ __kernel void queue_fill(__global uchar *arena, uint n, __global ulong *out)
 	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : ret == -GPUBPF_EBUSY ? 3 : 2)), 1);
 }
 
-/* out[0]: not pushed, or not there after it was; out[1]: others that seem to be there */
+/* out[0]: failed pushes and missing pushed values; out[1]: false positives */
 __kernel void bloom_fill(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -161,8 +161,8 @@ struct prefix {
 	u8 bits[16];
 };
 
-/* Every item sets two prefixes that begin with its number's low byte, of 4 and 128 bits, looks both up, and deletes the
- * longer one again if it is odd. out[0]: results that are wrong, out[1]: waited, or walked, in vain */
+/* Each item inserts two prefixes of 4 and 128 bits that start with its number's low byte, looks up both,
+ * and deletes the longer one if it is odd. out[0]: wrong results, out[1]: timeouts and aborted walks */
 __kernel void lpm_churn(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -180,7 +180,7 @@ __kernel void lpm_churn(__global uchar *arena, uint n, __global ulong *out)
 	}
 	address = gpubpf_lpm_lookup(env, MAP(0), BYTES(key));
 	busy += !address;
-	wrong += address && !(i & 1) && gpubpf_load_u64(address) != value; /* of odd ones another may have the element */
+	wrong += address && !(i & 1) && gpubpf_load_u64(address) != value; /* others may reuse an odd one's element */
 	key.bits[15] = 1;
 	address = gpubpf_lpm_lookup(env, MAP(0), BYTES(key));
 	busy += !address;
@@ -210,7 +210,7 @@ __kernel void ring_output(__global uchar *arena, uint n, __global ulong *out)
 		gpubpf_add_u64((u64)out, 1);
 }
 
-/* every third is discarded, sizes differ */
+/* discards every third; sizes differ */
 __kernel void ring_reserve(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -251,7 +251,7 @@ __kernel void print(__global uchar *arena, uint n, __global ulong *out)
 		gpubpf_helper_puts(env, MAP(GPUBPF_ARENA_ROWS - 1), 0, text, 8);
 }
 
-/* out[0..2]: sums that the host works out too; out[3]: threads whose coordinates contradict each other */
+/* out[0..2]: sums that the host also computes; out[3]: threads with inconsistent coordinates */
 __kernel void coordinates(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -272,7 +272,7 @@ __kernel void coordinates(__global uchar *arena, uint n, __global ulong *out)
 	gpubpf_add_u64((u64)(out + 3), bad);
 }
 
-/* the clock as the arena's header converts it */
+/* the clock, converted with the arena's header */
 __kernel void clock_ns(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;

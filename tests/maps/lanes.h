@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A warp that is emulated, for what maps/ does by lanes: those of LANES are here, and all have the same data; with
- * LANES_WITH(key) those that it says have that key. */
+/* Emulates a warp for the lane operations of maps/: the lanes in LANES are active, and all have the
+ * same data. LANES_WITH(key) returns the lanes with that key. */
 #ifndef GPUBPF_TESTS_MAPS_LANES_H
 #define GPUBPF_TESTS_MAPS_LANES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where maps come to lie: copies, sizes, what shrinks, what is refused; and no two maps overlap. */
+/* Layout of maps: offsets, copies, sizes, reduced copies, refusals; no two maps overlap. */
 #include <errno.h>
 #include <linux/bpf.h>
 
@@ -49,7 +49,7 @@ static void test_copies(void)
 	gpubpf_layout_finish(&f.layout);
 }
 
-/* Small sums of one layout share the lines of each multiprocessor; larger ones, and what is no sum, do not. */
+/* Small sums of one layout share the cache lines of a multiprocessor; larger ones and other maps do not. */
 static void test_beside(void)
 {
 	const uint32_t add = GPUBPF_USE_LOOKUP | GPUBPF_USE_ADD | GPUBPF_USE_ADD8;
@@ -167,8 +167,8 @@ static void test_refused(void)
 	gpubpf_layout_finish(&f.layout);
 }
 
-/* with every type at once, write to the whole of each map and see the others unchanged */
-/* All maps, and the ring for prints where there is one. */
+/* with every type at once, writes to all of each map must leave the others unchanged */
+/* Checks all maps, and the ring for prints if it exists. */
 static bool lie_apart(const struct gpubpf_layout *layout, uint64_t from)
 {
 	uint32_t n = layout->nmaps + (layout->print_ring != 0), bad = 0;
@@ -208,7 +208,7 @@ static void test_apart(void)
 	fixture_end(&f);
 }
 
-/* An object comes to maps that are in use: its own lie behind them, and these stay. */
+/* Loads an object while other maps are in use: its maps follow theirs, which do not move. */
 static void test_segments(void)
 {
 	struct gpubpf_map_layout before[2], arena_row;

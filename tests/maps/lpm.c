@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of prefixes: random operations against a plain model, and the model against the Linux kernel's own where bpf(2)
- * is allowed; then writers beside readers, who must always find the prefixes that stay.
+ * LPM tries: random operations against a simple model, and the model against the Linux kernel's map where
+ * bpf(2) is allowed. Then writers run concurrently with readers, who must always find the permanent prefixes.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -35,7 +35,7 @@ struct subject {
 };
 
 struct model {
-	uint32_t bytes;        /* of data */
+	uint32_t bytes;        /* size of the data part */
 	struct {
 		bool used;
 		struct key key;
@@ -56,7 +56,7 @@ static bool begins(const struct key *key, const struct key *prefix)
 	return true;
 }
 
-/* The entry of just this prefix (exact), or of the longest that the key begins with; -1. */
+/* The entry of exactly this prefix (exact), or of the longest prefix of the key; -1: none. */
 static int model_find(const struct model *m, const struct key *key, bool exact)
 {
 	int best = -1;
@@ -122,7 +122,7 @@ static int ours_next(void *self, const struct key *key, struct key *next)
 	return gpubpf_map_next_key(self, key, next);
 }
 
-/* what programs on devices call, by the address of the value */
+/* the functions that programs on devices call; they return the value's address */
 static int program_run(void *self, enum op op, const struct key *key, uint64_t *value, uint64_t flags)
 {
 	const struct gpubpf_map_view *view = self;
@@ -160,7 +160,7 @@ static int kernel_next(void *self, const struct key *key, struct key *next)
 	return kernel_call(BPF_MAP_GET_NEXT_KEY, self, key, next, 0);
 }
 
-/* Few bits, so that prefixes lie in each other; sometimes the length is too long. */
+/* Few bits, so that prefixes nest; sometimes the length is too large. */
 static struct key random_key(uint64_t *seed, uint32_t bytes)
 {
 	struct key key = { .length = (uint32_t)(random_next(seed) % (bytes * 8 + 1)) };
@@ -173,7 +173,7 @@ static struct key random_key(uint64_t *seed, uint32_t bytes)
 	return key;
 }
 
-/* Each prefix once, bits beyond it set aside. */
+/* Visits each prefix once; ignores bits beyond its length. */
 static bool same_keys(const struct subject *s, const struct model *m)
 {
 	struct key key = { 0 }, next = { 0 };
@@ -257,12 +257,12 @@ static void test_refused(void)
 	}
 }
 
-/* -- writers beside readers: 8 bits stay, longer ones come and go -- */
+/* -- writers and readers: 8-bit prefixes are permanent, writers insert and delete longer ones -- */
 
 struct work {
 	struct fixture *f;
 	uint64_t seed, wrong;
-	int err;        /* the last wrong operation's, or what a look-up found */
+	int err;        /* error of the last wrong operation, or the value that a look-up found */
 	uint64_t value;
 	uint32_t *over;
 	bool writes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LRU hash tables that are full: nothing is refused, what is used stays, as often as in the Linux kernel's own on the
- * same keys; then many threads at once, which lose no element and never find one key's value under another's. (What
- * they share with other hash tables is in model.c and percpu.c.)
+ * Full LRU hash tables: no insert fails, used keys stay, and the hit rate matches the Linux
+ * kernel's map on the same keys. Then many threads work at once: no element is lost and no look-up
+ * finds another key's value. (model.c and percpu.c test the behaviour common to all hash tables.)
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -42,7 +42,7 @@ static uint32_t count(const struct fixture *f)
 	return n;
 }
 
-/* Each new key takes the place of one, the newest is there, and so are those that programs look up all the time. */
+/* Each new key evicts one; the newest key and keys that programs look up constantly stay. */
 static void test_forgets(uint32_t room, uint32_t hot)
 {
 	uint32_t bad = 0, lost = 0, refused = 0, most = 0;
@@ -66,7 +66,7 @@ static void test_forgets(uint32_t room, uint32_t hot)
 	fixture_end(&f);
 }
 
-/* Where all are used, one goes all the same; flags are those of other hash tables. */
+/* If all keys are in use, an insert still evicts one; flags work as in other hash tables. */
 static void test_full(void)
 {
 	uint32_t key = 100, value = 1, old, there = 0;
@@ -89,9 +89,9 @@ static void test_full(void)
 	fixture_end(&f);
 }
 
-/* -- how good it is -- */
+/* -- hit rate -- */
 
-/* few keys often, many seldom: of 12 ranges, each twice as long as the one before, one */
+/* skewed distribution: chooses one of 12 ranges, each twice as long as the previous one */
 static uint32_t draw(uint64_t *seed)
 {
 	uint32_t range = (uint32_t)(random_next(seed) % 12);
@@ -106,7 +106,7 @@ static int kernel_update(int fd, const uint32_t *key, const uint32_t *value, uin
 	return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
-/* Set each key if it is there, else insert it: how many were there; UINT32_MAX: something failed. */
+/* Updates each key if present, else inserts it. Returns the number of hits; UINT32_MAX: an operation failed. */
 static uint32_t hits(const struct fixture *f, int fd, uint64_t seed)
 {
 	uint32_t n = 0;

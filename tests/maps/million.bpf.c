@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A million lanes, each of which does something to its own key of a table of -DTYPE, once, whatever is launched how often. */
+/* A million lanes; each performs one operation on its own key of a table of -DTYPE, regardless of the number of launches. */
 #include <gpubpf/probe.h>
 
 #include "million.h"
@@ -24,12 +24,12 @@ GPUBPF_ARRAY(done, __u32, ROOM);
 GPUBPF_ARRAY(failed, __u64, 1);
 
 #ifdef COPIES
-#define SET_FLAGS BPF_NOEXIST /* a value of the lane's multiprocessor would stand beside those of others */
+#define SET_FLAGS BPF_NOEXIST /* NOEXIST: a second value for another multiprocessor must not appear */
 #else
 #define SET_FLAGS BPF_ANY
 #endif
 
-/* a lock whose holder the processor was taken from */
+/* repeats if the holder of a lock was preempted */
 static __always_inline long set(void *key, __u64 value, __u64 flags)
 {
 	long err = BUSY;
@@ -39,7 +39,7 @@ static __always_inline long set(void *key, __u64 value, __u64 flags)
 	return err;
 }
 
-#ifdef PREFIXES /* of which programs delete none: what they free other lanes may still have */
+#ifdef PREFIXES /* programs never delete these keys, because other lanes may still use freed elements */
 static __always_inline long work(void *key, __u32 i)
 {
 	enum lane_does what = lane_does(i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * million DEVICE OBJECT COMMAND [ARG]...: a table of a million keys against a model: put in, changed and deleted at random by
- * the library, then by a million lanes of COMMAND at once (million.bpf.c), each its own key.
+ * million DEVICE OBJECT COMMAND [ARG]...: compares a table of a million keys with a model. First the library inserts,
+ * updates and deletes at random, then a million lanes of COMMAND (million.bpf.c) do at once, each on its own key.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,14 +19,14 @@
 
 extern char **environ;
 
-/* what the table has to hold: value + 1 of each key, 0: it is not there */
+/* expected content of the table: value + 1 per key, 0: absent */
 struct model {
 	struct gpubpf_session *s;
 	const struct gpubpf_map *map;
 	bool prefixes;
 	size_t key_size, value_size, words;
 	uint64_t *value;
-	uint64_t *buffer; /* a value as the library takes it */
+	uint64_t *buffer; /* a value in the library's format */
 };
 
 struct prefix {
@@ -40,7 +40,7 @@ static const void *key_of(const struct model *m, uint32_t i, uint32_t *key)
 	return key;
 }
 
-/* which key it is; MILLION of none */
+/* index of the key; MILLION: none */
 static uint32_t index_of(const struct model *m, const uint32_t *key)
 {
 	uint32_t odd = 2654435761u, inverse = odd, i;
@@ -64,7 +64,7 @@ static uint64_t sum_of(const struct model *m, const uint64_t *copies)
 	return sum;
 }
 
-/* What a look-up of the key's bits finds: of prefixes a shorter one, where its own is not there. */
+/* Expected result of a look-up with the key's bits; a shorter prefix may match if its own is absent. */
 static uint64_t found(const struct model *m, uint32_t i)
 {
 	if (m->value[i] || !m->prefixes || i < SHORT)
@@ -117,7 +117,7 @@ static bool one_of_many(struct model *m, uint64_t *seed)
 	}
 }
 
-/* All that there is, each once, and no more; and some look-ups. */
+/* Compares the complete content, each element once, and some look-ups. */
 static void compare(struct model *m, uint64_t seed, const char *what)
 {
 	uint8_t *seen = calloc(MILLION, 1), *keys = malloc(BATCH * m->key_size), *values = malloc(BATCH * m->value_size);
@@ -200,7 +200,7 @@ static void by_lanes(struct model *m, char **command, uint64_t seed)
 	ok(gpubpf_map__drops(m->map) == 0, "nothing was refused");
 }
 
-/* 0 when the session runs; not there: no such device */
+/* 0: the session runs; absent: no such device */
 static bool begin(struct model *m, const char *object)
 {
 	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .wait_ms = 1200000 };

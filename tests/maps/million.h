@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys that million.c and the lanes of million.bpf.c have, and what each lane does with its own. */
+/* Keys of million.c and of the lanes of million.bpf.c, and the operation of each lane on its own key. */
 #ifndef GPUBPF_TESTS_MAPS_MILLION_H
 #define GPUBPF_TESTS_MAPS_MILLION_H
 
 #define MILLION 1000000u
 #define ROOM (1u << 20)
-#define SHORT 1024u      /* of LPM_TRIE the first so many have prefixes of 10 bits, which lanes leave alone */
+#define SHORT 1024u      /* LPM_TRIE: the first SHORT keys are prefixes of 10 bits, which lanes do not touch */
 
 enum lane_does { LANE_SETS, LANE_DELETES, LANE_ADDS, LANE_REPLACES };
 
@@ -25,7 +25,7 @@ static inline __attribute__((always_inline, unused)) unsigned int number_of(unsi
 	return i * 2654435761u;
 }
 
-/* 20 bits of a number each has its own of, at the upper end; then none. Of the first ones 10 bits. */
+/* The upper 20 bits are unique per number, the others are zero. The first SHORT prefixes use 10 bits. */
 static inline __attribute__((always_inline, unused)) unsigned int prefix_of(unsigned int i)
 {
 	return i < SHORT ? i << 22 : (i * 2654435761u & 0xfffff) << 12;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device with memory of its own, played by a second copy of the arena: what it counts arrives, and records come
- * out once each and whole although the reader looks at the mirror between any two copies, round after round of
- * a ring that holds a fraction of them.
+ * A device with separate memory, played by a second copy of the arena. Its counts arrive, and
+ * records arrive once each and whole, although the reader runs between any two copies. This goes on
+ * for many rounds of a ring that holds only a fraction of the records.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -38,7 +38,7 @@ static void look(struct world *w)
 	w->bad += gpubpf_ring_read(&w->f.view[0], see, w) < 0;
 }
 
-/* word by word, with the reader in between now and then */
+/* copies word by word; the reader runs in between at times */
 static void copy(struct world *w, char *to, const char *from, u64 size)
 {
 	u64 i;
@@ -86,7 +86,7 @@ static bool still(void *arg, u64 bytes)
 	return true;
 }
 
-/* as many records as fit, each numbered on from the last that fitted */
+/* writes as many records as fit, numbered consecutively */
 static uint64_t launch(struct world *w, uint64_t number)
 {
 	const struct gpubpf_map_layout *l = &w->f.layout.maps[0], *counter = &w->f.layout.maps[1];
@@ -106,7 +106,7 @@ static uint64_t launch(struct world *w, uint64_t number)
 	return number;
 }
 
-/* Maps that the mirror has and the device does not yet: what they hold at first stays until it does. */
+/* The mirror has maps that the device does not have yet: their initial content stays until it does. */
 static void test_segment(struct world *w)
 {
 	uint64_t held = 5, value = 0, number = 9;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random operations on each map type and on a plain model of it: every result and every value must agree.
- * Where bpf(2) is allowed the model is held against the Linux kernel's own maps too.
+ * Random operations on each map type and on a simple model of it: every result and every value must
+ * agree. Where bpf(2) is allowed, the test also compares the model with the Linux kernel's maps.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -17,13 +17,13 @@
 #define OPS 20000
 
 #ifndef ENOTSUPP
-#define ENOTSUPP 524 /* the kernel's own */
+#define ENOTSUPP 524 /* kernel-internal error number */
 #endif
 
 struct shape {
 	const char *name;
 	uint32_t type, key_size, value_size, max_entries, use, replicas;
-	uint32_t keys;         /* that are used; 0: more than there is room for */
+	uint32_t keys;         /* number of keys in use; 0: more than fit */
 };
 
 static const struct shape shapes[] = {
@@ -40,7 +40,7 @@ static const struct shape shapes[] = {
 	{ "LRU hash of long keys", BPF_MAP_TYPE_LRU_HASH, 21, 40, 64, GPUBPF_USE_UPDATE, 3, 20 },
 };
 
-/* who answers: our map, the model, the kernel */
+/* a map under test: ours, the model, or the kernel's */
 struct subject {
 	int (*lookup)(void *self, const void *key, void *value);
 	int (*update)(void *self, const void *key, const void *value, uint64_t flags);
@@ -132,7 +132,7 @@ static int model_take(void *self, const void *key, void *value)
 	return model_lookup(self, key, value) < 0 ? -ENOENT : model_delete(self, key);
 }
 
-/* the order is the model's own: only used to count */
+/* the model has its own order: used only to count */
 static int model_next_key(void *self, const void *key, void *next)
 {
 	struct model *m = self;
@@ -248,7 +248,7 @@ static int one_op(const struct subject *s, uint32_t op, const uint8_t *key, uint
 	}
 }
 
-/* every key once, as many as the model has, each known to the model with its value */
+/* the map has each key of the model once, with the model's value, and no other */
 static bool same_content(const struct shape *shape, const struct subject *s, struct model *m)
 {
 	uint8_t key[MAX_KEY] = { 0 }, next[MAX_KEY] = { 0 }, value[MAX_VALUE], wanted[MAX_VALUE];
@@ -283,7 +283,7 @@ static bool iterates(const struct shape *shape, struct gpubpf_map_view *view, st
 	return seen == used;
 }
 
-/* run the same operations on both; the first difference is printed */
+/* runs the same operations on both; prints the first difference */
 static bool agree(const struct shape *shape, const struct subject *s, struct model *m, uint64_t seed)
 {
 	const struct subject plain = { model_lookup, model_update, model_delete, model_take, model_next_key, m };

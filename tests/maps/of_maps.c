@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps: random operations of programs and of bpf(2), against the Linux kernel's own maps and a program there
- * (BPF_PROG_TEST_RUN), where bpf(2) is allowed; which maps can be elements; and where a layout puts these.
+ * Maps of maps: random operations of programs and of bpf(2), against the Linux kernel's maps and a program
+ * there (BPF_PROG_TEST_RUN), where bpf(2) is allowed. Also tests which maps may be elements, and their layout.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -13,15 +13,15 @@
 #include "tests/tap.h"
 
 #define INNER 3
-#define ENTRIES 2        /* of each */
-#define ROOM 4           /* of the outer */
+#define ENTRIES 2        /* per inner map */
+#define ROOM 4           /* of the outer map */
 #define KEYS 6
 #define OPS 4000
 
 enum { PROTOTYPE = INNER, OUTER };
 enum op { ADD, UPDATE, DELETE, LOOKUP, NEXT, NOPS };
 
-/* what an operation is given: by a program it is this, in a map */
+/* arguments of an operation; for a program they are in a map */
 struct args {
 	uint32_t key, index;
 	uint64_t value;
@@ -93,7 +93,7 @@ static uint32_t kernel_id(int map)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) < 0 ? 0 : info.id;
 }
 
-/* Look the key up in the outer map, the index in what that gives, and add. How many were there. */
+/* Looks up the key in the outer map and the index in the inner map, and adds. Returns the number found. */
 static int kernel_prog(const struct kernel *k)
 {
 	const struct bpf_insn insns[] = {
@@ -163,7 +163,7 @@ static int theirs(const struct kernel *k, enum op op, const struct args *a, uint
 	return -EIO;
 }
 
-/* -- -- */
+/* -- comparison -- */
 
 static int begin(struct fixture *f, uint32_t type)
 {
@@ -182,7 +182,7 @@ static bool agree(struct fixture *f, const struct kernel *k, uint64_t seed, bool
 	for (uint32_t i = 0; i < OPS; i++) {
 		struct args a = { (uint32_t)(random_next(&seed) % KEYS), (uint32_t)(random_next(&seed) % (ENTRIES + 1)),
 				  random_next(&seed) };
-		enum op op = (enum op)(random_next(&seed) % (table ? NEXT : NOPS)); /* tables have orders of their own */
+		enum op op = (enum op)(random_next(&seed) % (table ? NEXT : NOPS)); /* tables differ in their order */
 		uint32_t x = (uint32_t)(random_next(&seed) % INNER), y = x;
 		uint64_t flags = random_next(&seed) % 8;
 		int ra, rb;
@@ -231,7 +231,7 @@ static void test_kernel(uint32_t type, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* The prototype has no memory, all like it one layout and no copies; an element at a time in the arena's own table. */
+/* The prototype has no memory; maps like it have its layout and one copy. The arena's table lists each element. */
 static void test_layout(void)
 {
 	struct fixture f;
@@ -250,7 +250,7 @@ static void test_layout(void)
 	ok(fixture_ready(&f) == -EINVAL, "one whose elements are like nothing is refused");
 }
 
-/* a device's memory that holds ones */
+/* a device whose memory holds ones */
 static int pull_ones(void *arg, u64 offset, void *to, u64 size)
 {
 	memset(to, 1, size);
@@ -262,7 +262,7 @@ static int waited(void *arg, bool all)
 	return 0;
 }
 
-/* Maps are copied from devices as they are. Rings are not: what the reader has of one stays. */
+/* Maps copied from devices overwrite the mirror. Rings do not: the reader's state stays. */
 static void test_mirror(void)
 {
 	struct gpubpf_mirror mirror = { .pull = pull_ones, .wait = waited };
@@ -286,7 +286,7 @@ static void test_mirror(void)
 	fixture_end(&f);
 }
 
-/* The bytes of an arena are the application's to write. */
+/* The application can write any bytes to an arena. */
 static void test_hostile(void)
 {
 	static const uint32_t bad[] = { GPUBPF_ARENA_ROWS, GPUBPF_ARENA_ROWS + 1, 0x80000000, UINT32_MAX };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash tables with a value a multiprocessor, a "CPU": random operations of programs on some multiprocessor and of
- * bpf(2), against a model; the model against the Linux kernel's own, by programs that run on a chosen CPU
- * (BPF_PROG_TEST_RUN), where bpf(2) is allowed. Then many threads at once.
+ * Hash tables with a value per multiprocessor (a "CPU"): random operations of programs on a chosen
+ * multiprocessor and of bpf(2), against a model. The model against the Linux kernel's map, with programs
+ * that run on a chosen CPU (BPF_PROG_TEST_RUN), where bpf(2) is allowed. Then many threads at once.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -15,7 +15,7 @@
 #include "tests/tap.h"
 
 #define ROOM 24
-#define LRU_ROOM 256     /* more than is used: nothing is forgotten */
+#define LRU_ROOM 256     /* larger than the number of keys: no eviction */
 #define KEYS 40
 #define MAX_CPUS 64
 #define OPS 20000
@@ -24,7 +24,7 @@
 
 enum op { PROG_UPDATE, PROG_DELETE, PROG_ADD, UPDATE, DELETE, LOOKUP, TAKE, NOPS };
 
-/* what an operation is given: by a program it is this, in a map */
+/* arguments of an operation; for a program they are in a map */
 struct args {
 	uint64_t flags;
 	uint32_t key, pad;
@@ -196,7 +196,7 @@ static int kernel_run(void *self, enum op op, uint32_t cpu, const struct args *a
 	return kernel_element(command[op], k->map, &a->key, op == DELETE ? NULL : values, op == UPDATE ? a->flags : 0);
 }
 
-/* CPUs that the kernel's maps have values for, if programs can run on all of them */
+/* number of CPUs with values in the kernel's maps, if programs can run on all of them */
 static uint32_t kernel_cpus(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/possible", "r");
@@ -213,7 +213,7 @@ static uint32_t kernel_cpus(void)
 	return last + 1;
 }
 
-/* -- -- */
+/* -- comparison -- */
 
 static bool agree(const struct subject *s, struct model *m, uint64_t seed)
 {
@@ -287,7 +287,7 @@ static void test_kernel(uint64_t seed, uint32_t type, uint32_t room)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-/* -- many threads: each adds to its own values, and now and then sets them -- */
+/* -- many threads: each adds to its own values, and sometimes sets them -- */
 
 struct worker {
 	struct fixture *f;
@@ -315,7 +315,7 @@ static void *add(void *arg)
 			w->wrong++;
 			continue;
 		}
-		w->wrong += gpubpf_load_u64(address) != w->added[key]; /* nobody else writes there */
+		w->wrong += gpubpf_load_u64(address) != w->added[key]; /* no other thread writes there */
 		w->added[key]++;
 		if (i % 16)
 			gpubpf_add_u64(address, 1);

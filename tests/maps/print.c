@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats of trace_printk, and the ring's reader where writers did not finish. */
+/* Formats of trace_printk, and the ring's reader with unfinished records. */
 #include <errno.h>
 #include <linux/bpf.h>
 
@@ -88,7 +88,7 @@ static int collect(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* writers that were killed: one before its header, one before submitting */
+/* killed writers: one before its header, one before the submit */
 static void test_unfinished(void)
 {
 	struct fixture f;

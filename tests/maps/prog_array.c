@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of programs: random programs that go on in each other by two of them, and random operations of bpf(2) on these, against
- * the Linux kernel's own (BPF_PROG_TEST_RUN), where bpf(2) is allowed.
+ * Program arrays: random programs that tail-call each other through two arrays, and random bpf(2)
+ * operations on these, against the Linux kernel's maps (BPF_PROG_TEST_RUN), where bpf(2) is allowed.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -15,13 +15,13 @@
 #include "tests/tap.h"
 
 #define PROGS 5
-#define ROOM 6           /* slots of each */
-#define INDICES 8        /* that programs and bpf(2) name */
+#define ROOM 6           /* slots per array */
+#define INDICES 8        /* range of indices that programs and bpf(2) use */
 #define ROUNDS 2000
 
 enum { TRACE, ARRAYS, MAPS = ARRAYS + 2 };
 
-/* Program k adds itself to what the trace holds, goes on by one map and then by the other one, and ends with the trace. */
+/* Program k adds its number to the trace, tail-calls through one map, then through the other, and returns the trace. */
 static uint32_t write_program(struct bpf_insn *out, uint32_t k, const int *map)
 {
 	const struct bpf_insn insns[] = {
@@ -173,9 +173,9 @@ static int64_t kernel_run(const struct kernel *k, uint32_t i)
 	return bpf(BPF_PROG_TEST_RUN, &attr) < 0 ? -1 : (int64_t)attr.test.retval;
 }
 
-/* -- -- */
+/* -- comparison -- */
 
-/* Another program, or none, in a slot of both. */
+/* Puts another program, or none, into a slot of both maps. */
 static bool change(struct ours *o, const struct kernel *k, uint64_t *seed)
 {
 	uint32_t map = ARRAYS + (uint32_t)(random_next(seed) % 2), prog = (uint32_t)(random_next(seed) % PROGS), number = prog + 1;
@@ -230,7 +230,7 @@ static bool agree(struct ours *o, const struct kernel *k, uint64_t seed)
 	return true;
 }
 
-/* A slot that holds what no program is, as who writes to an arena may have left it, is empty to programs. */
+/* A slot with an invalid program number, written by a hostile application, counts as empty for programs. */
 static void test_hostile(struct ours *o)
 {
 	static const uint32_t bad[] = { PROGS + 1, 256, 0x10000, 0x80000000, UINT32_MAX };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and stacks: random operations against a plain model, and the model against the Linux kernel's own where bpf(2)
- * is allowed; then many threads at once, which must lose nothing, see nothing twice, and keep the order.
+ * Queues and stacks: random operations against a simple model, and the model against the Linux kernel's maps where
+ * bpf(2) is allowed. Then many threads at once: no value may be lost or duplicated, and the order must hold.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -20,7 +20,7 @@
 
 enum op { PUSH, POP, PEEK, DELETE, NEXT, NOPS };
 
-/* who answers: our map, the model, the kernel */
+/* a map under test: ours, the model, or the kernel's */
 struct subject {
 	int (*run)(void *self, enum op op, void *value, uint64_t flags);
 	void *self;
@@ -90,13 +90,13 @@ static int kernel_run(void *self, enum op op, void *value, uint64_t flags)
 	return syscall(SYS_bpf, command[op], &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
-/* run the same operations on both; the first difference is printed */
+/* runs the same operations on both; prints the first difference */
 static bool agree(const struct subject *s, struct model *m, uint64_t seed, bool zeroed)
 {
 	uint8_t a[SIZE], b[SIZE];
 
 	for (uint32_t i = 0; i < OPS; i++) {
-		bool filling = i / 64 % 2; /* so that it is full and empty now and then */
+		bool filling = i / 64 % 2; /* alternates between full and empty */
 		enum op op = random_next(&seed) % 8 < 4 ? (filling ? PUSH : POP) : random_next(&seed) % NOPS;
 		uint64_t flags = op == PUSH && random_next(&seed) % 4 == 0 ? random_next(&seed) % 5 : 0;
 		int ra, rb;
@@ -167,7 +167,7 @@ struct work {
 	struct fixture *f;
 	uint32_t thread;
 	bool pushes, replaces;
-	uint32_t *pushed;          /* how many pushes have ended, of all */
+	uint32_t *pushed;          /* number of completed pushes of all threads */
 	uint64_t done, refused, wrong, unordered;
 	uint8_t *seen;             /* [THREADS * EACH] */
 };
@@ -209,7 +209,7 @@ static void note_item(struct work *w, const struct item *item, uint32_t *last)
 	last[item->thread] = item->number + 1;
 }
 
-/* Each thread's values come out in the order in which they went in, to whoever takes them. */
+/* Any thread pops; the values of each pushing thread arrive in order. */
 static void pop_all(struct work *w)
 {
 	uint32_t last[THREADS] = { 0 };
@@ -282,7 +282,7 @@ static void test_threads(uint32_t type, bool replaces)
 	fixture_end(&f);
 }
 
-/* Whoever was killed with a claim costs later ones a bounded time, and nothing is broken. */
+/* A claim of a killed thread delays later ones for a bounded time only and breaks nothing. */
 static void test_stuck_stack(void)
 {
 	const char *name = "STACK";
@@ -304,7 +304,7 @@ static void test_stuck_stack(void)
 	fixture_end(&f);
 }
 
-/* A queue of four whose one value, number 100, is held by nobody yet. */
+/* A queue of four with one value, number 100; no thread holds a ticket yet. */
 struct held {
 	struct fixture f;
 	u64 map, values, cells;
@@ -344,7 +344,7 @@ static int put(struct held *h, uint32_t number)
 	return gpubpf_map_update(&h->f.view[0], NULL, &item, BPF_ANY);
 }
 
-/* Values come and go, in order, round after round; there is room for three. */
+/* Pushes and pops in order for many rounds; three entries are available. */
 static bool others_go_on(struct held *h)
 {
 	struct item got;
@@ -374,7 +374,7 @@ static bool all_four(struct held *h)
 	return good;
 }
 
-/* One who has a ticket to put in stands still: it is passed over, and puts in by another one when it goes on. */
+/* A holder of a push ticket stops: others pass its entry, and later it pushes with a new ticket. */
 static void test_held_put(void)
 {
 	struct gpubpf_queue_visit visit = { 0 };
@@ -399,7 +399,7 @@ static void test_held_put(void)
 	fixture_end(&h.f);
 }
 
-/* One who has a ticket to take out stands still: its value is there when it goes on, and in nobody's way until then. */
+/* A holder of a pop ticket stops: its value stays until it continues, and does not block others meanwhile. */
 static void test_held_take(void)
 {
 	struct gpubpf_queue_visit visit = { 0 };
@@ -424,7 +424,7 @@ static void test_held_take(void)
 	fixture_end(&h.f);
 }
 
-/* Where others have tried in vain, who has a cell goes on until a ring has taken it. */
+/* After failed attempts of others, the owner of a cell retries until a ring accepts it. */
 static void test_slow_rings(void)
 {
 	u32 rings[] = { GPUBPF_QUEUE_FREE_RING, GPUBPF_QUEUE_RING };
@@ -434,7 +434,7 @@ static void test_slow_rings(void)
 		u64 n = 4 * GPUBPF_QUEUE_ENTRIES;
 
 		begin_held(&h);
-		for (u64 e = 0; e < n; e++) /* tickets of 400 rounds to come are void */
+		for (u64 e = 0; e < n; e++) /* makes the tickets of the next 400 rounds void */
 			if (i == 0 || e > 0)
 				gpubpf_store_u64((i ? h.values : h.cells) + e * 8, gpubpf_queue_entry(400, 0));
 		gpubpf_store_u32(h.map + GPUBPF_QUEUE_STUCK, 1);
@@ -445,7 +445,7 @@ static void test_slow_rings(void)
 	}
 }
 
-/* Nobody can put in by a ticket which who takes out has left, though the entry is of an earlier round and empty. */
+/* A push must not use a ticket that a pop has abandoned, even if the entry is empty and of an earlier round. */
 static void test_left_behind(void)
 {
 	struct gpubpf_queue_visit old = { 0 }, later = { 0 };
@@ -454,7 +454,7 @@ static void test_left_behind(void)
 
 	begin_held(&h);
 	ring = h.map + GPUBPF_QUEUE_RING;
-	gpubpf_store_u64(ring, n); /* the next to put in has the first entry again */
+	gpubpf_store_u64(ring, n); /* the next push uses the first entry again */
 	ticket = gpubpf_queue_ticket(ring, 0);
 	old.looks = 1;
 	gpubpf_store_u64(ring + GPUBPF_QUEUE_OUT, n);
@@ -466,7 +466,7 @@ static void test_left_behind(void)
 	fixture_end(&h.f);
 }
 
-/* Many lanes at once, who ask for more than there is, get what there is, and leave nothing less. */
+/* Many lanes request more values than exist: they get the existing ones, and the count stays correct. */
 static void test_claims(void)
 {
 	struct held h;
@@ -484,7 +484,7 @@ static void test_claims(void)
 	fixture_end(&h.f);
 }
 
-/* The only cell is somebody's who never goes on: to replace what is in it is tried, and told. */
+/* A stopped thread holds the only cell: a replacing push tries, and reports the failure. */
 static void test_held_replaced(void)
 {
 	struct item item = item_of(0, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues that are elements of a map of maps (maps/queue.h), by the lanes of a warp of which each has one of two: what they claim
- * and draw together is of one queue. The lanes run one after the other, and the first one's answers are what the
- * others with the same queue get from it.
+ * Queues as elements of a map of maps (maps/queue.h), used by a warp whose lanes have one of two
+ * queues: combined claims and draws must stay within one queue. The emulator runs the lanes in
+ * turn. Each lane gets the recorded answers of the first lane with the same queue.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 
 #define LANES 0xffu
 #define LANES_WITH(key) with(key)
-#define GPUBPF_COMBINES_ADDS 1 /* no lane counts for others */
+#define GPUBPF_COMBINES_ADDS 1 /* no lane adds for others */
 static uint32_t with(uint64_t address);
 #include "lanes.h"
 
 #define NLANES 8
 #define CALLS 16
 
-static uint64_t told[NLANES][CALLS]; /* by those who are asked */
+static uint64_t told[NLANES][CALLS]; /* recorded by lanes that compute the answer */
 static uint32_t ntold, me;
 
 static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t lane)
@@ -42,7 +42,7 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 
 static struct fixture f;
 
-/* Of a queue's words. */
+/* Lanes with the queue of this address. */
 static uint32_t with(uint64_t address)
 {
 	return address - f.env.arena < f.layout.maps[1].ctl ? 0x55 : 0xaa;

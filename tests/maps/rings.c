@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of a ring takes positions that writers can reach, and refuses all others. */
+/* The reader of a ring accepts positions that writers can reach, and refuses all others. */
 #include <errno.h>
 #include <linux/bpf.h>
 
@@ -27,7 +27,7 @@ static int count(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* The result of a read with these positions. */
+/* Result of a read with these positions. */
 static int64_t read_with(struct fixture *f, struct at from, struct at to)
 {
 	*cons = position(from);
@@ -49,7 +49,7 @@ static void refuse(struct fixture *f, const char *what, struct at from, struct a
 	ok(got == -EBADMSG && *cons == (position(to) & ~7ull), "%s is refused: %lld", what, (long long)got);
 }
 
-/* Nothing arrived: a position that is taken gives no records. */
+/* No record is written: an accepted position gives none. */
 static void test_positions(struct fixture *f, u64 first)
 {
 	const u64 n = GPUBPF_RING_SEGMENTS, full = segment_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * STACK_TRACE: random launches and random operations of bpf(2) against a model of the Linux kernel's buckets, in which a stack's
- * number stands for its hash; and the store that numbers come from.
+ * STACK_TRACE: random launches and bpf(2) operations against a model of the Linux kernel's buckets.
+ * A stack's number replaces its hash. Also tests the store that assigns the numbers.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -14,7 +14,7 @@
 #include "tests/tap.h"
 
 #define STACKS 20
-#define BUCKETS 8          /* of room for 5 */
+#define BUCKETS 8          /* for a map of 5 entries */
 #define DEPTH 4
 #define ROUNDS 200000
 
@@ -139,7 +139,7 @@ static bool round_of(struct fixture *f, uint64_t *seed)
 	}
 }
 
-/* -- the Linux kernel's -- */
+/* -- the Linux kernel -- */
 
 static long bpf(int cmd, union bpf_attr *attr)
 {
@@ -154,7 +154,7 @@ static int make(uint32_t key, uint32_t value, uint32_t entries)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Sizes, and operations on an empty map. */
+/* Checks sizes, and operations on an empty map. */
 static void check_kernel(void)
 {
 	static const struct { uint32_t key, value; } sizes[] = { { 4, 8 }, { 4, 1016 }, { 4, 1024 }, { 4, 12 }, { 4, 4 }, { 8, 8 }, { 4, 0 } };
@@ -193,7 +193,7 @@ static void check_kernel(void)
 	ok(good, "and takes the same sizes");
 }
 
-/* Even frames lie in a file. */
+/* Even frames are in a file. */
 static bool file_of(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame)
 {
 	(void)arg;
@@ -204,7 +204,7 @@ static bool file_of(void *arg, const struct gpubpf_stack *stack, uint32_t i, str
 	return true;
 }
 
-/* Values as of a map with BPF_F_STACK_BUILD_ID */
+/* Values as in a map with BPF_F_STACK_BUILD_ID */
 static void check_build_ids(void)
 {
 	struct bpf_stack_build_id value[DEPTH];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks (maps/stack.h) by the lanes of warps, which claim together: a lane is a thread here, and those of a warp that have not
- * done what they came for wait for each other wherever they would be together. Against what a stack has to hold, and many
- * warps at once: each value comes out once and whole.
+ * Stacks (maps/stack.h), used by warps whose lanes claim together. A thread plays a lane;
+ * unfinished lanes of a warp wait for each other at each convergence point. Compares one warp with
+ * the expected content. Then many warps run at once: each value must come out once and whole.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct warp {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	uint32_t alive, here, phase, seen; /* seen: who was alive in the last phase */
+	uint32_t alive, here, phase, seen; /* seen: lanes alive in the last phase */
 	uint64_t value[LANES];
 };
 
@@ -30,7 +30,7 @@ static void end_phase(struct warp *w)
 	pthread_cond_broadcast(&w->cond);
 }
 
-/* Until all that are alive are here: who they are. */
+/* Waits until all live lanes are here; returns their mask. */
 static uint32_t meet(void)
 {
 	struct warp *w = warp;
@@ -129,7 +129,7 @@ static inline uint32_t gpubpf_warp_peers(uint64_t key)
 #define ENTRIES 21
 
 struct item {
-	uint32_t number, again; /* the number's complement */
+	uint32_t number, again; /* complement of the number */
 };
 
 struct lane {
@@ -178,7 +178,7 @@ static void *once(void *arg)
 	return NULL;
 }
 
-/* The lanes of `mask` do it together; the one of lane i has the number first + i. */
+/* The lanes of `mask` run it together; lane i uses the number first + i. */
 static void together(uint32_t mask, void (*does)(struct lane *l), uint32_t first, uint64_t flags)
 {
 	warps[0].alive = mask;
@@ -223,7 +223,7 @@ static void check(const char *what, uint32_t mask, const int64_t *ret, const uin
 	ok(good, "%s", what);
 }
 
-/* One warp: in the lanes' order, and as far as there is room. */
+/* One warp: values in the order of lanes, as far as they fit. */
 static void test_order(void)
 {
 	static const int64_t all[LANES];
@@ -256,7 +256,7 @@ static void test_order(void)
 	fixture_end(&f);
 }
 
-/* A cell whose value is being read: lanes before it go on, and all when it is free. */
+/* A cell is being read: earlier lanes continue, and all do after its release. */
 static u64 there_while_held;
 
 static void *gives_back(void *arg)
@@ -286,14 +286,14 @@ static void test_held(void)
 	pthread_join(other, NULL);
 	check("a cell that is still read holds up the lanes behind it", 0xff, all, NULL);
 	if (!ok(there_while_held <= 3, "and not those before it: %llu", (unsigned long long)there_while_held))
-		exit(done()); /* what follows would not end */
+		exit(done()); /* the next steps would not end */
 	ok(gpubpf_load_u64(f.env.arena + f.layout.maps[0].ctl + GPUBPF_STACK_WORD) == (2ull << 33 | 8), "by two claims");
 	together(0xff, pops, 0, 0);
 	check("and all come out", 0xff, all, (uint32_t[]){ 107, 106, 105, 104, 103, 102, 101, 100 });
 	fixture_end(&f);
 }
 
-/* Lanes of a warp come together for each round, some push and the others pop. */
+/* The lanes of a warp meet in each round; some push and the others pop. */
 static void *at_random(void *arg)
 {
 	struct lane *l = arg;
@@ -303,7 +303,7 @@ static void *at_random(void *arg)
 	for (uint32_t r = 0; r < ROUNDS; r++) {
 		bool push = random_next(&l->seed) >> 40 & 1;
 
-		for (int side = 0; side < 2; side++) { /* those that push are together, and those that pop */
+		for (int side = 0; side < 2; side++) { /* the pushing lanes run together, and so do the popping ones */
 			pthread_barrier_wait(round);
 			__atomic_store_n(&l->warp->alive, 0, __ATOMIC_RELAXED);
 			pthread_barrier_wait(round);

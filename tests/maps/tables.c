@@ -32,7 +32,7 @@ static void test_incomplete(void)
 	ok(!gpubpf_map_type_complete(&type), "nor without a size");
 }
 
-/* One map at most, and what it does is an operation that some type has, with a function if it runs. */
+/* A helper takes one map at most; its operation exists in some map type, and has a function if it runs. */
 static void test_helper(const struct gpubpf_helper *helper)
 {
 	bool on_map = gpubpf_helper_map_arg(helper) != 0, found = !on_map || helper->class == GPUBPF_CLASS_KERNEL;

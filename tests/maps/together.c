@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads at once on kinds whose other tests have one: lanes that count in elements of maps of maps while the host puts these in
- * and takes them out, and launches that ask for the id of their stack. Nothing is lost, and nobody finds what never was there.
+ * Concurrent threads on map types whose other tests have one thread: lanes count in elements of maps of maps while the host
+ * inserts and removes these, and launches request the id of their stack. No count is lost, and no look-up finds a wrong element.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -10,14 +10,14 @@
 #include "fixture.h"
 #include "tests/tap.h"
 
-#define THREADS 4          /* the first of them is the host */
+#define THREADS 4          /* the first is the host */
 #ifdef __SANITIZE_THREAD__
 #define ROUNDS 5000
 #else
 #define ROUNDS 50000
 #endif
 #define INNER 3
-#define ROOM 4             /* elements of the outer, and values of each inner one */
+#define ROOM 4             /* elements of the outer map, and values per inner map */
 #define STACKS 64
 #define BUCKETS 16
 
@@ -27,7 +27,7 @@ struct worker {
 	struct fixture *f;
 	uint32_t id;
 	uint64_t seed, counted[INNER], found[BUCKETS], wrong;
-	bool strict;       /* a look-up gives no other key's element: of a hash it may, at the moment in which its key goes */
+	bool strict;       /* a look-up never finds another key's element; in a hash it may while the host deletes its key */
 	pthread_barrier_t *begin;
 	pthread_t thread;
 };
@@ -47,7 +47,7 @@ static void run(struct worker *w, struct fixture *f, bool strict, uint64_t seed,
 	pthread_barrier_destroy(&begin);
 }
 
-/* The host gives key k the element k % 3 or (k + 1) % 3, or takes it away. */
+/* The host sets key k to the element k % 3 or (k + 1) % 3, or deletes it. */
 static void change(struct worker *w, uint32_t key)
 {
 	uint32_t number = (key + random_next(&w->seed) % 2) % INNER + 1;
@@ -120,7 +120,7 @@ static void test_elements(uint32_t type, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* A launch of some stack: the id is the stack's own, or the bucket is another one's that was there before. */
+/* Launches with a random stack: the id is the stack's own, or the bucket belongs to an earlier one. */
 static void *launch(void *arg)
 {
 	struct worker *w = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks over hash tables beside writers: each key that stays comes once, with a value that it had, whatever comes and goes. */
+/* Iterations over hash tables with concurrent writers visit each permanent key once, with a value that it had. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct work {
 	bool *over;
 };
 
-/* Others come and go, and values of those that stay change. */
+/* Inserts and deletes temporary keys, and changes the values of permanent ones. */
 static void *write_all(void *arg)
 {
 	struct work *w = arg;

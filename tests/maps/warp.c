@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What devices with warps write into rings (maps/ring.h), by a warp that is emulated: its lanes run one after the other
- * with the same data; the first one's answers are what the others get from it.
+ * Ring writes of devices with warps (maps/ring.h), in an emulated warp. The lanes run one after the
+ * other with the same data; each gets the answers of the first one.
  */
-#define LANES 0x00ff0f00u /* here are these */
+#define LANES 0x00ff0f00u /* active lanes */
 #include "lanes.h"
 
 static uint64_t told[16];
 static uint32_t ntold, next_told, rank;
 
-/* Of the first lane. */
+/* The value of the first lane. */
 static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t lane)
 {
 	(void)peers;
@@ -38,7 +38,7 @@ static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* All lanes; whether the batch found room. */
+/* Runs all lanes; returns whether the batch fit. */
 static bool output(struct fixture *f, const uint8_t *data)
 {
 	const struct gpubpf_map_layout *l = f->view[0].layout;
