@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of this folder that are written in LLVM's assembler (CONFORMANCE.md explains them), assembled by clang."""
+"""Assembles the cases of this folder that are written in LLVM's assembler (CONFORMANCE.md explains them), with
+clang."""
 import glob
 import os
 import re
@@ -23,7 +24,7 @@ def read_case(path):
 
 
 def source(cases):
-    """The text of an object with a section a case; labels are made unique by the case's number."""
+    """Returns the text of an object with a section per case; the case's number makes its labels unique."""
     text = []
     for i, case in enumerate(cases):
         labels = set(re.findall(r'^(\w+):$', case['asm'], re.M))
@@ -41,7 +42,7 @@ def assemble(text, clang, target):
 
 
 def add_code(cases, elf):
-    """Each case's program as case['hex'], from the object."""
+    """Reads each case's program from the object into case['hex']."""
     table, = struct.unpack_from('<Q', elf, 40)
     size, number, names = struct.unpack_from('<HHH', elf, 58)
     sections = [struct.unpack_from('<IIQQQQIIQQ', elf, table + size * i) for i in range(number)]

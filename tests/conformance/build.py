@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The object of one group of cases in assembler, with what each is to give: build.py CLANG GROUP-FOLDER OBJECT DEPFILE
+"""build.py CLANG GROUP-FOLDER OBJECT DEPFILE: builds the object of one group of assembler cases, with their expected
+results.
 
-A case is two sections: case_N, its program, and expect_N, lines of `word text`: name, mem, result, error, refused."""
+A case has two sections: case_N, its program, and expect_N, lines of `word text`: name, mem, result, error, refused."""
 import glob
 import os
 import sys
@@ -18,5 +19,5 @@ for i, case in enumerate(cases):
     quoted = '\\n'.join(line.replace('\\', '\\\\').replace('"', '\\"') for line in lines)
     text += f'.section expect_{i},"",@progbits\n.ascii "{quoted}\\n"\n'
 assemble.assemble(text, clang, target)
-with open(depfile, 'w', encoding='ascii') as f: # the folder: a case that comes or goes
+with open(depfile, 'w', encoding='ascii') as f: # the folder: changes if a case is added or removed
     f.write(f'{target}: {" ".join([folder, *paths])}\n')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cases in C: programs that check what they are given, and lines that say what is left behind. CONFORMANCE.md lists the
- * lines of EXPECT().
+ * Cases in C: programs that check their inputs, and EXPECT() lines that state the expected result.
+ * CONFORMANCE.md lists these lines.
  */
 #ifndef GPUBPF_TESTS_CONFORMANCE_CASE_H
 #define GPUBPF_TESTS_CONFORMANCE_CASE_H
@@ -13,8 +13,8 @@
 struct conformance_check {
 	__u64 got, want;
 };
-GPUBPF_ARRAY(conformance_failed, struct conformance_check, 256);      /* by line; of others both are the same */
-GPUBPF_ARRAY(conformance_checks, __u64, 2);                           /* how many failed, how many held */
+GPUBPF_ARRAY(conformance_failed, struct conformance_check, 256);      /* by line; in passed lines both are equal */
+GPUBPF_ARRAY(conformance_checks, __u64, 2);                           /* failed checks, passed checks */
 
 static __always_inline void conformance_check(__u32 line, __u64 got, __u64 want)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What gpubpf conformance says, of what passes and of what does not. command.sh GPUBPF FOLDER
+# command.sh GPUBPF FOLDER: tests the output of gpubpf conformance for passing and failing cases.
 . "$2/../cli/lib.sh"
 row() { printf '%s\tv1\tbase\t2\t0\t%s\t-\t%s\t%s\n' "$1" "$2" "$3" "$4"; }
 two=b7000000020000009500000000000000 # r0 = 2; exit
@@ -37,7 +37,7 @@ kept() { printf 'seed-3\tv4\trandom\t2\t0x5\t%s\t-\t%s\t\n' "$1" "$2" > "$T/kept
 kept 0x2 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 0 "a random program that was kept"
 kept 0x3 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "of another r0"; prints 'got:      0x2$' "it"
 kept 0x2 9500000000000000; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "one that is not proven"
-# part 0 goes on in part 1, whose r0 is 9; else it is 7
+# part 0 tail-calls part 1, whose r0 is 9; if that fails, r0 is 7
 on=18120000110000000000000000000000b703000001000000850000000c000000b7000000070000009500000000000000b7000000090000009500000000000000
 parts() { printf 'seed-3\tv4\trandom\t8\t0x5\t%s\t-\t%s\t%s\n' "$1" $on "$2" > "$T/kept.tsv"; }
 parts 0x9 6; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 0 "one that goes on in another"
@@ -60,7 +60,7 @@ run "$GPUBPF" conformance -b host --route sass -c isa/add64-reg; is 0 "a route o
 prints '^skipped on host, interpreter by sass: 1 (isa/add64-reg): the interpreter has no kernels to probe$' "puts nothing into a kernel"
 run "$GPUBPF" conformance -b host --route sass --tests "$T/tests.tsv" --no-verify; is 0 "nor of a file"
 prints '^skipped on host, interpreter by sass: 3 (base/[a-z, /]*): the interpreter has no kernels to probe$' "it"
-# an installation with an object that was changed, and one that is none
+# an installation with a changed object, and one with an invalid object
 mkdir -p "$T/bin" "$T/share/gpubpf"; cp "$GPUBPF" "$T/bin/gpubpf"; cp -r "$(dirname "$GPUBPF")/tests/conformance" "$T/share/gpubpf/conformance"
 changed() { LC_ALL=C sed 's/result 0x9111191011102bb6/result 0x9111191011102bb7/' "$(dirname "$GPUBPF")/tests/conformance/isa.o" > "$T/share/gpubpf/conformance/isa.o"; }
 changed; run "$T/bin/gpubpf" conformance -b host -c 'isa/add*'; is 1 "a case that does not give what it should"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What random programs leave on a device is compared as readers see it: a record that a warp put out (one lane of which is
- * emulated) is the same as one without a header of a batch. What differs is told by map, key and value.
+ * The comparison of random programs' results on a device works on decoded data: a record from a warp (one
+ * emulated lane) equals a record without a batch header. A difference is reported with map, key and value.
  */
 #define LANES 1u
 #include "tests/maps/lanes.h"
@@ -33,7 +33,7 @@ static struct gpubpf_map_view view(void *arena, uint32_t map)
 	return (struct gpubpf_map_view){ arena, &group.maps[map], &group.layout.maps[map] };
 }
 
-/* One record of `size` bytes, with others of its warp or without. */
+/* Writes one record of `size` bytes, as part of a batch or alone. */
 static void put(void *arena, uint32_t map, bool batch, const void *data, uint32_t size)
 {
 	const struct gpubpf_map_layout *l = &group.layout.maps[map];
@@ -145,7 +145,7 @@ static void values(void)
 	expect(words);
 }
 
-/* A ring whose size is asked for, and nothing else, is one. */
+/* A map with only a requested size is a ring. */
 static void asked(void)
 {
 	static const struct random_program program = { { { 0x18, 0x11, 0, GEN_RING }, { 0 }, { 0xb7, 2, 0, 1 }, { 0x85, 0, 0, 134 },
@@ -159,7 +159,7 @@ static void asked(void)
 	random_group_finish(&one);
 }
 
-/* Helpers that no random program calls (cli/conformance/random_calls.c says why), or whose calls become another's. */
+/* Helpers that no random program calls (cli/conformance/random_calls.c has the reasons), or not by their id. */
 static bool is_left_out(uint32_t id)
 {
 	static const uint32_t clocks[] = { 5, 502, 524 }, of_kernels[] = { 27, 507, 530 }, made[] = { 12 };
@@ -170,7 +170,7 @@ static bool is_left_out(uint32_t id)
 	return found;
 }
 
-/* Where the memory lies that helpers are given. */
+/* Memory that an argument of a helper points to. */
 enum { ON_STACK, IN_DATA, IN_TEXT, IN_VALUE, IN_RECORD, NWHERE };
 static const char *const where_names[NWHERE] = { "the stack", "global data", "constant data", "a map's value", "a record" };
 
@@ -215,14 +215,14 @@ static void note_program(const struct random_program *program)
 	random_group_finish(&one);
 }
 
-/* Programs that are proven call every helper that gives the same everywhere, on every map, with what they are given in each memory
- * where it can be. */
+/* Verified programs call every deterministic helper on every map, with arguments in each kind of
+ * memory that the helper accepts. */
 static void helpers(void)
 {
 	static const struct {
 		enum gpubpf_arg arg;
 		const char *name;
-		uint32_t where; /* a bit each */
+		uint32_t where; /* a bit per kind */
 	} given[] = {
 		{ GPUBPF_ARG_MAP_KEY, "a key", 1 << ON_STACK | 1 << IN_DATA | 1 << IN_VALUE | 1 << IN_RECORD },
 		{ GPUBPF_ARG_MAP_VALUE, "a value", 1 << ON_STACK | 1 << IN_DATA | 1 << IN_TEXT | 1 << IN_VALUE | 1 << IN_RECORD },

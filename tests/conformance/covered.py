@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has each form of an instruction, each helper, each kind of maps, each place and each field that a place gives a case of the suite? covered.py SOURCE OBJECTS CLANG (TAP).
-Instructions and helpers by the code of the objects; kinds by the definitions of maps, as clang expands them; fields by their names. KERNEL's helpers are
-the Linux kernel's alone. """
+"""covered.py SOURCE OBJECTS CLANG: does the suite have a case for each instruction form, helper, map type, place and
+context field of a place? Prints TAP. Instructions and helpers come from the code of the objects, map types from the
+definitions of maps as clang expands them, fields from their names. KERNEL lists helpers that only the Linux kernel
+has."""
 import glob
 import os
 import re
@@ -24,7 +25,7 @@ def read(path):
 
 
 def insns(path):
-    """The instructions of an object: opcode, source, offset, immediate."""
+    """Returns the instructions of an object: opcode, source, offset, immediate."""
     with open(path, 'rb') as f:
         data = f.read()
     table, (count,) = struct.unpack_from('<Q', data, 0x28)[0], struct.unpack_from('<H', data, 0x3c)
@@ -36,7 +37,8 @@ def insns(path):
 
 
 def forms():
-    """Each form of an instruction that core/opcodes.def has, as it is told apart: name, opcode, offset, immediate, which may be None."""
+    """Returns each instruction form of core/opcodes.def: name, and its distinguishing opcode, offset and immediate,
+    which may be None."""
     text = read('core/opcodes.def')
     offsets = {'SDIV': {'32': [1], '64': [1]}, 'SMOD': {'32': [1], '64': [1]}, 'MOVSX': {'32': [8, 16], '64': [8, 16, 32]}}
     for name, code in re.findall(r'^GPUBPF_ALU\((\w+), +0x(\w+),', text, re.M):
@@ -65,7 +67,7 @@ def forms():
 
 
 def types(path):
-    """The types of the maps that a case defines: names of the kernel's, numbers of our own."""
+    """Returns the types of the maps that a case defines: the kernel's by name, ours by number."""
     text = subprocess.run([clang, '-E', '-P', '-target', 'bpf', f'-I{source}/include', path], capture_output=True, text=True, check=True).stdout
     return re.findall(r'\(\*type\)\[(?:BPF_MAP_TYPE_)?(\w+)\]', text)
 

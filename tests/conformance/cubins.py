@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The suite's kernels as machine code of NVIDIA's, which its assembler alone makes: tests/conformance/cubins has what it
-made, so that every build brings the same.
+"""The suite's kernels as NVIDIA machine code. Only ptxas can make it, so tests/conformance/cubins holds its output, and
+every build installs the same code.
 
-cubins.py make SOURCE PTX: makes them anew, after a change of SOURCE (workload.cl), of the PTX that a build made of it
-cubins.py check SOURCE PTX GPUBPF: are they what `made` says? TAP
-$GPUBPF_TEST_PTXAS or /usr/local/cuda/bin/ptxas: the assembler. By another release than `made` names nothing is compared."""
+cubins.py make SOURCE PTX: makes the files from the build's PTX, after a change of SOURCE (workload.cl) cubins.py
+check SOURCE PTX GPUBPF: checks the files against the list in `made`; prints TAP $GPUBPF_TEST_PTXAS or
+/usr/local/cuda/bin/ptxas: the assembler. If its release differs from that in `made`, the comparison is skipped."""
 import glob
 import hashlib
 import os
@@ -24,7 +24,7 @@ def sha256(path):
 
 
 def release():
-    """What the assembler calls itself; None: there is none."""
+    """Returns the assembler's release; None: there is no assembler."""
     if not os.access(PTXAS, os.X_OK):
         return None
     said = subprocess.run([PTXAS, '--version'], capture_output=True, text=True, check=True).stdout
@@ -32,7 +32,7 @@ def release():
 
 
 def assemble(ptx, arch):
-    """The machine code; /dev/stdout would be a pipe, in which ptxas cannot seek."""
+    """Returns the machine code; /dev/stdout would be a pipe, in which ptxas cannot seek."""
     path = f'{ptx}.{arch}.{os.getpid()}'
     try:
         subprocess.run([PTXAS, '--gpu-name', arch, ptx, '-o', path], check=True)

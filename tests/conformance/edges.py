@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Do the cases of isa/ give what RFC 9669 says, and do they ask it at the edges? edges.py FOLDER CLANG (TAP).
+"""edges.py FOLDER CLANG: do the cases of isa/ give the results of RFC 9669, and do they cover its corner cases? Prints
+TAP.
 
-Each is run once more here, by a reading of RFC 9669 of its own, which notes what each form of an instruction computes with and
-which way it goes: arithmetic must meet 0, 1, all ones, the least and the greatest number with a sign, shifts also the width less one,
-jumps must go both ways, some of them on operands that are alike, or that are ordered otherwise with a sign than without."""
+An independent interpreter of RFC 9669 runs each case and records the operands and branch directions of each
+instruction form. Arithmetic must see 0, 1, all ones, the smallest and the largest signed number; shifts also the
+width minus one. Jumps must go both ways, some with equal operands, and some with operands whose signed and unsigned
+order differ."""
 import collections
 import os
 import struct
@@ -21,7 +23,7 @@ ALU = 'ADD SUB MUL DIV OR AND LSH RSH NEG MOD XOR MOV ARSH END'.split()
 JMP = 'JA JEQ JGT JGE JSET JNE JSGT JSGE CALL EXIT JLT JLE JSLT JSLE'.split()
 BYTES = {0: 4, 8: 2, 0x10: 1, 0x18: 8}
 DIVIDES = ('DIV', 'SDIV', 'MOD', 'SMOD')
-BIG = 1 << 20  # instructions that no case takes
+BIG = 1 << 20  # instructions; no case executes as many
 
 
 def unsigned(v, bits):
@@ -38,7 +40,7 @@ def towards_zero(a, b):
 
 
 def arithmetic(name, off, a, b, bits):
-    """What it gives, of operands as wide as it is; RFC 9669, 4.1."""
+    """The result for operands of this width; RFC 9669, 4.1."""
     sa, sb, shift = signed(a, bits), signed(b, bits), b & (bits - 1)
     if name == 'DIV':
         return 0 if not b else towards_zero(sa, sb) if off else a // b
@@ -83,7 +85,7 @@ class Machine:
 
     def compute(self, opcode, dst, src, off, imm):
         name, bits = ALU[opcode >> 4], 64 if opcode & 7 == 7 else 32
-        if name == 'END': # to little endian, to big endian; of 64 bits' class: swap in any case
+        if name == 'END': # to little endian, to big endian; in the 64-bit class: always swaps
             self.r[dst] = swapped(self.r[dst], imm) if opcode & 8 or bits == 64 else unsigned(self.r[dst], imm)
             return
         a, b = unsigned(self.r[dst], bits), unsigned(self.r[src] if opcode & 8 else imm, bits)
@@ -150,7 +152,7 @@ class Machine:
 
 
 def sections(path):
-    """name -> bytes, of an object"""
+    """Reads the sections of an object: name -> bytes"""
     with open(path, 'rb') as f:
         data = f.read()
     table, (count, names) = struct.unpack_from('<Q', data, 0x28)[0], struct.unpack_from('<HH', data, 0x3c)
@@ -160,11 +162,12 @@ def sections(path):
 
 
 def edges(kind, bits, register, right):
-    """Numbers that an operand must have been. Immediates have 32 bits with a sign, and the verifier takes none of 0 to divide by."""
+    """Returns required operand values. Immediates are signed 32-bit numbers, and the verifier refuses a division by
+    immediate 0."""
     if kind.startswith('MOVSX'):
         wide = int(kind[5:])
         return {0, (1 << wide) - 1, 1 << (wide - 1), (1 << (wide - 1)) - 1} if right else set()
-    if kind == ('MOV', 'NEG')[right]: # they do not read it
+    if kind == ('MOV', 'NEG')[right]: # these do not read it
         return set()
     if right and kind in ('LSH', 'RSH', 'ARSH'):
         return {0, 1, bits - 1}

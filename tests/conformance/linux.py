@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What we refuse to prove of the public suite bpf_conformance, the Linux kernel refuses too: linux.py PLUGIN (TAP).
+"""linux.py PLUGIN: the Linux kernel also refuses the programs of the public suite bpf_conformance that our verifier
+refuses. Prints TAP.
 
-The programs come as data ($GPUBPF_CORPUS/conformance/tests.tsv). One that PLUGIN, the interpreter, refuses is loaded as a program for
-the kernel, behind one that puts its memory on the stack, where the kernel takes no misaligned access either. SKIP where bpf(2) is refused."""
+The programs are data ($GPUBPF_CORPUS/conformance/tests.tsv). If PLUGIN, the interpreter, refuses one, the test loads
+it into the kernel, with a prologue that puts its memory on the stack, where the kernel refuses misaligned accesses
+too. SKIP if bpf(2) is refused."""
 import ctypes
 import os
 import platform
@@ -28,7 +30,7 @@ def insn(code, dst, src, off, imm):
 
 
 def with_memory(program, mem):
-    """The program behind one that puts mem on the stack, with its address and length in r1 and r2."""
+    """Returns the program with a prologue that puts mem on the stack, its address in r1 and its length in r2."""
     size = len(mem) + 7 & ~7
     before = b''
     for at in range(0, size, 8):
@@ -39,7 +41,7 @@ def with_memory(program, mem):
 
 
 def load(program):
-    """What the kernel says of a program: errno, 0 if it takes it, and the last lines of its log."""
+    """Loads a program into the kernel: returns errno, 0 on success, and the last lines of the log."""
     code, text, log = ctypes.create_string_buffer(program), ctypes.create_string_buffer(b'GPL'), ctypes.create_string_buffer(LOG_SIZE)
     attr = struct.pack('<IIQQIIQ', KPROBE, len(program) // 8, ctypes.addressof(code), ctypes.addressof(text), 1, LOG_SIZE,
                        ctypes.addressof(log)).ljust(128, b'\0')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs on a device that is wrong: the interpreter, where one operation is another. It must be noticed, and what
- * is left of the program must be small, proven, and differ because of that operation. */
+/* Random programs on a faulty device: the interpreter with one wrong operation. The comparison must find the
+ * fault, and the minimised program must be small, verified, and still differ because of that operation. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 #define PROGRAMS 1000
 
-/* what the device does instead; RFC 9669 4.1, 4.3 and 5 */
+/* the device's wrong operation; RFC 9669 4.1, 4.3 and 5 */
 static const struct mistake {
 	const char *what;
 	uint8_t code, flip;
-	uint8_t forms; /* bits of the opcode that do not matter */
+	uint8_t forms; /* bits of the opcode to ignore */
 } mistakes[] = {
 	{ "arsh is rsh", 0xc7, 0xb0, 0x08 },
 	{ "32 bits wide, mul is add", 0x24, 0x20, 0x08 },
@@ -36,7 +36,7 @@ static bool has(const struct random_program *p)
 	return false;
 }
 
-/* r0 and what is in the arena; false if it is refused. */
+/* Returns r0 and the arena's content; false if the verifier refuses the program. */
 static bool run(const struct random_program *p, uint64_t *r0, void **arena, struct random_group *g)
 {
 	struct gpubpf_diag diag;

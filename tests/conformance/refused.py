@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program of the public suite bpf_conformance may be refused for when it is to be proven: the Linux kernel refuses it too (the
-first two), or the access is misaligned, which is legal on its machines and traps on GPUs. Unproven, the first alone."""
+"""Accepted reasons for refusing a program of the public suite bpf_conformance. A verified program may be refused if
+the Linux kernel refuses it too (the first two), or for a misaligned access, which traps on GPUs. Unverified, only
+the first applies."""
 import re
 
 REFUSED = ['opcode 0x8d: ', r'shifts (32|64) bits by (-\d+|[3-9]\d|\d{3})$', r'a multiple of [124] only$']

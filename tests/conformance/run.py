@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The suite on one device, as TAP: run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]
+"""run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]: runs the suite on one device and prints TAP.
 
-Options that begin with $GPUBPF_CORPUS are files there: where it is not set, nothing runs. WHERE: host; pocl, intel or
-oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c) in the tool;
-gfx942, say: that one, by the HIP runtime of the tests' own over ROCr in $OVER_ROCR (tests/hip/runtime);
-level_zero: the driver of the tests' own ($ZE_ENABLE_ALT_DRIVERS), over Intel's OpenCL runtime."""
+Options that begin with $GPUBPF_CORPUS are files there: if it is unset, nothing runs. WHERE: host; pocl, intel or
+oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c)
+in the tool; a name such as gfx942: that device, through the tests' own HIP runtime over ROCr in $OVER_ROCR
+(tests/hip/runtime); level_zero: the tests' own driver ($ZE_ENABLE_ALT_DRIVERS), over Intel's OpenCL runtime."""
 import json
 import math
 import os
@@ -48,7 +48,7 @@ command += ['--device', DEVICES[where]] if where in DEVICES else []
 if any(word.startswith('$GPUBPF_CORPUS') for word in command) and not env.get('GPUBPF_CORPUS'):
     leave('GPUBPF_CORPUS names no folder')
 command = [word.replace('$GPUBPF_CORPUS', env.get('GPUBPF_CORPUS', '')) for word in command]
-if amd: # meson's limit holds, which one can make longer; what it ends takes the simulated GPU along
+if amd: # meson's limit applies, which the user can extend; its kill also ends the simulated GPU
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     run = simulated.run(command, env=env, timeout=math.inf, text=True)
 else:

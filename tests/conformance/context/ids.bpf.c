@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread is told who it is, and all of them are there once. */
+/* Each thread reads its ids, and each id occurs once. */
 #include "../case.h"
 
 EXPECT("launch 5,3,2 4,2,2");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the launch's: its number, the kernel, arguments that it does not have. */
+/* Fields of the launch: its number, the kernel; arguments that the launch does not have. */
 #include "../case.h"
 
 EXPECT("launch 1,1,2 8,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a field: its low bytes. */
+/* Narrow loads: the low bytes of a field. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

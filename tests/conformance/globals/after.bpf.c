@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program leaves in a variable the next one finds. */
+/* A program reads the value of a variable that the previous program wrote. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

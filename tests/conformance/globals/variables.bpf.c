@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .data begins as written, .bss as zeros, .rodata is what it says; all threads share them. */
+/* .data starts with its initial values, .bss with zeros, .rodata holds its constants; all threads share them. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 16,1,1");

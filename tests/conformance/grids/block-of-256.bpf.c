@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of 256,1,1 threads, 3,1,1 of them: each thread runs the program once. */
+/* 3,1,1 blocks of 256,1,1 threads: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 3,1,1 256,1,1");

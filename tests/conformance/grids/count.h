@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that counts threads, and adds up their numbers: that each thread of a launch runs it once. */
+/* A program that counts threads and sums their numbers: each thread of a launch must run it once. */
 #include "../case.h"
 
 GPUBPF_ARRAY(threads, __u64, 1);

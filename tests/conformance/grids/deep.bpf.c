@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of 1,1,16 threads, 1,1,64 of them: each thread runs the program once. */
+/* 1,1,64 blocks of 1,1,16 threads: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 1,1,64 1,1,16");

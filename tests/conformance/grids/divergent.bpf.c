@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes of a warp go different ways, loop for different times, and meet again. */
+/* Lanes of a warp diverge, run different numbers of loop rounds, and reconverge. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 64,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each lane is told of itself, and a ballot is of its own warp. */
+/* Each lane reads its own ids; a ballot covers only its own warp. */
 #include "../case.h"
 
 EXPECT("checks 3*THREADS");

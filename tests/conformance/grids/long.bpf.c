@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of 4,1,1 threads, 4096,1,1 of them: each thread runs the program once. */
+/* 4096,1,1 blocks of 4,1,1 threads: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 4096,1,1 4,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More blocks in z than 16 bits count, where the device takes them: each thread runs the program once. */
+/* More blocks in z than 16 bits hold, if the device allows it: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 1,1,70000 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As many blocks in x as the device takes, 65535 at most. */
+/* The device's maximum number of blocks in x, at most 65535. */
 #include "once.h"
 
 EXPECT("launch MOST,1,1 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As many blocks in z as the device takes, 65535 at most. */
+/* The device's maximum number of blocks in z, at most 65535. */
 #include "once.h"
 
 EXPECT("launch 1,1,MOST 1,1,1");

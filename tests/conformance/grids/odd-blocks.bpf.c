@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of 3,5,7 threads, 3,5,7 of them: each thread runs the program once. */
+/* 3,5,7 blocks of 3,5,7 threads: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 3,5,7 3,5,7");

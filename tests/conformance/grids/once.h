@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread of the launch runs the program once: it finds its bit not set, and sets it. */
+/* Each thread of the launch runs the program once: it finds its bit clear, and sets it. */
 #include "../case.h"
 
 EXPECT("checks 2*THREADS");

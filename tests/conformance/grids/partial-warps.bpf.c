@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of 33,1,1 threads, 7,1,1 of them: each thread runs the program once. */
+/* 7,1,1 blocks of 33,1,1 threads: each thread runs the program once. */
 #include "count.h"
 
 EXPECT("launch 7,1,1 33,1,1");

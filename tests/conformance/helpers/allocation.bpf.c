@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nothing is known of an address it is not read, and nothing is told of it: helpers 4, 45, 112 to 115, 523, 526. */
+/* Helpers 4, 45, 112 to 115, 523, 526 on unknown addresses: they read no memory and report no allocation. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 16,1,1");

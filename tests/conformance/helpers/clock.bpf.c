@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clocks of a thread do not go back. */
+/* The clocks of a thread never go backwards. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 16,1,1");

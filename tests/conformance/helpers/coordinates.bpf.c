@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers 503, 504, 505 and 508 say what the context says; so does 512. */
+/* Helpers 503, 504, 505 and 508 return the values of the context; so does 512. */
 #include "../case.h"
 
 EXPECT("launch 3,2,1 4,2,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 507 ends its thread: what runs after it is for the others. */
+/* Helper 507 ends its thread: later programs run only in the other threads. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 8,1,1");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is here: a lane is in every ballot that it is for, and in no other; a delay is as long as was asked,
- * where there is a clock: the suite's own launches on OpenCL have none.
+ * A lane is in each ballot for which it votes, and in no other. A delay is at least as long as
+ * requested, if there is a clock: the suite's own launches on OpenCL have none.
  */
 #include "../case.h"
 

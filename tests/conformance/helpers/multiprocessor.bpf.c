@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of the multiprocessor, where the device tells it: helper 8 gives the same, for all lanes of a block alike. */
+/* The multiprocessor's number, if the device provides it: helper 8 returns the same, and all lanes of a block agree. */
 #include "../case.h"
 
 EXPECT("launch 3,1,1 40,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of one kernel run in the order in which the object has them, in each thread. */
+/* Programs at one kernel run in the object's order, in each thread. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 8,1,1");

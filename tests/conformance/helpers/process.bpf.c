@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 14 is the process's and the thread's number that the launch came with. */
+/* Helper 14 returns the process and thread ids of the launch. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 16,1,1");

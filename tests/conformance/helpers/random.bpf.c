@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 7 gives 32 bits, and not the same to everybody. */
+/* Helper 7 returns 32 bits, which differ between threads. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 16,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_strncmp(): what differs, what ends, and so many bytes at most. */
+/* bpf_strncmp(): strings that differ, strings that end, and the maximum length. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

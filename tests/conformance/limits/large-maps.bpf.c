@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A million values, values of 4 KiB, keys of 256 bytes: the first and the last, and none behind. */
+/* A million values, values of 4 KiB, keys of 256 bytes: the first and the last are accessible, none after. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thirty-two maps in one object, each its own. */
+/* Thirty-two separate maps in one object. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 8,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ARRAY by one thread: what is found where, and every error. */
+/* ARRAY, one thread: all look-ups and every error. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomics of all threads on the same words: or, and, xor, exchange, compare and exchange, each of them once. */
+/* All threads use atomics on the same words: or, and, xor, exchange, compare and exchange, each once. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 64,1,1");
@@ -8,7 +8,7 @@ EXPECT("map words[1] 0");
 EXPECT("map words[2] 0");
 EXPECT("map words[3] 256");
 EXPECT("map words[4] 1");
-EXPECT("map first[0] 1"); /* who finds the 0 that was there */
+EXPECT("map first[0] 1"); /* threads that found the initial 0 */
 EXPECT("map first[1] 1");
 EXPECT("map first[2] 32640"); /* 0 + 1 + ... + 255 */
 
@@ -42,7 +42,7 @@ int together(struct gpubpf_ctx *ctx)
 		__sync_fetch_and_and(w, ~bit);
 	}
 	if ((w = word(2))) {
-		__sync_fetch_and_xor(w, bit); /* four blocks: each bit four times */
+		__sync_fetch_and_xor(w, bit); /* four blocks: flips each bit four times */
 	}
 	if ((w = word(3)))
 		gpubpf_add(&first, 2, __sync_fetch_and_add(w, 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads put a value of their own into a BLOOM_FILTER: none is lost. */
+/* All threads put different values into a BLOOM_FILTER: none is lost. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

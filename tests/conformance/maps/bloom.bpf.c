@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLOOM_FILTER: what was put in is there, and every error; of what was not, nothing here falls on the same bits. */
+/* BLOOM_FILTER: a pushed value is found, and every error; the absent value here has no false positive. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

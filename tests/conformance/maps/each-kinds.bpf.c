@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 164 by one thread on the other kinds that have it, with keys of all sizes. */
+/* Helper 164, one thread, on the other map types that support it, with keys of all sizes. */
 #include "each.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -45,7 +45,7 @@ static __always_inline void fill(void)
 		struct name name = { { i, 2 * i, 3 * i } };
 
 		bpf_map_update_elem(&percpu, &pair, &value, BPF_ANY); /* three fit */
-		bpf_map_update_elem(&lru, &name, &value, BPF_ANY);    /* the first goes */
+		bpf_map_update_elem(&lru, &name, &value, BPF_ANY);    /* evicts the first */
 		bpf_map_update_elem(&lru_percpu, &byte, &value, BPF_ANY);
 	}
 }

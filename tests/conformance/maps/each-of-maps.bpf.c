@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 164 on elements of maps of maps: an array and a table, each of several that are alike. */
+/* Helper 164 on elements of maps of maps: an array and a table, each one of several similar ones. */
 #include "each.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -33,7 +33,7 @@ struct {
 	__array(values, struct inner_table);
 } tables SEC(".maps") = { .values = { [0] = &few, [1] = &many } };
 
-/* The map that the function is given is the element: what is put in there stays there. */
+/* The map argument of the callback is the element: a value inserted through it stays in the element. */
 static __always_inline long of_element(void *map, __u32 *key, __u64 *value, struct seen *seen)
 {
 	__u64 more = *value + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 164 where paths differ: on one of two maps, in one another and at two depths, with a key on one path and the stack on the other. */
+/* Helper 164 on diverging paths: on one of two maps, nested and at two depths, with the key or stack memory as argument. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

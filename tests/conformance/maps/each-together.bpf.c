@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 164 by all threads while they put keys in: who has put one in finds it, once, under its own value. */
+/* Helper 164 in all threads during inserts: each thread finds its own key once, with its own value. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 64,1,1");

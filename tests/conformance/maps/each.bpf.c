@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 164 by one thread: each element once, with its key and its value, no more than are wanted; elements that go meanwhile. */
+/* Helper 164, one thread: visits each element once, with key and value, up to the requested number; deletions meanwhile. */
 #include "each.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -21,7 +21,7 @@ static long of_index(void *map, __u32 *key, __u64 *value, struct seen *seen)
 	return note(seen, *key, *value);
 }
 
-/* the key is the caller's: a function that is given it, and helpers that read it */
+/* the key argument may be passed on to a function, and to helpers that read it */
 static __noinline __u64 first(const __u64 *key)
 {
 	return *key;
@@ -43,7 +43,7 @@ static long of_two(void *map, __u32 *key, __u64 *value, struct seen *seen)
 	return note(seen, *key, *value);
 }
 
-/* One in the other: both keys are there. */
+/* Nested iterations: both keys are accessible. */
 static long inner(void *map, __u32 *key, __u64 *value, struct seen *seen)
 {
 	return note(seen, *key, seen->until);

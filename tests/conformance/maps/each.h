@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What functions that helper 164 calls have seen of a map. */
+/* A summary of the elements that a callback of helper 164 has visited. */
 #include "../case.h"
 
 struct seen {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU_ARRAY: an element a thread, and what lies past the end. */
+/* GPU_ARRAY: an element per thread, and accesses past the end. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

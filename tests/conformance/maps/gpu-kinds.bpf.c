@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of bpftime's numbers that are as others: a hash table, arrays of all threads, and one a thread. */
+/* Map types with bpftime's numbers that behave like others: a hash table, shared arrays, and one per thread. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that differ in their last byte alone are different keys. */
+/* Keys that differ only in their last byte are different keys. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

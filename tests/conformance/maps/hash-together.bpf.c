@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads on one table: a key is made once, nothing is lost, keys of one's own are one's own. */
+/* All threads use one table: one thread creates a key, no update is lost, private keys stay private. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HASH by one thread: what is found, every error, and room that comes back. */
+/* HASH, one thread: look-ups, every error, and reuse of freed elements. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -15,7 +15,7 @@ GPUBPF_HASH(table, __u64, __u64, 2);
 enum { LOOKUP, UPDATE, DELETE };
 #define NONE 0
 
-/* in a loop, so that a table's code is there once: compilers take their time for it */
+/* a loop has one copy of the table's code, which shortens compilation */
 static const struct step {
 	__u32 line, what;
 	__u64 key, value, flags, want;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of 64 KiB, which no lane has memory of its own for: updates of hash tables and arrays with values that lie in a map. */
+/* Values of 64 KiB, too large for a lane's memory: updates of hash tables and arrays with values that are in a map. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -15,7 +15,7 @@ GPUBPF_ARRAY(to, struct value, 2);
 GPUBPF_HASH(table, __u32, struct value, 2);
 GPUBPF_MAP(lanes, BPF_MAP_TYPE_PERCPU_HASH, __u32, struct value, 2);
 
-/* put in, found, replaced, found */
+/* insert, look up, replace, look up */
 #define ROUND(map, insert, first) do { \
 		struct value *v; \
 		whole->word[0] = first; \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of more than 64 bytes, stored from where they lie: a value of another map, global data, the stack. */
+/* Values over 64 bytes, stored directly from their memory: a value of another map, global data, the stack. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many more keys than there is room for, by all threads: none is refused, and the table is full in the end. */
+/* All threads insert many more keys than fit: no insert fails, and the table is full at the end. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A full LRU table forgets what was not used lately, never what was just put in, and refuses nothing. */
+/* A full LRU table evicts keys not used recently, never the newest key, and no insert fails. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

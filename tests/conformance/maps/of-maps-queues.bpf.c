@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads put values into queues and stacks that are elements of maps of maps, neighbours into others, and take them out: each
- * comes out once, of the map that it was put into. */
+/* All threads push into queues and stacks that are elements of maps of maps, neighbours into
+ * different ones, and pop: each value comes out once, of the map into which it was pushed. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 32,1,1");
@@ -56,7 +56,7 @@ static __always_inline void count(void *map, __u64 value, __u32 at)
 	CHECK(times && __sync_fetch_and_add(times, 1) == 0, 1);
 }
 
-/* As many were put in as are taken out at any time. */
+/* There are never more pops than values. */
 SEC("gpu/entry/*")
 int take(struct gpubpf_ctx *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads on maps of maps: neighbours find other elements, or none, and what two of them share is one map. */
+/* All threads use maps of maps: neighbours find different elements or none; threads with one element share it. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ARRAY_OF_MAPS and HASH_OF_MAPS by one thread: elements that are there, that are not, and the same maps by their names. */
+/* ARRAY_OF_MAPS and HASH_OF_MAPS, one thread: present and absent elements, and access to the same maps by name. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -36,7 +36,7 @@ struct {
 	__array(values, struct inner_table);
 } tables SEC(".maps") = { .values = { [3] = &table } };
 
-/* no map is like its elements, and it has none */
+/* no map is like its elements, and it is empty */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);

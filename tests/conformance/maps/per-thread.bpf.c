@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value a thread: nobody else's. */
+/* A private value per thread. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads add to the value of their multiprocessor: the address is one of a copy, and nothing is lost. */
+/* All threads add to the value of their multiprocessor: the address is in one of the copies, and no add is lost. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value a multiprocessor, of an array and of a table: what a lane writes it finds again, and errors are a table's. */
+/* A value per multiprocessor, in an array and a table: a lane reads its writes; errors are those of a table. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads put a prefix of their own into an LPM_TRIE, and one that is all of theirs: each is found by its longest. */
+/* All threads insert a prefix of their own and a common one into an LPM_TRIE: each look-up finds the longest. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

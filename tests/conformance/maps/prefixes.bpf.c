@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LPM_TRIE: the longest prefix that is there, every error, and no room. */
+/* LPM_TRIE: the longest matching prefix, every error, and a full map. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

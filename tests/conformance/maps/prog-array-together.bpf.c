@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads by one PROG_ARRAY: neighbours go on in other programs, in two behind each other, in one 33 times, or in none. */
+/* All threads use one PROG_ARRAY: neighbours tail-call other programs, two in sequence, one 33 times, or none. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PROG_ARRAY by one thread: slots that hold a program, that are empty or behind the end, programs that come to themselves 33
- * times, one of two maps, and programs that together have more stack than one may. */
+/* PROG_ARRAY, one thread: slots with a program, empty slots and indices past the end, programs that
+ * tail-call themselves 33 times, one of two maps, and programs whose stacks together exceed the limit. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -32,11 +32,11 @@ struct {
 	__array(values, int(void *));
 } others SEC(".maps") = { .values = { [0] = (void *)&back } };
 
-/* only gone on in */
+/* reached by tail calls only */
 SEC("gpu/entry")
 int one(struct gpubpf_ctx *ctx)
 {
-	volatile __u64 own[50] = {}; /* with the other one's more than a stack has */
+	volatile __u64 own[50] = {}; /* both stacks together exceed the limit */
 
 	own[ctx->thread_idx[0] & 15] = 7;
 	CHECK(own[0], 7);
@@ -54,7 +54,7 @@ static __noinline __u64 sum(__u64 a, __u64 b)
 SEC("gpu/entry")
 int two(struct gpubpf_ctx *ctx)
 {
-	volatile __u64 own[50] = {}; /* with the other one's more than a stack has */
+	volatile __u64 own[50] = {}; /* both stacks together exceed the limit */
 
 	own[ctx->thread_idx[0] & 15] = 1;
 	CHECK(own[1], 0);
@@ -95,7 +95,7 @@ int first(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* of an index only the lower half counts */
+/* only the lower half of an index counts */
 SEC("gpu/entry/*")
 int wide(struct gpubpf_ctx *ctx)
 {

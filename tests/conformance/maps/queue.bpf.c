@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QUEUE: what comes out next, every error, and BPF_EXIST in the place of the oldest. */
+/* QUEUE: the order of values, every error, and BPF_EXIST, which replaces the oldest value. */
 #define TYPE BPF_MAP_TYPE_QUEUE
 #include "steps.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads put values in and take values out: each comes out once, of a QUEUE and of a STACK. */
+/* All threads push and pop values: each value comes out once, of a QUEUE and of a STACK. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 32,1,1");
@@ -35,7 +35,7 @@ static __always_inline void count(void *map, __u64 value)
 	CHECK(value < 256 && times && __sync_fetch_and_add(times, 1) == 0, 1);
 }
 
-/* As many were put in as are taken out at any time. */
+/* There are never more pops than values. */
 SEC("gpu/entry/*")
 int take(struct gpubpf_ctx *ctx)
 {

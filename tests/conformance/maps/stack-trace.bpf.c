@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STACK_TRACE: the id of the stack that the launch came with (number 2053), and every error. */
+/* STACK_TRACE: the id of the launch's stack (number 2053), and every error. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STACK: what comes out next, every error, and BPF_EXIST in the place of the oldest. */
+/* STACK: the order of values, every error, and BPF_EXIST, which replaces the oldest value. */
 #define TYPE BPF_MAP_TYPE_STACK
 #include "steps.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STACK_TRACE with one bucket: it is the first launch's stack's until another one may have it, which that of the last then has. */
+/* STACK_TRACE with one bucket: it holds the first launch's stack until BPF_F_REUSE_STACKID gives it to the last launch's. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are put in and taken out by one thread, of a QUEUE or a STACK: what comes of each step. */
+/* One thread pushes and pops values of a QUEUE or a STACK: the result of each step. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
@@ -12,7 +12,7 @@ struct {
 } values SEC(".maps");
 
 enum { PUSH, POP, PEEK };
-#define NONE 0 /* what a failed one leaves in the place of a value, as in the kernel */
+#define NONE 0 /* a failed pop zeroes the value, as in the kernel */
 
 struct step {
 	__u32 line, what;
@@ -20,7 +20,7 @@ struct step {
 };
 #define STEP(...) { __LINE__, __VA_ARGS__ }
 
-/* in a loop, so that the code is there once: compilers take their time for it */
+/* a loop has one copy of the code, which shortens compilation */
 static __always_inline void run(const struct step *steps, __u32 n)
 {
 #pragma clang loop unroll(disable)

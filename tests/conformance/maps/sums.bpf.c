@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters that all threads add to: relaxed, so that they may have a copy a multiprocessor, and with fetch. */
+/* Counters that all threads add to: relaxed adds, which may use a copy per multiprocessor, and adds with fetch. */
 #include "../case.h"
 
 EXPECT("launch 16,1,1 64,1,1");

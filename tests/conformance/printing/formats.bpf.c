@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bpf_printk() makes of its formats, and what ebpf_puts() of its texts. */
+/* Output of bpf_printk() for its formats, and of ebpf_puts() for its texts. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

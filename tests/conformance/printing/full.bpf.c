@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of prints without room, which no session empties meanwhile: helpers 6 and 501 say so, and go on. */
+/* A full ring of prints that no session drains: helpers 6 and 501 report it, and the program continues. */
 #include "../case.h"
 
 EXPECT("alone");
@@ -18,7 +18,7 @@ int fill(struct gpubpf_ctx *ctx)
 	CHECK(ebpf_puts(text) > 0, 1);
 	for (int i = 0; i < 32768; i++)
 		put = ebpf_puts(text);
-	for (int i = 0; i < 64; i++) /* what is shorter may still have room */
+	for (int i = 0; i < 64; i++) /* a shorter print may still fit */
 		printed = bpf_printk("%llu %llu %llu", ctx->launch, ctx->launch, ctx->launch);
 	CHECK(put, -11);
 	CHECK(printed, -11);

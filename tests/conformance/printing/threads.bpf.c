@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every thread prints, and nothing is lost. */
+/* Every thread prints, and no print is lost. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");

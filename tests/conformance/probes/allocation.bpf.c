@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's buffer is known, and read where it is and nowhere else. */
+/* The application's buffer is a known allocation; reads succeed inside it and fail outside. */
 #include "../case.h"
 
 EXPECT("workload plain");
@@ -12,7 +12,7 @@ EXPECT("checks 2176");
 
 GPUBPF_ALLOCATIONS(made, 64);
 
-/* What the session tells of the number. */
+/* Checks the session's facts on the allocation with this number. */
 static __always_inline void check_told(__u32 number, __u64 base, __u64 size)
 {
 	struct gpubpf_allocation *told = bpf_map_lookup_elem(&made, &number);
@@ -37,12 +37,12 @@ int known(struct gpubpf_ctx *ctx)
 	CHECK(of.base, to);
 	CHECK(gpubpf_allocation_number(mine), of.number);
 	check_told(of.number, of.base, of.size);
-	CHECK(of.size >= 4096, 1); /* a page, of which 512 bytes are written */
+	CHECK(of.size >= 4096, 1); /* a page; the kernel writes 512 bytes of it */
 	CHECK(of.kind == GPUBPF_ALLOCATION_DEVICE || of.kind == GPUBPF_ALLOCATION_HOST, 1); /* Level Zero, on host memory */
 	CHECK(gpubpf_allocation(of.base + of.size - 1, &of), 0);
 	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 8)), 0);
 	CHECK(two, 0);
-	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 4)), -EFAULT); /* half of it */
+	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 4)), -EFAULT); /* half is outside */
 	CHECK(gpubpf_allocation(of.base - 1, &of), -ENOENT);
 	CHECK(bpf_probe_read_kernel_str(text, sizeof(text), (void *)mine), !(word & 255) ? 1 : word < 256 ? 2 : 3);
 	CHECK((__u8)text[0], word & 255);

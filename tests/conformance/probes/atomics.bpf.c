@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An atomic: what it does, with what, where, and what was there before. */
+/* An atomic: its operation, operand, address, and the value before it. */
 #include "../case.h"
 
 EXPECT("workload adds");
@@ -7,7 +7,7 @@ EXPECT("needs gpu/atomic");
 EXPECT("launch 5,1,1 64,1,1");
 EXPECT("checks 2560");
 
-/* what the kernel's first argument points to: a function that it calls does not have its arguments */
+/* the pointer in the kernel's first argument: a called function does not have the kernel's arguments */
 GPUBPF_ARRAY(given, __u64, 1);
 
 static __always_inline __u64 first(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread comes to the block's barrier once, and leaves it after that. */
+/* Each thread arrives at the block's barrier once, and leaves it afterwards. */
 #include "../case.h"
 
 EXPECT("workload meets");

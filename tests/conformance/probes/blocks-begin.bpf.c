@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Once a block, by its first thread, before the kernel. */
+/* Runs once per block, in its first thread, before the kernel. */
 #include "../case.h"
 
 EXPECT("workload meets");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Once a block, when all of its threads have been in the kernel. */
+/* Runs once per block, after all of its threads have entered the kernel. */
 #include "../case.h"
 
 EXPECT("workload early");

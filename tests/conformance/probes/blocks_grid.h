@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a block of the KERNEL is in three dimensions, as what runs once for it at its begin and at its end is told; the last of the blocks
- * have no value, so that for these there is nothing to do. */
+/* The coordinates of KERNEL's three-dimensional blocks, in programs that run once per block at its
+ * begin and end. The map has no value for the last blocks, so the programs do nothing there. */
 #include "../case.h"
 
 EXPECT("workload " KERNEL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditional branches, as many as the compiler made: each lane is one of those that come, and takes it if it is one of those
- * that do. */
+/* Conditional branches, as many as the compiler emits: a lane is in the mask of active lanes, and
+ * in the taken mask exactly if it takes the branch. */
 #include "../case.h"
 
 EXPECT("workload forks");

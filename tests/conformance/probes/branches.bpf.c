@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditional branches, as many as the compiler made: lanes take some and do not take others. */
+/* Conditional branches, as many as the compiler emits: lanes take some and fall through others. */
 #include "../case.h"
 
 EXPECT("workload forks");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each load of a constant, which is in memory of its own. */
+/* Each load of a constant in constant memory. */
 #include "../case.h"
 
 EXPECT("workload consts");

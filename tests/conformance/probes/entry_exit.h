@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entry and exit of a KERNEL: each thread passes both once, in this order, and the kernel's results stay. */
+/* Entry and exit of a KERNEL: each thread runs both once, in this order, and the kernel's results do not change. */
 #include "../case.h"
 
 #ifndef LAUNCH

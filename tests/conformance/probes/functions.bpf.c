@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A function that the kernel calls, counted where it begins and where it returns, without what it is given and gives. Both
- * places give its name.
+ * A called function, counted at its begin and return, without its arguments and results. Both
+ * places provide its name.
  */
 #include "../case.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pattern takes the kernels that it matches; a program of another kernel does not run. */
+/* A pattern selects all matching kernels; a program for another kernel does not run. */
 #include "../case.h"
 
 EXPECT("workload plain");

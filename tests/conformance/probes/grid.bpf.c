@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel's threads are told of themselves, in three dimensions. */
+/* The coordinates of a kernel's threads, in three dimensions. */
 #include "../case.h"
 
 EXPECT("workload plain");

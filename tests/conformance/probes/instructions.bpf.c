@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction by its name, and what is in its first source register: PTX's, NVIDIA's and AMD's machine code's, and SPIR-V's. */
+/* An instruction selected by name, with its first source register: in PTX, NVIDIA and AMD machine code, and SPIR-V. */
 #include "../case.h"
 
 EXPECT("workload named");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of the source, to which each thread comes once. */
+/* A source line that each thread executes once. */
 #include "../case.h"
 
 EXPECT("workload lines");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mark in the source, to which each thread comes once, with a number of its own. */
+/* A mark in the source that each thread executes once, with its own number. */
 #include "../case.h"
 
 EXPECT("workload named");

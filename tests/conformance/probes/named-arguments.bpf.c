@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments by the names of their parameters. */
+/* Arguments read by the names of their parameters. */
 #include "../case.h"
 
 EXPECT("workload plain");

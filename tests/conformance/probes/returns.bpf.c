@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function that the kernel calls: its argument where it begins, and what it gives where it returns. */
+/* A called function: its argument at its begin, and its result at its return. */
 #include "../case.h"
 
 EXPECT("workload returns");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store to global memory, by the places that take all spaces, and by the one that gives address, bytes and kind as arguments. */
+/* A store to global memory, seen by the places for all spaces, and by the one that passes address, bytes and kind as arguments. */
 #include "../case.h"
 
 EXPECT("workload plain");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each store to a thread's own memory. */
+/* Each store to private memory of a thread. */
 #include "../case.h"
 
 EXPECT("workload keeps");

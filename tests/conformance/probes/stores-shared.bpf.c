@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each store to the memory that a block shares. */
+/* Each store to the block's shared memory. */
 #include "../case.h"
 
 EXPECT("workload meets");

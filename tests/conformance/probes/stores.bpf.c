@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each store to global memory, behind it and before it: where to, how much, and what. */
+/* Each store to global memory, after and before it: its address, size and value. */
 #include "../case.h"
 
 EXPECT("workload plain");
@@ -8,7 +8,7 @@ EXPECT("needs gpu/mem_before");
 EXPECT("launch 5,1,1 64,1,1");
 EXPECT("checks 5120");
 
-/* what the kernel's first argument points to: a function that it calls does not have its arguments */
+/* the pointer in the kernel's first argument: a called function does not have the kernel's arguments */
 GPUBPF_ARRAY(given, __u64, 1);
 
 static __always_inline __u64 first(void)

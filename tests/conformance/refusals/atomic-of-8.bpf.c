@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An atomic of eight bytes, for a target that has those of four alone: the device lacks it, and it is said what. */
+/* An eight-byte atomic on a target with four-byte atomics only: refused, and the reason names the missing feature. */
 #include "../case.h"
 
 EXPECT("target clc32");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index that is not checked. */
+/* An index without a bounds check. */
 #include "../case.h"
 
 EXPECT("refused MAP_BOUNDS");

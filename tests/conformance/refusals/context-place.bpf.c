@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A field of the context that the program's place does not give. */
+/* A context field that the program's place does not provide. */
 #include "../case.h"
 
 EXPECT("refused CTX_PLACE");

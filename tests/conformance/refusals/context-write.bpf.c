@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context is only read. */
+/* The context is read-only. */
 #include "../case.h"
 
 EXPECT("refused CTX_ACCESS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lock that another lane may hold: on a GPU it may never be given back. */
+/* A lock that another lane may hold: on a GPU it may never be released. */
 #include "../case.h"
 
 EXPECT("refused SIMT_WAIT another lane");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An element of a map of maps that is not checked for NULL. */
+/* An element of a map of maps, used without a check for NULL. */
 #include "../case.h"
 
 EXPECT("refused NULL_DEREF may be NULL");

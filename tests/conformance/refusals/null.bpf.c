@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look-up whose result is not checked. */
+/* A look-up whose result is used without a check for NULL. */
 #include "../case.h"
 
 EXPECT("refused NULL_DEREF may be NULL");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring without room, which no session empties meanwhile: nothing is reserved, and what was not is counted. */
+/* A full ring that no session drains: reservations fail and are counted as drops. */
 #include "../case.h"
 
 EXPECT("alone");

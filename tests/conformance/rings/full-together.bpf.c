@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads into a ring without room for them: each record is there, or each lane's drop is counted. */
+/* All threads write into a ring that is too small: each record is present, or its lane counts as a drop. */
 #include "../case.h"
 
 EXPECT("launch 8,1,1 64,1,1");

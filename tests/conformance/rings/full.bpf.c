@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring without room, which no session empties meanwhile: what does not fit is refused and counted, and each record or its drop is there. */
+/* A full ring that no session drains: a record that does not fit is refused and counted, so records and drops add up. */
 #include "../case.h"
 
 EXPECT("alone");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU_RINGBUF: records of a size of its own, and those that are too long for it. */
+/* GPU_RINGBUF: records of its fixed size, and records that are too long. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");

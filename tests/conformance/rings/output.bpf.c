@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RINGBUF: a record of each thread, none lost. */
+/* RINGBUF: a record per thread, none lost. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");

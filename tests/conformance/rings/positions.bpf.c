@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end that a ring is written at moves by what is put out, whether or not a session reads it meanwhile; its reader never passes it. */
+/* Each output advances a ring's producer position, with or without a session that reads; the consumer position never passes it. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ring says of itself while no session reads it: its size, what is in it and where both ends are. */
+/* A ring's queries while no session reads it: its size, its available data and both positions. */
 #include "../case.h"
 
 EXPECT("alone");

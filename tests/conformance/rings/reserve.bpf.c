@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reserved records: those that are given back unwritten do not appear. */
+/* Reserved records: discarded ones do not appear. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sub-programs that read and write variables of their callers, in all threads at once. */
+/* Subprograms read and write variables of their callers, in all threads at once. */
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");

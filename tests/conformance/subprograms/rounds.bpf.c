@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that bpf_loop() calls, as often as each lane asks: one in the other, ended early, and not at all. */
+/* Callbacks of bpf_loop(), with a number of rounds per lane: nested, ended early, and zero rounds. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");
@@ -24,7 +24,7 @@ static long add_some(__u32 i, void *to)
 	return i == 5;
 }
 
-/* what the verifier never comes to */
+/* not reachable for the verifier */
 static long never(__u32 i, void *to)
 {
 	((struct work *)to)->last = i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nor is what the session tells of allocations. */
+/* The session's table of allocations is read-only. */
 #include "../case.h"
 
 EXPECT("refused READONLY_MEM");

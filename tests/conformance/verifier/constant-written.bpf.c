@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants are not written. */
+/* Constants are read-only. */
 #include "../case.h"
 
 EXPECT("refused READONLY_MEM");

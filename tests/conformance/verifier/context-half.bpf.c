@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes from the middle of a field of eight. */
+/* An eight-byte load from the middle of an eight-byte field. */
 #include "../case.h"
 
 EXPECT("refused CTX_ACCESS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context at an offset that varies. */
+/* A context access at a variable offset. */
 #include "../case.h"
 
 EXPECT("refused CTX_ACCESS");

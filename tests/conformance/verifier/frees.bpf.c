@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that are really freed while another lane looks at them. */
+/* A map that frees elements while another lane may still read them. */
 #include "../case.h"
 
 EXPECT("refused SIMT_FREE");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A key of which four bytes were not written. */
+/* A key with four uninitialised bytes. */
 #include "../case.h"
 
 EXPECT("refused UNINIT_STACK");

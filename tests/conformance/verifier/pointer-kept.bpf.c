@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pointer must not stay in a map: it would be a number for the next program. */
+/* A program must not store a pointer in a map: the next program would read it as a number. */
 #include "../case.h"
 
 EXPECT("refused PTR_LEAK");

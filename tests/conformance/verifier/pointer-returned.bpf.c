@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pointer must not be what a program returns. */
+/* A program must not return a pointer. */
 #include "../case.h"
 
 EXPECT("refused PTR_LEAK");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pointers of two objects do not compare. */
+/* Pointers to two objects must not be compared. */
 #include "../case.h"
 
 EXPECT("refused PTR_COMPARE");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A word behind the record that was reserved. */
+/* A word past the end of a reserved record. */
 #include "../case.h"
 
 EXPECT("refused MEM_BOUNDS");

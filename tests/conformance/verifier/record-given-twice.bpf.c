@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record that was given back is gone. */
+/* A released record must not be released again. */
 #include "../case.h"
 
 EXPECT("refused RELEASED");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reserved record that one path does not give back. */
+/* A reserved record that one path does not release. */
 #include "../case.h"
 
 EXPECT("refused REF_LEAK");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A size of one byte more than there is. */
+/* A size one byte larger than the memory. */
 #include "../case.h"
 
 EXPECT("refused STACK_BOUNDS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread must not end with a record reserved. */
+/* A thread must not end while it holds a reserved record. */
 #include "../case.h"
 
 EXPECT("refused REF_LEAK");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop that another lane must end. */
+/* A loop that ends only if another lane acts. */
 #include "../case.h"
 
 EXPECT("refused SIMT_WAIT");
