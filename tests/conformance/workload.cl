@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the suite's probes are put into, in OpenCL C, and as SPIR-V, PTX and machine code made of it. All kernels take the same
- * parameters, and each thread leaves 3 * its linear number + 1 in the word of that number, each on a way of its own. Of
- * the source an application builds one, by the option -DONLY_x: compilers take their time.
+ * The kernels that the suite probes, in OpenCL C; the build also makes SPIR-V, PTX and machine code of them. All kernels
+ * have the same parameters. Each thread stores 3 * n + 1 in word n, n being its linear number, but each kernel uses
+ * different control flow. An application builds one kernel of the source with -DONLY_x, which shortens compilation.
  */
 #ifdef __NVPTX__
 #define OF(d, what) ((d) == 0 ? __nvvm_read_ptx_sreg_##what##_x() : (d) == 1 ? __nvvm_read_ptx_sreg_##what##_y() : \
@@ -13,7 +13,7 @@
 #define barrier(fence) __syncthreads()
 #define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #elif defined(__AMDGCN__)
-/* a launch as the processor is told of it: hsa_kernel_dispatch_packet_t */
+/* the launch's packet: hsa_kernel_dispatch_packet_t */
 #define PACKET ((constant ushort *)__builtin_amdgcn_dispatch_ptr())
 #define OF(d, what) ((d) == 0 ? __builtin_amdgcn_##what##_x() : (d) == 1 ? __builtin_amdgcn_##what##_y() : \
 					__builtin_amdgcn_##what##_z())
@@ -52,7 +52,7 @@ kernel void again(PARAMETERS)
 #endif
 
 #if defined(ONLY_early) || defined(ALL)
-/* Some threads leave early, one from a loop. */
+/* Some threads return early, one from a loop. */
 kernel void early(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -82,7 +82,7 @@ kernel void loops(PARAMETERS)
 #endif
 
 #if defined(ONLY_meets) || defined(ALL)
-/* The neighbour in the block, through local memory; blocks of 64 threads at most, an even number. */
+/* Reads the neighbour's value through local memory; blocks have at most 64 threads, an even number. */
 kernel void meets(PARAMETERS)
 {
 	local uint words[64];
@@ -109,7 +109,7 @@ kernel void calls(PARAMETERS)
 #endif
 
 #if defined(ONLY_floats) || defined(ALL)
-/* Floating point, whose last bit counts: 1/3 as often as there are threads before. */
+/* Floating point, where the last bit matters: sums 1/3 once per preceding thread. */
 kernel void floats(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -122,7 +122,7 @@ kernel void floats(PARAMETERS)
 #endif
 
 #if defined(ONLY_adds) || defined(ALL)
-/* A part of it, and the rest by an atomic whose old value counts. */
+/* Stores one part, and adds the rest with an atomic whose result is used. */
 kernel void adds(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -134,7 +134,7 @@ kernel void adds(PARAMETERS)
 #endif
 
 #if defined(ONLY_forks) || defined(ALL)
-/* Two conditions, behind each of which is what no compiler does without a branch; the second is a loop's. */
+/* Two conditional branches around code that compilers cannot make branchless; the second is in a loop. */
 kernel void forks(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -165,7 +165,7 @@ kernel void returns(PARAMETERS)
 
 #if defined(__NVPTX__) || defined(__AMDGCN__) || defined(__SPIRV__)
 #include <gpubpf/mark.h>
-#else /* as there: this source is built where there is no such file */
+#else /* the same as in that file, for builds without it */
 #define GPUBPF_MARK(name, value)                                \
 	do {                                                    \
 		const ulong gpubpf_mark_##name = (ulong)(value); \
@@ -173,7 +173,7 @@ kernel void returns(PARAMETERS)
 	} while (0)
 #endif
 
-/* an instruction that compilers do not choose, of a number and zeros, which gives it back */
+/* an instruction that compilers do not emit; with a number and zeros it returns the number */
 #if defined(__NVPTX__)
 #define RARE(x) __asm__ volatile("lop3.b32 %0, %1, 0, 0, 0xf0;" : "=r"(x) : "r"(x))
 #elif defined(__AMDGCN__)
@@ -196,7 +196,7 @@ kernel void named(PARAMETERS)
 #endif
 
 #if defined(ONLY_sized) || defined(ALL)
-/* Sub-groups of a size that the launch chose, where there is one; lanes part, and some leave early. */
+/* Sub-groups of a size that the launch chooses, if possible; lanes diverge, and some return early. */
 #if defined(SUB_GROUP) && SUB_GROUP > 0
 __attribute__((intel_reqd_sub_group_size(SUB_GROUP)))
 #endif
@@ -227,7 +227,7 @@ kernel void consts(PARAMETERS)
 #endif
 
 #if defined(ONLY_keeps) || defined(ALL)
-/* A word of the thread's own, which compilers may not leave out. */
+/* A private variable that compilers must not remove. */
 kernel void keeps(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -239,7 +239,7 @@ kernel void keeps(PARAMETERS)
 #endif
 
 #if defined(ONLY_lines) || defined(ALL)
-/* A line of its own, by a name that no build changes; at the end, since all that follows has another. */
+/* A #line with a name that does not depend on the build; at the end, since it applies to all later lines. */
 kernel void lines(PARAMETERS)
 {
 	uint n = LINEAR;
