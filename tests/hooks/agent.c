@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent in ordinary programs, against a tool that is not ours: what the program prints and its exit
- * status are its own, whatever the tool does; what is counted is exact.
+ * Runs ordinary programs with the agent against a fake tool: the program's output and exit status must not change,
+ * whatever the tool does, and the counts must be exact.
  *
  *   agent AGENT.so pocl|intel all|failures|device APP...
  *
- * AGENT.so may be a list for OPENCL_LAYERS with the agent last, which is on top. Most of what a tool can do wrong has
- * nothing to do with the device: `device` is the rest, `failures` all of it but for how long programs wait.
+ * AGENT.so may be a list for OPENCL_LAYERS; the agent is last, which is on top. Most faults of a tool do not
+ * depend on the device: `device` runs the cases that do, `failures` all others except the bounds on waiting times.
  */
 #include "fake_tool.h"
 
@@ -29,7 +29,7 @@ static bool failures, waits;
 
 struct how {
 	const char *app, *session;
-	bool unread;               /* standard error is a pipe that nobody reads */
+	bool unread;               /* standard error is a pipe without a reader */
 };
 
 static void unread_errors(void)
@@ -60,7 +60,7 @@ static void become(const void *arg)
 	execl(how->app, how->app, NULL);
 }
 
-/* Run the program; session NULL: without the agent. */
+/* Runs the program; session NULL: without the agent. */
 static void run_app(const char *app, const char *session, struct child *c)
 {
 	child_run(c, TIMEOUT_S, become, &(struct how){ app, session });
@@ -73,7 +73,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Each "kernel NAME launches L items I" of the program against what was counted. */
+/* Compares each "kernel NAME launches L items I" of the program with the counts. */
 static bool counts_match(const struct fake_tool *tool, const char *out, bool probed)
 {
 	bool match = true, any = false;
@@ -99,7 +99,7 @@ static bool counts_match(const struct fake_tool *tool, const char *out, bool pro
 	return match && any;
 }
 
-/* Text of several lines as one. */
+/* Prints text of several lines as notes. */
 static void note_text(const char *what, const char *text, size_t max)
 {
 	char line[4096];
@@ -132,7 +132,7 @@ static bool same(const struct child *a, const struct child *b)
 	return false;
 }
 
-static struct child native, probed; /* large */
+static struct child native, probed; /* static because of their size */
 
 static void exact(const char *app, const struct child *want)
 {
@@ -145,13 +145,13 @@ static void exact(const char *app, const struct child *want)
 	if (!ok(counts_match(&tool, want->out, true), "%s on %s: every work-item counted", base(app), device))
 		note_text(tool.seen->last_note, probed.err, 4000);
 	for (int i = 0; i < 12000 && tool.seen->pulled_gone < tool.seen->asked_gone; i++)
-		usleep(5000); /* the tool reads what was said before the program's end */
+		usleep(5000); /* the tool reads messages before the program ends */
 	ok(tool.seen->pulled_gone == tool.seen->asked_gone, "%s on %s: %u PULLs for a device that is gone are answered",
 	   base(app), device, tool.seen->asked_gone);
 	fake_stop(&tool);
 }
 
-/* Whatever the tool does, the program is as before; `says`: a part of the line that the user sees. */
+/* Whatever the tool does, the program runs as before; `says`: part of the line that the user sees. */
 static void survives(const char *app, const struct child *want, const struct fake_options *o, const char *what,
 		     const char *says)
 {
@@ -169,8 +169,8 @@ static void survives(const char *app, const struct child *want, const struct fak
 }
 
 /*
- * --wait is for the whole program: of its 24 twins, only the first is waited for. The bound is far from both, one wait
- * and one for each: a busy machine is slow by itself.
+ * --wait limits the whole program: of its 24 twins, only the first is waited for. The bound is far
+ * from one wait and from one wait per twin, because a busy machine is slow.
  */
 static void waits_once(const char *app, const struct child *want, enum fake_mode mode, const char *what)
 {
@@ -204,7 +204,7 @@ static void stranger(const char *app, const struct child *want)
 static const struct bad_tool {
 	enum fake_mode mode;
 	uint32_t wait_ms, delay_ms;
-	bool device;               /* the device has a part in it */
+	bool device;               /* the result depends on the device */
 	const char *what, *says;
 } bad_tools[] = {
 	{ FAKE_REFUSE, 60000, 0, false, "a tool that refuses", "refused for the test" },
@@ -230,7 +230,7 @@ static void try_bad_tools(const char *app, const struct child *want)
 	}
 }
 
-/* What we have to say is not worth the program's life. */
+/* An unread message must not block or kill the program. */
 static void nobody_listens(const char *app, const struct child *want)
 {
 	child_run(&probed, TIMEOUT_S, become, &(struct how){ app, "/nonexistent", true });
@@ -255,7 +255,7 @@ static void hostile_tools(const char *app, const struct child *want)
 	ok(all, "12 tools that send what the protocol does not allow: output and status as without probes");
 }
 
-/* The program's first kernel is launched 20 times; see tests/opencl/basic.c. */
+/* The program launches its first kernel 20 times; see tests/opencl/basic.c. */
 static void chosen_launches(const char *app)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "sc*", .wait_ms = 600000, .sample = 3 };
@@ -316,7 +316,7 @@ static void missed_launches(const char *app)
 	fake_stop(&tool);
 }
 
-/* It has several kernels, for none of which there is a row. */
+/* The program has several kernels, and the table has a row for none of them. */
 static void full_table(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 600000, .sample = 1 };
@@ -332,13 +332,13 @@ static void full_table(const char *app, const struct child *want)
 	fake_stop(&tool);
 }
 
-/* Debian's PoCL is where the loader looks; Intel's CPU runtime is wherever it was installed. */
+/* The loader finds Debian's PoCL itself; Intel's CPU runtime may be installed in any folder. */
 static bool choose_device(const char *name)
 {
 	const char *icd = getenv("GPUBPF_TEST_INTEL");
 
 	device = name;
-	if (strcmp(name, "intel")) { /* or a part of a device's or platform's name, by hand */
+	if (strcmp(name, "intel")) { /* or part of a device's or platform's name, by hand */
 		setenv("GPUBPF_TEST_DEVICE", strcmp(name, "pocl") ? name : "Portable", 1);
 		return true;
 	}
@@ -349,7 +349,7 @@ static bool choose_device(const char *name)
 	return true;
 }
 
-/* The measure of all that follows; a runtime that crashes by itself now and then gets three tries. */
+/* The reference for all later runs; three attempts, because some runtimes crash at times. */
 static void run_native(const char *app)
 {
 	for (int i = 0; i < 3; i++) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks/cfi.c over tables made by hand, a byte after another: what compilers write seldom, and what they never do, which
- * a damaged file may have. Each case is the steps of one function; what follows is its row at the function's last place.
+ * hooks/cfi.c on hand-made tables, byte by byte: encodings that compilers seldom emit, and invalid ones of a damaged
+ * file. Each case has the instructions of one function; the expected result is the row at the function's last address.
  */
 #include <string.h>
 
 #include "hooks/cfi.h"
 #include "tests/tap.h"
 
-#define BEGINS 0x1000      /* the function, from the table's header on */
+#define BEGINS 0x1000      /* start of the function, relative to the table's header */
 #define SIZE 0x100
 #define WITH(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
@@ -30,8 +30,8 @@ static void put_steps(struct table *t, size_t part, const uint8_t *steps, size_t
 	memcpy(t->bytes + part, &(uint32_t){ (uint32_t)(t->n - part - 4) }, 4);
 }
 
-/* Before the function's steps: the frame is RSP + 8, with the return address at -8 and RBX at -16. The function's
- * part is the last, so that one which is too long leaves the table. */
+/* Before the instructions: the CFA is RSP + 8, the return address is at -8 and RBX at -16. The
+ * function's FDE is last, so that an instruction past its end leaves the table. */
 static void make(struct table *t, const uint8_t *steps, size_t n)
 {
 	static const uint8_t common[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x00, 0x0c, 7, 8, 0x90, 1, 0x83, 2 };
@@ -106,7 +106,7 @@ static void expressions(void)
 	ok(!row_of(WITH(0x10, 3, 3, 0x76, 0x70, 0x06), &row), "which is not loaded twice");
 }
 
-/* A part with another length, of which all else is right. */
+/* The same record with another length; the rest is valid. */
 static bool with_length(struct table *t, size_t part, uint32_t length)
 {
 	struct cfi_row row;

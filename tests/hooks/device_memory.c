@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a device for maps that lie elsewhere than in its arena: device_memory BACKEND PLACEMENT=live|own|CAPABILITY...
- * live: it is the session's memory; own: the runtime's; else the capability that the device lacks.
+ * device_memory BACKEND PLACEMENT=live|own|CAPABILITY...: a device's memory for maps placed outside its arena.
+ * live: it is the session's memory; own: the runtime's; else the name of the capability that the device lacks.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 #define SIZE 8192
 
-/* The fake runtimes' kernels have the host's addresses. */
+/* Kernels of the fake runtimes use host addresses. */
 static void use(const struct gpubpf_device_memory *m, const char *name)
 {
 	uint64_t *kernels = (void *)(uintptr_t)m->address, *hosts = m->host;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer under the agent that makes a CPU device look like a card with memory of its own, so that arenas are
- * copied to and fro as they are on cards. Built with KEEPS_SYSTEM kernels may use all memory of the process, as over NVLink.
- * $GPUBPF_TEST_MEMORY is how much it has, $GPUBPF_TEST_FREE how much of it is free, in bytes, which it tells as AMD's do. */
+/* A layer below the agent that makes a CPU device look like a card with separate memory, so that arenas are copied as
+ * on cards. If built with KEEPS_SYSTEM, kernels may access all memory of the process, as over NVLink.
+ * $GPUBPF_TEST_MEMORY is the memory size in bytes, $GPUBPF_TEST_FREE the free part, reported like AMD's devices do. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps that lie elsewhere, of a session that says what cannot be: a map's memory is its own pages behind the arena's own part, or it is refused. */
+/* Maps outside the arena, from a session with invalid layouts: a map's memory must be separate pages after the arena's part. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static const struct gpubpf_device_ops device_ops = {
 };
 static const struct gpubpf_hook_ops hook_ops = { .device = &device_ops };
 
-/* What comes of a session whose only map is that. */
+/* Returns the result for a session with only this map. */
 static int fill(struct gpubpf_map_layout map)
 {
 	struct gpubpf_hook_device d = { .ops = &hook_ops, .host = arena, .size = SIZE, .own = OWN };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our matcher of names against fnmatch(3) in the POSIX locale: fixed cases, and random ones of pieces of patterns. */
+/* Compares our glob matcher with fnmatch(3) in the POSIX locale: fixed cases, and patterns of random pieces. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void fixed_cases(void)
 		ok(!differing(cases[i][0], cases[i][1]), "'%s' and '%s' as with fnmatch()", cases[i][0], cases[i][1]);
 }
 
-/* A pattern of many stars takes no more than the product of the lengths. */
+/* A pattern of many stars takes at most the product of the lengths. */
 static void hostile(void)
 {
 	char pattern[241], name[4001];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a device with memory of its own is told of the pieces of the application's memory: those that are one allocation's
- * wholly, when it is made, until it goes, and no more words than change. */
+/* Updates of the allocation table on a device with separate memory: a granule that one allocation
+ * covers completely has its number from creation to release. The agent copies only changed words. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define TABLES GPUBPF_ARENA_DATA
 #define SIZE (TABLES + GPUBPF_ALLOCATION_TABLE + GPUBPF_GRANULE_TABLE)
 
-static char mirror[SIZE], memory[SIZE]; /* the header as the tool wrote it; what the device has */
+static char mirror[SIZE], memory[SIZE]; /* the header that the tool wrote; the device's memory */
 static size_t pushed;
 static bool breaks;
 
@@ -55,7 +55,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 }
 
 static char noted[256];
-static bool scarce; /* memory is */
+static bool scarce; /* memory allocations fail */
 
 void gpubpf_hook_note(const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records by handles: the newest of a handle is found, and no dead one, by its handle or by none. */
+/* Records by handle: a look-up finds the newest record of a handle, and no dead one, by handle or in iterations. */
 #include "hooks/handles.h"
 #include "tests/tap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For files of the agent that are tested without it: all threads have stack enough. */
+/* Replaces the agent's stack switch in tests of single files: every thread has a large enough stack. */
 #include "hooks/run_aside.h"
 
 void gpubpf_run_aside(void (*work)(void *arg), void *arg)

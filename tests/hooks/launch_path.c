@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which launches the launch path probes, and as what it counts each. */
+/* Which launches the launch path probes, and in which counter it counts each. */
 #include <stdatomic.h>
 
-/* Threads meet before they add, as the slowest order of a race has it. */
+/* Makes threads meet before they add, which is the worst order of the race. */
 static void meet(void);
 #undef atomic_fetch_add_explicit
 #define atomic_fetch_add_explicit(object, value, order) (meet(), __atomic_fetch_add(object, value, order))
@@ -16,11 +16,11 @@ static void meet(void);
 static struct gpubpf_kernel_table table;
 static struct gpubpf_kernel_entry entry;
 static uint64_t first;           /* --first */
-static uint32_t generation = 1;  /* of the process: a fork makes another */
+static uint32_t generation = 1;  /* of the process: a fork increments it */
 static bool wants = true;        /* the plan names the kernel */
 static unsigned refusals;
 
-/* -- what the launch path calls -- */
+/* -- functions that the launch path calls -- */
 
 uint64_t gpubpf_session_first(void)
 {
@@ -193,7 +193,7 @@ static uint64_t missed_for(enum gpubpf_miss miss)
 	return entry.shared->missed[miss];
 }
 
-/* Launches, probed ones, and those that are missed for a reason which the user can change. */
+/* Launches, probed ones, and ones missed for a reason that the user can change. */
 static bool counted(uint64_t launches, uint64_t probed, uint64_t missed)
 {
 	const struct gpubpf_kernel_row *k = entry.shared;
@@ -246,7 +246,7 @@ static void meet(void)
 		return;
 	meets = false;
 	atomic_fetch_add(&here, 1);
-	for (int i = 0; i < 5000 && atomic_load(&here) < THREADS; i++) /* a thread that has looked elsewhere never comes */
+	for (int i = 0; i < 5000 && atomic_load(&here) < THREADS; i++) /* a thread on another path never arrives */
 		usleep(1000);
 }
 

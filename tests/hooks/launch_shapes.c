@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether twins fit: by the shape of each launch, whoever else asks for others at that time. */
+/* Does a twin fit the device? Each thread asks for its own launch shape while others ask for other shapes. */
 #include <pthread.h>
 
 #include "hooks/launch.h"
@@ -17,13 +17,13 @@ struct shape {
 
 static const struct shape shapes[] = {
 	{ 64, 0, { 32, 32 }, 128, true },
-	{ 64, 4096, { 32, 4 }, 128, false },  /* the original's blocks are all there at once, the twin's are not */
+	{ 64, 4096, { 32, 4 }, 128, false },  /* all blocks of the original fit at once, the twin's do not */
 	{ 64, 8192, { 32, 4 }, 129, true },
 	{ 64, 16384, { 32, 4 }, 16, true },
 	{ 128, 0, { 16, 0 }, 1, false },
-	{ 256, 0, { 300, 299 }, 1200, false }, /* more than is kept */
+	{ 256, 0, { 300, 299 }, 1200, false }, /* exceeds the cache of shapes */
 	{ 70000, 0, { 1, 1 }, 1, true },
-	{ 64, 65536, { 32, 4 }, 8, true, 2 },  /* on two multiprocessors of the four */
+	{ 64, 65536, { 32, 4 }, 8, true, 2 },  /* on two of the four multiprocessors */
 	{ 64, 65537, { 32, 4 }, 9, false, 2 },
 	{ 64, 65538, { 32, 4 }, 65, true, 2 },
 	{ 64, 65539, { 32, 4 }, 4, true, -1 },

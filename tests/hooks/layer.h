@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL layer of the tests: it passes all on but for what layer_override() changes in its table. */
+/* An OpenCL layer for tests: it forwards all calls except the ones that layer_override() replaces in its table. */
 #ifndef GPUBPF_TESTS_HOOKS_LAYER_H
 #define GPUBPF_TESTS_HOOKS_LAYER_H
 

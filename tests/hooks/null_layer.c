@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer under the agent in which launches of NULL_ITEMS work-items do nothing, so that the agent's own time
- * can be measured. */
+/* A layer below the agent that drops launches of NULL_ITEMS work-items, so that a test can measure
+ * the agent's own time. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include "layer.h"
 
-#define NULL_ITEMS 64 /* as tests/hooks/overhead.c launches */
+#define NULL_ITEMS 64 /* the size that tests/hooks/overhead.c launches */
 
 static cl_int CL_API_CALL nothing(cl_command_queue queue, cl_kernel kernel, cl_uint dim, const size_t *offset,
 				  const size_t *global, const size_t *local, cl_uint nwait, const cl_event *wait,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent adds to a launch, in nanoseconds: medians of paired runs over a layer in which launches do
- * nothing. Without a session, with one that has nothing attached or from which all was detached after the first launch
- * (200 ns at most are allowed), and with a twin whose arguments stay or change.
+ * Nanoseconds that the agent adds to a launch: medians of paired runs over a layer that drops launches.
+ * Without a session, with a session that has nothing attached, or nothing after the first launch (limit:
+ * 200 ns), and with a twin whose arguments stay or change.
  *
- *   overhead AGENT.so NULL-LAYER.so       TAP, and the figures as notes
- *   overhead launch                       the launches themselves: prints ns, of launch and of set and launch
+ *   overhead AGENT.so NULL-LAYER.so       TAP, with the figures as notes
+ *   overhead launch                       performs the launches: prints ns, of launch and of set and launch
  */
 #include "fake_tool.h"
 
@@ -86,7 +86,7 @@ static int launches(void)
 	if (err || clSetKernelArg(kernel, 0, sizeof(data), &data) || clSetKernelArg(kernel, 1, sizeof(one), &one))
 		return 1;
 	batch(queue, kernel, true); /* the first launch waits for twins */
-	usleep(100000);             /* until what is to be detached is */
+	usleep(100000);             /* until the detach has happened */
 	for (int i = 0; i < BATCHES; i++) {
 		plain[i] = batch(queue, kernel, false);
 		set[i] = batch(queue, kernel, true);
@@ -143,7 +143,7 @@ static bool measure_all(const char *self, const char *agent, const char *null)
 	return good;
 }
 
-/* The median of the pairs' differences to the bare runs. */
+/* The median of the pairs' differences from the bare runs. */
 static double added(const double *with, const double *without)
 {
 	double d[PAIRS];

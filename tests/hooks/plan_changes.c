@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is attached changes while eight threads launch, each a kernel of its own: a launch waits for no twin but the first of
- * its kernel. The tool holds its answers back while each thread makes many launches, all of which the programs that were
- * attached before must see. And the first twin is there when clCreateKernel() returns.
+ * Programs attach and detach while eight threads launch, each its own kernel: a launch waits only for
+ * its kernel's first twin. The tool delays its answers while each thread makes many launches, and the
+ * programs attached earlier must see all of them. The first twin exists when clCreateKernel() returns.
  *
- *   plan-changes AGENT    (it starts itself as the program: plan-changes -)
+ *   plan-changes AGENT    (it runs itself as the program: plan-changes -)
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -23,8 +23,8 @@
 
 #define THREADS 8
 #define ITEMS 64
-#define MANY 200       /* launches of each thread, while the tool is held */
-#define PATIENCE_S 240 /* for what takes a moment */
+#define MANY 200       /* launches of each thread while the tool delays answers */
+#define PATIENCE_S 240 /* limit for changes to take effect */
 
 /* -- the program -- */
 
@@ -173,7 +173,7 @@ static uint64_t link_launches(uint32_t link)
 	return __atomic_load_n(&tool.table->link[link].launches, __ATOMIC_RELAXED);
 }
 
-/* Until each thread has launched so often. */
+/* Waits until each thread has made this many more launches. */
 static bool all_launch(uint64_t more)
 {
 	uint64_t from[THREADS];
@@ -192,7 +192,7 @@ static bool all_launch(uint64_t more)
 	return false;
 }
 
-/* Launches whose twin was not ready. */
+/* Number of launches whose twin was not ready. */
 static uint64_t missed(void)
 {
 	uint64_t n = 0;
@@ -202,7 +202,7 @@ static uint64_t missed(void)
 	return n;
 }
 
-/* Until all threads' launches have the link, or none has. */
+/* Waits until the launches of all threads have the link, or none has. */
 static bool comes_to(uint32_t link, bool on)
 {
 	for (time_t until = time(NULL) + PATIENCE_S; time(NULL) < until;) {

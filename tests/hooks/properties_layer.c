@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer in whose place the agent stands, asked for its table as Khronos's loader does from v2026.05.29 on. */
+/* A layer that replaces the agent; the loader requests its table as Khronos's loader does from v2026.05.29 on. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <dlfcn.h>

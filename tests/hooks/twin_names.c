@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels of a program, and which links, a request for twins names. */
+/* The kernels of a program, and the links, that a request for twins names. */
 #include "hooks/twin_set.c"
 
 #include "tests/tap.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks as hooks/unwind.c finds them, against backtrace() of the C library, which reads the same tables by other code: calls
- * without frame pointers, with stacks that are aligned anew, in threads, through the library's own functions, on a stack that
- * the program made; and over code that has no tables.
+ * Compares stacks from hooks/unwind.c with backtrace() of the C library, which reads the same
+ * tables with other code. Calls have no frame pointers; the cases cover realigned stacks, threads,
+ * frames of the library itself, a stack that the program made, and code without tables.
  */
 #include <alloca.h>
 #include <execinfo.h>
@@ -18,7 +18,7 @@
 
 #define ROOM 64
 #define APART __attribute__((noinline, noclone))
-#define AND_THEN() __asm__ volatile("" ::: "memory") /* what is called is not jumped to */
+#define AND_THEN() __asm__ volatile("" ::: "memory") /* prevents a tail call */
 
 static uint64_t ours[ROOM];
 static void *theirs[ROOM];
@@ -32,7 +32,7 @@ static APART void look(void)
 	AND_THEN();
 }
 
-/* Both begin in look(), at different calls. */
+/* Both start in look(), at different calls. */
 static bool alike(void)
 {
 	bool good = n == nth && n > 2;
@@ -86,7 +86,7 @@ static void on_own_stack(void)
 	AND_THEN();
 }
 
-/* Code of no file, which calls its argument. */
+/* Code outside of any file, which calls its argument. */
 static void (*made(const uint8_t *code, size_t size))(void (*)(void))
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules that are named behind the folder: each kernel that the driver makes of them is launched once, with no arguments set,
- * where launches are compiled and not executed. Says of each module whether the driver takes it.
+ * Launches each kernel of the modules named after the folder once, without arguments; the driver
+ * compiles launches but does not execute them. Prints for each module whether the driver accepts it.
  */
 #include "app.h"
 

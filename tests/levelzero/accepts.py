@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's compiler for GPUs takes what we make of corpus.py's modules: accepts.py all|some BUILD SOURCE CLANG APP OBJECT...
-(TAP). Each kernel that the driver compiles by itself is compiled and launched with the objects' programs for Skylake and Tiger Lake
-(see intel.py: nothing is executed); where we refuse one, for a reason of corpus.OURS, that is printed. some: a few modules for
-Skylake. What these modules compute, OpenCL's CPU runtime tells in suites wrap and opencl."""
+"""accepts.py all|some BUILD SOURCE CLANG APP OBJECT...: Intel's GPU compiler must accept the twins of corpus.py's
+modules. Prints TAP. The driver compiles and launches each kernel of a valid module with the objects' programs, for
+Skylake and Tiger Lake (see intel.py: nothing is executed). Kernels refused for a reason of corpus.OURS are printed.
+some: a few modules for Skylake. The suites wrap and opencl test the results of these modules, with OpenCL's CPU
+runtime."""
 import ctypes
 import json
 import os

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the Level Zero programs of the tests share. They know nothing of probes; each prints digests of what its kernels
- * computed, which are the same whether they are probed or not. argv[1]: the folder of the modules, argv[2]: "compiles" where
- * launches are compiled and not executed, so that nothing is compared.
+ * Functions that the Level Zero programs of the tests share. The programs do not know about probes; each
+ * prints digests of its results, which probes must not change. argv[1]: the folder of the modules; argv[2]:
+ * "compiles" if the driver compiles launches without executing them, so that results are not compared.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_APP_H
 #define GPUBPF_TESTS_LEVELZERO_APP_H
@@ -18,27 +18,27 @@ extern ze_driver_handle_t app_driver;
 extern ze_context_handle_t app_context;
 extern ze_device_handle_t app_device;
 extern ze_command_queue_handle_t app_queue;
-extern ze_command_list_handle_t app_list;      /* a regular one */
+extern ze_command_list_handle_t app_list;      /* a regular list */
 extern ze_command_list_handle_t app_immediate; /* a synchronous one */
 
 void app_check(ze_result_t err, const char *what, const char *file, int line);
 void app_open(int argc, char **argv);
 int app_close(void);
 
-void *app_read(const char *name, size_t *size);        /* a module of the folder */
+void *app_read(const char *name, size_t *size);        /* reads a module of the folder */
 ze_module_handle_t app_module(const char *name, const char *flags, const ze_module_constants_t *constants);
 ze_kernel_handle_t app_kernel(ze_module_handle_t module, const char *name, uint32_t group);
 
 enum app_memory { APP_HOST, APP_SHARED, APP_DEVICE };
-void *app_alloc(enum app_memory kind, size_t size);     /* with 0, 1, 2, ... in its words */
+void *app_alloc(enum app_memory kind, size_t size);     /* fills its words with 0, 1, 2, ... */
 void app_digest(const void *memory, size_t size);
-/* pointers and numbers */
+/* set pointer and number arguments */
 void app_pointer(ze_kernel_handle_t kernel, uint32_t index, const void *pointer);
 void app_u32(ze_kernel_handle_t kernel, uint32_t index, uint32_t value);
 
-/* One launch, that is executed once, of the kernel with the groups that app_kernel() gave it. */
+/* Launches the kernel once, with the group size of app_kernel() and this number of groups. */
 void app_launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups);
-void app_ran(const char *name, uint32_t launches, uint32_t items); /* others: of so many threads, each */
-void app_run(void);                                     /* close the regular list, execute it and wait */
+void app_ran(const char *name, uint32_t launches, uint32_t items); /* for other launches: threads of each */
+void app_run(void);                                     /* closes the regular list, executes it and waits */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches whose arguments nothing else is likely to have; prints for each its kernel and the bytes of each argument, and last
- * the process and the thread. All in one list, which is executed once.
+ * Launches with unique argument values; prints the kernel and the bytes of each argument per
+ * launch, and last the process and the thread. All are in one list, which is executed once.
  */
 #include "app.h"
 
@@ -10,7 +10,7 @@
 
 enum { N = 256 };
 
-/* Each value of its own. */
+/* Fills with values that occur nowhere else. */
 static void fill(void *to, size_t size)
 {
 	static uint64_t state = 0x9e3779b97f4a7c15;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments that reach twins under Intel's own driver: argument_bytes.py BUILD APP PRODUCT... (TAP). The driver writes all that a GPU would see to
-a file (see intel.py): memory by its physical addresses, page tables, and among it each launch's arguments, as the compiled kernel
-reads them. Of each launch, what the application says it gave lies there together with our own: the arena's address, by which the
-page tables lead to the arena, the launch's number, the process and thread. Where in a kernel's block each lies is for the compiler
-to choose, but is the same in all launches of a kernel."""
+"""argument_bytes.py BUILD APP PRODUCT...: checks the arguments of twins under Intel's own driver. Prints TAP. The
+driver writes all data that a GPU would see to a file (see intel.py): memory by physical address, page tables, and
+the arguments of each launch, in the layout of the compiled kernel. For each launch, the file must hold the arguments
+that the application printed and our own: the arena's address, which the page tables map to the arena, the launch's
+number, the process and thread. The compiler chooses the offsets in a kernel's block; they are equal in all launches
+of a kernel."""
 import ctypes
 import json
 import os
@@ -17,9 +18,9 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 from tap import skip_all
 
-MEMORY_WRITE = 0xf706  # of the file's packets: 4 words behind the head, of which 2 the address and the last the size
+MEMORY_WRITE = 0xf706  # packets of the file: a header, 4 words (the first 2 the address, the last the size), then data
 NOTHING = bytes(4096)
-BLOCK = 128            # of a kernel's arguments, at most
+BLOCK = 128            # maximum size of a kernel's argument block
 build, app = (os.path.abspath(path) for path in sys.argv[1:3])
 try:
     ctypes.CDLL("libze_intel_gpu.so.1")
@@ -28,7 +29,7 @@ except OSError as e:
 
 
 def writes(path):
-    """[address, bytes]"""
+    """Reads the file: [address, bytes]"""
     with open(path, "rb") as f:
         data = f.read()
     at, found = 0, []
@@ -44,7 +45,8 @@ def writes(path):
 
 
 def virtual(page, entries):
-    """The addresses that four levels of tables lead from to the page: entries has who points to it."""
+    """Returns the addresses that four levels of tables map to the page; entries maps a page to the entries that
+    point to it."""
     found = {(page, 0)}
     for shift in (12, 21, 30, 39):
         found = {(at & ~0xfff, address | (at & 0xfff) // 8 << shift) for table, address in found for at in entries.get(table, [])}
@@ -52,12 +54,13 @@ def virtual(page, entries):
 
 
 def offsets(block, value):
-    """Where in a block a value may lie."""
+    """Offsets in a block where the value occurs."""
     return {m.start() for m in re.finditer(b"(?=" + re.escape(value) + b")", block)}
 
 
 def where(memory, launches, ours):
-    """For each of a kernel's arguments, and ours, the places where all its launches have it, from that of the longest one."""
+    """For each argument of a kernel, and ours, returns the offsets common to all its launches, relative to the
+    longest argument."""
     places = None
     for number, given in enumerate(launches):
         values = given + [value(number) for value in ours]
@@ -82,7 +85,7 @@ with tempfile.TemporaryDirectory() as folder:
         os.unlink("file")
         tables = {}
         for at, data in memory:
-            if len(data) == 8 and data[0] & 1: # an entry that is there
+            if len(data) == 8 and data[0] & 1: # a present entry
                 tables.setdefault(struct.unpack("<Q", data)[0] & 0xfffffffff000, set()).add(at)
         arenas = {a for at, data in memory if data.startswith(b"bpfarena") for a in virtual(at, tables)}
         prober.tap(len(arenas) == 1, f"{product}: the arena is in the file, by one address", arenas, out)

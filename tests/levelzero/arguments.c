@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of all kinds: structures by value, vectors, local memory, pointers to nothing; some never change. */
+/* Arguments of all kinds: structs by value, vectors, local memory, null pointers; some never change. */
 #include "app.h"
 
 enum { N = 512 };

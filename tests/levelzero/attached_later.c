@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list that is recorded before the command argv[2] runs, which attaches programs. It is recorded again and again until
- * the file argv[3] exists, and once more for the last four launches.
+ * Records a list, then runs the command argv[2], which attaches programs. Records it repeatedly
+ * until the file argv[3] exists, and once more for the last four launches.
  */
 #include "app.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cooperative launches, of as many groups as the device holds at once, and fewer. */
+/* Cooperative launches with as many groups as fit the device at once, and with fewer. */
 #include "app.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A corpus of SPIR-V: all OpenCL C of our tests and examples that clang makes SPIR-V of. What the fake driver was given, and what
-ocloc, Intel's compiler for GPUs by itself, makes of it."""
+"""A corpus of SPIR-V: all OpenCL C of our tests and examples that clang compiles to SPIR-V. Also returns the modules
+that the fake driver received, and the output of ocloc, Intel's offline GPU compiler, for a module."""
 import glob
 import os
 import re
@@ -12,13 +12,13 @@ FOLDERS = ["tests/wrap/cases", "tests/opencl", "tests/opencl/places", "tests/lev
            "tests/hip/kernels", "examples/*"]
 FEW = ["atomics.cl", "cl2.cl", "inside.cl", "specialization.cl"]
 OURS = ["writable program-scope variables", "sub-groups or inexact functions",
-        "with its twin's name"] # why we refuse kernels of it
+        "with its twin's name"] # reasons for which we refuse kernels of the corpus
 
 
 def make(source, clang, where, few):
-    """The modules' names in the folder."""
+    """Returns the names of the modules in the folder."""
     def spirv(path):
-        """By the first standard that clang takes it with; None."""
+        """Compiles with the first standard that clang accepts; None: with none."""
         with open(path, encoding="utf-8") as f:
             options = " ".join(re.findall(r"^//@ options: *(.*)", f.read(), re.M)).split()
         name = os.path.relpath(path, source).replace("/", "-")[:-3] + ".spv"
@@ -35,7 +35,7 @@ def make(source, clang, where, few):
 
 
 def given(folder):
-    """The modules that the fake driver kept there, each of its parts."""
+    """Returns the modules that the fake driver saved in the folder, each as its parts."""
     got = {}
     for path in sorted(glob.glob(f"{folder}/*.spv")):
         with open(path, "rb") as f:
@@ -44,7 +44,7 @@ def given(folder):
 
 
 def compiled(parts, device):
-    """ocloc's product, None where it takes them not, and what it says."""
+    """Returns ocloc's product (None if it refuses the parts) and its output."""
     with tempfile.TemporaryDirectory() as folder:
         names = [f"{i}.spv" for i in range(len(parts))]
         for name, part in zip(names, parts):

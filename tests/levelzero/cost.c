@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches in an immediate list, and set argument and launch: prints the median ns of each. */
+/* Launches in an immediate list, alone and with a set argument: prints the median ns of each. */
 #include "app.h"
 
 #include <time.h>

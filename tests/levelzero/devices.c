@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every device and part of one, each in two contexts. */
+/* Every device and subdevice, each in two contexts. */
 #include "app.h"
 
 enum { N = 512, MAX = 8 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All examples, and places within kernels, on Level Zero: examples.py BUILD DRIVER OBJECT... (TAP). The examples' probes run
-together in each kernel: output as without, every launch probed, and the clock counts. The programs of each
-tests/opencl/OBJECT are told of as many accesses and barriers as the kernel's text has."""
+"""examples.py BUILD DRIVER OBJECT...: runs all examples, and places within kernels, on Level Zero. Prints TAP. The
+examples' probes run together in each kernel: the output stays the same, every launch is probed, and the clock
+counts. The programs of each tests/opencl/OBJECT must count as many accesses and barriers as the kernel's source has."""
 import glob
 import json
 import os
@@ -12,9 +12,9 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 
 OTHERS = ["cuda-counter", "rocm-counter"] # for kernels in another language
-LACKS = ["divergence", # wants branches: refused here, by name
-         "balance", "occupancy"] # read the number of the multiprocessor, which no CPU has
-OWN = ["early"]        # by itself: ends threads of the kernel that it is for
+LACKS = ["divergence", # probes branches: refused here, with a reason
+         "balance", "occupancy"] # these read the multiprocessor's number, which CPUs do not have
+OWN = ["early"]        # runs alone: ends threads of its kernel
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin"]
 build, driver = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -22,13 +22,13 @@ icd = os.environ.get("GPUBPF_TEST_INTEL", "")
 if not os.path.exists(icd):
     print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
     sys.exit(0)
-# vectors of many probes take the CPU's compiler minutes; results do not depend on them
+# with many probes, vectorising takes the CPU's compiler minutes; results do not depend on it
 prober = Prober(build, "", dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_DRIVERS=driver, GPUBPF_FAKE_ZE="device",
                                 CL_CONFIG_CPU_VECTORIZER_MODE="1"))
 
 
 def probed(what, app, objects, kernels):
-    """The report of a run that went as without probes, with each launch of the kernels probed."""
+    """Returns the report of a run whose output equals the native one, with each launch of the kernels probed."""
     command, report = [f"{build}/tests/levelzero/{app}", f"{build}/tests/levelzero"], f"{prober.cache.name}/report.json"
     native, run = prober.run(command), prober.probe(report, objects, command, ["-b", "level_zero"])
     prober.tap(native[:2] == run[:2] and native[0] == 0, f"{what}: {app} as without probes", native, run)
@@ -46,13 +46,13 @@ maps = {m["name"]: m["entries"] for m in report["maps"]}
 
 
 def memories(found):
-    """Of each allocation kind, size, bytes loaded and stored."""
+    """Returns for each allocation: kind, size, bytes loaded and stored."""
     told = {e["key"]: e["value"] for e in found["memories"]}
     return sorted((told[e["key"]]["kind"], told[e["key"]]["size"], e["value"]["loaded"], e["value"]["stored"]) for e in found["moved"])
 
 
 rows = memories(maps)
-want = [(1, 16384, 0, 16384)] + 2 * [(1, 16384, 11 * 16384, 10 * 16384)] # sum, and what each of 10 launches scales
+want = [(1, 16384, 0, 16384)] + 2 * [(1, 16384, 11 * 16384, 10 * 16384)] # the sum, and 10 launches of scale
 prober.tap(rows == want, "ze-basic: bytes of each of its allocations", rows, want)
 prober.tap(not maps["strays"] and [e["value"] for e in maps["checked"]] == [(20 * 2 + 3) * 4096], "ze-basic: no access is outside of them",
            maps["strays"], maps["checked"])
@@ -63,8 +63,8 @@ nodes = [(kind, loaded / (128 * 12)) for kind, size, loaded, stored in memories(
          if size == 16 and not stored]
 prober.tap(nodes == [(1, 3), (1, 3), (1, 4), (2, 3), (2, 3), (2, 3), (3, 3), (3, 3), (3, 3)], "ze-pointers: bytes of memory of each kind, by pointers in memory", report["maps"])
 
-# ze-settles: 40 launches of blocks of 64, which run until two behind the last in which one of them or beside it changed: how
-# often the numbers of a room change, is how far they are from its end
+# ze-settles: 40 launches of blocks of 64. A block runs until two launches after the last change in it or next to it. The
+#     numbers of a room change as often as their distance from its end.
 rounds, walls, at, far, moves = 40, [], 0, 0, [0] * 34
 for i in range(2048):
     walls.append(at == 0)
@@ -78,8 +78,8 @@ threads = [e["value"] for m in report["maps"] if m["name"] == "threads" for e in
 prober.tap(threads == [{"ran": ran, "settled": rounds * 2048 - ran, "stopped": 0}],
            f"ze-settles: of {rounds * 2048} threads {rounds * 2048 - ran} end at their entry", threads, ran)
 
-# kernel totals of kernels.cl in groups of 8, 16, 32 and 64 of 512 threads: log2(group) rounds, each of a barrier, and in each
-# round half of those before it read two words and write one; the first thread writes the sum
+# kernel `totals` of kernels.cl, in groups of 8, 16, 32 and 64 of 512 threads: log2(group) rounds with a barrier each. In each
+#     round half of the threads of the previous round read two words and write one; the first thread writes the sum.
 totals = {"mem": 0, "mem.shared": 0, "barrier": 0}
 for group in (8, 16, 32, 64):
     rounds = group.bit_length() - 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Build flags that change results: words that are denormal numbers are halved, or are zero. Of a module, of one of two parts of a
- * module, and of native code, which is loaded without; and flags that relax arithmetic, with "relaxed" those alone.
+ * Build flags that change results: denormal numbers are halved, or flushed to zero. The flags are of a module, of one of two
+ * parts of a module, and of native code, which is loaded without. Others relax arithmetic; with "relaxed" only these run.
  */
 #include "app.h"
 

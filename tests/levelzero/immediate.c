@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Immediate lists alone, one of them asynchronous, and kernels that are made anew each time. */
+/* Only immediate lists, one of them asynchronous, and kernels created anew for each launch. */
 #include "app.h"
 
 int main(int argc, char **argv)

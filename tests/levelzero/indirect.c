@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches whose number of groups lies in the device's memory: of one kernel, and of several by one call. */
+/* Launches that read the number of groups from device memory: one kernel, and several by one call. */
 #include "app.h"
 
 enum { N = 1024, KERNELS = 3 };

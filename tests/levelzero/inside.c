@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of each space, and atomics of many lanes. */
+/* Memory of each address space, and atomics by many lanes. */
 #include "app.h"
 
 enum { N = 512, BINS = 16 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 __constant uint table[4] = { 3, 1, 2, 7 };
 
-/* A lane loads a word, a constant and one of its own, stores two of its own, and does an atomic. */
+/* A lane loads a word, a constant and a private value, stores two private values, and does an atomic. */
 __kernel void inside(__global const uint *in, __global uint *bins, uint n)
 {
 	uint i = get_global_id(0);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our Level Zero programs, native and probed, by Intel's own driver and compiler without a GPU: intel.py BUILD APP...
-(TAP). The driver is told to write what it would launch to a file (its names for that: SetCommandStreamReceiver,
-ProductFamilyOverride), which is /dev/null, since it would hold all memory; nothing is executed, so that the maps stay
-empty and results are not looked at. Looked at is that every call succeeds, and that the twin of every kernel was compiled
-and launched in its place. All applications run for one product, for a second one those that see what differs there: plain
-launches, launches whose size lies in memory, and native code that is taken and loaded."""
+"""intel.py BUILD APP...: runs our Level Zero programs, native and probed, on Intel's own driver and compiler without
+a GPU. Prints TAP. The driver's debug keys SetCommandStreamReceiver and ProductFamilyOverride make it write its
+launches to a file, which is /dev/null, since it would hold all memory. Nothing is executed, so the maps stay empty
+and the test ignores results. Every call must succeed, and the twin of every kernel must be compiled and launched
+instead of it. All applications run for one product. For a second product only those run that depend on it: simple
+launches, launches whose size is in memory, and native code that is exported and loaded."""
 import ctypes
 import json
 import os

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's compiler for GPUs takes probes of all kinds: kinds.py some|all BUILD DRIVER (TAP). Each object by itself: places of
-memory, atomics, barriers and blocks, each kind of maps, rings, printing, helpers, and the examples. By Intel's own driver (see intel.py:
-nothing is executed, so that there is no clock) every launch of the kernel is a twin's; of those that want a clock ocloc compiles what
-the fake driver is given (see ocloc.py). What we refuse is of WHY, by name, and printed. some: a few for Skylake."""
+"""kinds.py some|all BUILD DRIVER: Intel's GPU compiler must accept all kinds of probes. Prints TAP. Tries each
+object alone: places of memory, atomics, barriers and blocks, each map type, rings, printing, helpers, and the
+examples. On Intel's own driver (see intel.py: nothing is executed, so there is no clock) every launch of the kernel
+must use a twin. For objects that need a clock, ocloc compiles the modules that the fake driver receives (see
+ocloc.py). Refusals must have a reason of WHY, and are printed. some: a few for Skylake."""
 import ctypes
 import glob
 import json
@@ -21,7 +22,7 @@ from tap import skip_all
 CLOCK = "reads a clock and"
 WHY = [CLOCK, "ends threads (helper 507)", "does not provide"]
 OF_OTHERS = ["cuda-counter", "rocm-counter"]
-COMPILED = "skl" # for tgllp this version takes no twin that reads the clock, and says nothing
+COMPILED = "skl" # for tgllp this version silently rejects twins that read the clock
 FEW = ["places-some", "places-sync", "divergence", "maps.hash", "maps.lru", "rings.output", "printing.formats", "histogram", "threadhist"]
 GROUPS = ["maps", "rings", "printing", "helpers", "context", "globals", "grids", "subprograms"] # of the suite, on any kernel
 few = sys.argv[1] == "some"
@@ -45,7 +46,7 @@ def name_of(path):
 
 
 def cases():
-    """Each object, and the application whose kernels it is tried on: inside reads and writes all kinds of memory, totals of
+    """Returns each object with the application whose kernels it probes: inside uses all kinds of memory, totals of
     ze-arguments has barriers."""
     places = sorted(glob.glob(f"{build}/tests/opencl/places*.bpf.o"))
     examples = [o for o in sorted(glob.glob(f"{build}/examples/*/*.bpf.o")) if name_of(o) not in OF_OTHERS]
@@ -56,7 +57,7 @@ def cases():
 
 
 def run(prober, product, path, app):
-    """What the application says by itself and with the object, and the report's kernels, good and refused."""
+    """Returns the application's output without and with the object, and the report's probed and refused kernels."""
     command = [f"{modules}/{app}", modules, "compiles"]
     if (product, app) not in natives:
         natives[product, app] = prober.run(command)
@@ -74,14 +75,14 @@ def run(prober, product, path, app):
 
 
 def say_refused(what, kernels):
-    """False: for a reason that is none of WHY."""
+    """Returns False if a reason is not in WHY."""
     for k in kernels:
         print(f"# {what}: kernel {k['name']} is refused: {k['reason']}")
     return all(any(reason in k["reason"] for reason in WHY) for k in kernels)
 
 
 def check_driver(product, path, app):
-    """Does it want a clock?"""
+    """Does it need a clock?"""
     native, probed, good, refused = run(by_driver, product, path, app)
     what = f"{name_of(path)} in {app} for {product}"
     by_driver.tap(native[:2] == probed[:2] and native[0] == 0 and say_refused(what, refused) and

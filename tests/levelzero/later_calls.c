@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that came after Debian's loader: launches that bring their arguments, lists executed by an immediate list, clones.
- * The program asks the driver for their tables as a loader of version 1.16 does. argv[2]: "mixed": plain launches after those,
- * with what they left; "direct": by the tables of handles, where the driver says that it has such.
+ * Functions newer than Debian's loader: launches with arguments, lists executed by an immediate list, clones. The
+ * program requests their tables from the driver like a loader of version 1.16. argv[2]: "mixed": then plain launches,
+ * which use the arguments left by the former; "direct": calls through the tables in handles, if the driver reports them.
  */
 #include "app.h"
 
@@ -90,7 +90,7 @@ static void parameters(ze_kernel_handle_t scale, uint32_t *data)
 	app_digest(data, N * 4);
 }
 
-/* A list with one launch of each kind, executed by an immediate one, and so is its clone. */
+/* Records a list with one launch of each kind; an immediate list executes it and its clone. */
 static void recorded(ze_kernel_handle_t scale, uint32_t *data)
 {
 	ze_command_list_handle_t both[2] = { app_list };
@@ -111,7 +111,7 @@ static void recorded(ze_kernel_handle_t scale, uint32_t *data)
 	CHECK(zeCommandListReset(app_list));
 }
 
-/* The last launch's arguments hold; then one of them is set, and then all. */
+/* A plain launch uses the last launch's arguments; then the program sets one of them, and then all. */
 static void mixed(ze_kernel_handle_t scale, uint32_t *data)
 {
 	scale_by(app_immediate, scale, data, 9, 64);
@@ -134,7 +134,7 @@ static void direct(ze_kernel_handle_t scale, uint32_t *data)
 		uint32_t flags;
 	} handles = { DIRECT };
 	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES, .pNext = &handles };
-	void ***tables = (void ***)app_immediate; /* of which the eleventh is that of lists */
+	void ***tables = (void ***)app_immediate; /* the eleventh table is that of lists */
 
 	CHECK(zeDriverGetProperties(app_driver, &properties));
 	app_pointer(scale, 0, data);

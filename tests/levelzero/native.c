@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module's native code is taken, and loaded in place of the IL, as programs with a cache of their own do. */
+/* Exports a module's native code and loads it instead of the IL, like programs with their own cache. */
 #include "app.h"
 
 enum { N = 1024 };

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ocloc, Intel's compiler for GPUs by itself, takes each module that we give a driver: ocloc.py some|all BUILD SOURCE CLANG DRIVER
-ACCEPTS APP... (TAP). The fake driver keeps what it is given, by our Level Zero programs and of corpus.py's modules. What it is given with probes and not without,
-twins and our own modules, ocloc links of their parts and compiles for Skylake and Tiger Lake, as it does the program's own; a
-module that it does not take by itself is printed. some: a few of both."""
+"""ocloc.py some|all BUILD SOURCE CLANG DRIVER ACCEPTS APP...: ocloc, Intel's offline GPU compiler, must accept each
+module that the agent passes to a driver. Prints TAP. The fake driver saves its input, from our Level Zero programs
+and from corpus.py's modules. For input that occurs only with probes (twins and our own modules), ocloc links the
+parts and compiles them for Skylake and Tiger Lake, as it does the program's own. Modules that ocloc rejects without
+probes are printed. some: a few of both."""
 import json
 import os
 import shutil
@@ -31,14 +32,14 @@ prober.tap(len(modules) > (2 if few else 30), f"a corpus: SPIR-V of {len(modules
 
 
 def given(run):
-    """What a run answers, and the modules that the driver was given meanwhile, each of its parts."""
+    """Returns the run's result, and the modules that the driver received meanwhile, each as its parts."""
     with tempfile.TemporaryDirectory() as folder:
         prober.env["GPUBPF_FAKE_ZE_MODULES"] = folder
         return run(), corpus.given(folder)
 
 
 def check(name, command, pool):
-    """Says how many kernels have a twin that each device takes."""
+    """Prints how many kernels have a twin that each device accepts."""
     native, own = given(lambda: prober.run(command))
     if native[0] or b"refused" in native[1]:
         print(f"# {name} is not taken by the fake driver itself")
@@ -77,6 +78,6 @@ def tell(what, taken):
 os.chdir(where.name)
 with ThreadPoolExecutor(2) as two:
     tell("programs", [check(os.path.basename(app), [app, f"{build}/tests/levelzero"], two) for app in apps])
-    prober.env["GPUBPF_FAKE_ZE_LAUNCHES"] = "none" # of kernels that have no arguments
+    prober.env["GPUBPF_FAKE_ZE_LAUNCHES"] = "none" # the kernels have no arguments set
     tell("modules", [check(module, [accepts, where.name, module], two) for module in modules])
 prober.plan()

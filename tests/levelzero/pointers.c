@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that kernels reach by pointers in memory (zeKernelSetIndirectAccess), of each kind; then by arguments alone; and a pointer
- * that its kernel takes for a number.
+ * Memory that kernels reach through pointers in memory (zeKernelSetIndirectAccess), of each kind;
+ * then through arguments only; and a pointer that its kernel takes as a number.
  */
 #include "app.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our Level Zero programs, native and probed, over the fake driver: probed.py BUILD DRIVER APP... (TAP; see
-tests/probing.py). GPUBPF_TEST_INTEL names the OpenCL runtime that the driver runs kernels with."""
+"""probed.py BUILD DRIVER APP...: runs our Level Zero programs, native and probed, on the fake driver. Prints TAP;
+see tests/probing.py. GPUBPF_TEST_INTEL names the OpenCL runtime with which the driver runs kernels."""
 import os
 import sys
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an application asks of its modules and kernels, before a launch and after it: always the same. */
+/* An application's queries about its modules and kernels have the same answers before and after a launch. */
 #include "app.h"
 
 #include <string.h>

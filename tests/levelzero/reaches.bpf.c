@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pointer lies in what a kernel's first argument points to: what is there, which is no argument, is read (ze-pointers). */
+/* Follows a pointer in the memory of a kernel's first argument and reads its target, which is no argument (ze-pointers). */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(reached, __u64, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list that is executed several times, alone and with another one, is reset, and recorded anew. */
+/* Executes a list several times, alone and with another one, resets it, and records it again. */
 #include "app.h"
 
 enum { N = 2048, TIMES = 7 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tool on Level Zero programs over the fake driver: what it lists, what a driver sees where nothing is attached, and a
-command list from before an attach, what newer loaders call, what memory twins may reach, and flags that relax arithmetic:
-session.py BUILD DRIVER BASIC LATE NEWER POINTERS FLAGS REACHES (TAP)."""
+"""session.py BUILD DRIVER BASIC LATE NEWER POINTERS FLAGS REACHES: the tool with Level Zero programs on the fake
+driver. Prints TAP. Tests its lists, the driver's view if nothing is attached, a command list recorded before an
+attach, functions of newer loaders, memory that twins may reach, and flags that relax arithmetic."""
 import json
 import os
 import subprocess
@@ -34,7 +34,7 @@ def kernels():
 
 
 def seen(command, name):
-    """What the driver was given."""
+    """Returns the driver's log."""
     log = f"{where.name}/{name}"
     status = start(command, GPUBPF_FAKE_ZE_LOG=log)
     with open(log, encoding="utf-8") as f:

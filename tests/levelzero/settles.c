@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that is launched until its numbers settle, in the rooms between walls, which are zeros: see examples/early. */
+/* Launches a kernel until its numbers no longer change, in rooms between walls (zeros): see examples/early. */
 #include "app.h"
 
 enum { N = 2048, ROUNDS = 40 };
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	app_open(argc, argv);
 	module = app_module("kernels.spv", NULL, NULL);
 	relax = app_kernel(module, "relax", 64);
-	for (uint32_t i = 0, at = 0; i < N; i++) { /* rooms of 8 numbers in the beginning and 24 in the end, which fall */
+	for (uint32_t i = 0, at = 0; i < N; i++) { /* rooms of 8 decreasing numbers at the start and 24 at the end */
 		numbers[i] = at ? N - at : 0;
 		at = at < 8 + i / 128 ? at + 1 : 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of three dimensions, of the driver's suggestion too, and a global offset where the driver knows it. */
+/* Groups of three dimensions, also with the driver's suggested size, and a global offset if the driver knows it. */
 #include "app.h"
 
 enum { N = 16 };
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	CHECK(zeCommandListAppendLaunchKernel(app_list, places, &count, NULL, 0, NULL));
 	app_ran("places", 2, N * N * N);
 	app_run();
-	if (argc < 3) /* the second launch's groups may be of another shape */
+	if (argc < 3) /* the second launch may have groups of another shape */
 		app_digest(out, 8 * N * N * N * 8);
 	CHECK(zeKernelDestroy(places));
 	CHECK(zeModuleDestroy(module));

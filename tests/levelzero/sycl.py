@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program in SYCL over the fake driver: sycl.py BUILD DRIVER LATER PROGRAM (TAP; see tests/probing.py). GPUBPF_TEST_SYCL names its
-Python, or ci/deps sycl put it beside the build. Intel's adapter for Level Zero calls what loaders have since 1.9: where the system's is
-older, LATER stands before it (loader/later.c), unless GPUBPF_TEST_ZE_LOADER names the folder of a libze_loader.so.1."""
+"""sycl.py BUILD DRIVER LATER PROGRAM: a SYCL program on the fake driver. Prints TAP; see tests/probing.py.
+GPUBPF_TEST_SYCL names its Python; otherwise ci/deps sycl has installed one next to the build. Intel's Level Zero
+adapter calls loader functions that exist since 1.9. If the system's loader is older, LATER precedes it
+(loader/later.c), unless GPUBPF_TEST_ZE_LOADER names the folder of a libze_loader.so.1."""
 import ctypes
 import json
 import os

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application with the loader's own tracing layer: it sees the launches that the application makes, of its kernels. */
+/* An application with the loader's own tracing layer: the layer sees the application's launches with its own kernels. */
 #include <level_zero/layers/zel_tracing_api.h>
 
 #include "app.h"

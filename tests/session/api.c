@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgpubpf as a user's own program sees it: the public header alone, linked to the shared library. */
+/* libgpubpf as a user's program sees it: only the public header, linked to the shared library. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void test_add(struct gpubpf_map *map)
 
 #define KEYS 1000
 
-/* All of a hash table by several calls, each key once. */
+/* Reads a hash table in several calls; each key must occur once. */
 static bool walk_batches(const struct gpubpf_map *map, bool take, uint32_t wanted)
 {
 	uint64_t keys[96], values[96], place = 0, sum = 0, *from = NULL;
@@ -153,7 +153,7 @@ static void test_batches(struct gpubpf_map *map)
 	   !gpubpf_map__lookup_elem(map, keys, 8, values, 8, 0) && values[0] == 14, "an add makes what is not there");
 }
 
-/* What has several values an index, or none, has no memory of its own to show; tests/session/package.py has what has. */
+/* A map with several values per index, or without, has no memory to show; tests/session/package.py tests the others. */
 static void test_memory(const struct gpubpf_map *sums, const struct gpubpf_map *hash)
 {
 	const void *values = NULL;
@@ -208,7 +208,7 @@ static void test_report(const char *object)
 	gpubpf_session__free(s);
 }
 
-/* Programs of other versions: theirs may end before a member of ours, or have members that we do not know. */
+/* Option structs of other versions: shorter than ours, or with members that we do not know. */
 static void test_options_size(void)
 {
 	struct {
@@ -220,7 +220,7 @@ static void test_options_size(void)
 	struct gpubpf_session *s;
 
 	older.cache_dir = "/nonexistent";
-	older.sample = ~0ull; /* not part of it */
+	older.sample = ~0ull; /* beyond its size */
 	s = gpubpf_session__new(&older);
 	ok(s != NULL, "shorter options are taken");
 	gpubpf_session__free(s);
@@ -287,7 +287,7 @@ static void test_sizes(const char *object)
 	gpubpf_session__free(s);
 }
 
-/* Objects that no session can have: what the header says of each. */
+/* Objects that no session can load: the errors that the header documents. */
 static void test_room(const char *object, const char *large, const char *crowd)
 {
 	struct gpubpf_session *s = gpubpf_session__new(NULL);
@@ -341,7 +341,7 @@ static void test_initial(const char *object)
 	gpubpf_session__free(s);
 }
 
-/* Of an object that joins: with what is given before it comes, and not after. */
+/* An object that joins a session: settings before the join apply, later ones are refused. */
 static void test_joined(const char *first, const char *object)
 {
 	struct gpubpf_session *s = gpubpf_session__new(NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that was built against the header of 0.1, which api-0.1/ keeps as it was, runs with today's library:
- * what it can name is there, lies where it did, and nothing is written behind its structs. */
+/* A program built with the header of 0.1, of which api-0.1/ has a copy, runs with the current library:
+ * its symbols exist, members keep their offsets, and the library writes nothing past its structs. */
 #include <errno.h>
 #include <gpubpf/gpubpf.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tests/session/own_dir.h"
 #include "tests/tap.h"
 
-#define BEYOND 256 /* bytes behind a struct */
+#define BEYOND 256 /* bytes checked after a struct */
 
 static void on_note(void *ctx, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One map more than a session may have. */
+/* One map more than a session allows. */
 #include <gpubpf/probe.h>
 
 #define MAP_1(n) GPUBPF_ARRAY(m##n, __u64, 1);

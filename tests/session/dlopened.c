@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgpubpf in a process that was not linked with it, beside the libbpf of somebody else.
+/* Loads libgpubpf into a process that is not linked with it, next to another libbpf.
  *   test-libgpubpf-dlopened LIBRARY OBJECT */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static struct {
 	FUNCTIONS(MEMBER)
 } lib;
 
-static int messages; /* of the other libbpf */
+static int messages; /* from the other libbpf */
 
 static int on_message(int level, const char *fmt, va_list ap)
 {
@@ -54,7 +54,7 @@ static void test_session(const char *object)
 	lib.session__free(s);
 }
 
-/* Who has a libbpf of their own keeps its messages, and bpf(2) stays the kernel's. */
+/* A program with its own libbpf keeps its messages, and bpf(2) stays the kernel's. */
 static void test_other(void *other, const char *object)
 {
 	void *(*set_print)(void *) = (void *(*)(void *))dlsym(other, "libbpf_set_print");

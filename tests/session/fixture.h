@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session of its own in a folder of its own, for tests that talk to it as agents and tools do. */
+/* A separate session in a separate folder, for tests that act as agents and tools. */
 #ifndef GPUBPF_TESTS_SESSION_FIXTURE_H
 #define GPUBPF_TESTS_SESSION_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session among peers that mean it harm, or that are too many. */
+/* The session with hostile peers, or with too many. */
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ static void surplus(struct agent *a)
 	struct {
 		struct gpubpf_msg_hdr h;
 		uint64_t more;
-	} packet = { { GPUBPF_MSG_MAGIC, GPUBPF_MSG_MAJOR, 0, 999, 0, 1 }, 0 }; /* of a type that is passed over */
+	} packet = { { GPUBPF_MSG_MAGIC, GPUBPF_MSG_MAJOR, 0, 999, 0, 1 }, 0 }; /* of a type that the session skips */
 
 	raw(a, &packet, sizeof(packet));
 }
@@ -82,11 +82,11 @@ static void cut_device(struct agent *a)
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_u32(&w, 0);
-	gpubpf_put_u32(&w, 5000); /* bytes that are not there */
+	gpubpf_put_u32(&w, 5000); /* declares bytes that are missing */
 	agent_send(a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
 }
 
-/* Capabilities whose nth byte from the front is another: 0 is the length of the first string. */
+/* Sends capabilities with one byte changed at offset `at`: 0 is the length of the first string. */
 static void wrong_caps(struct agent *a, size_t cut, size_t at, uint8_t byte)
 {
 	struct gpubpf_device_caps caps = { .name = "fake", .backend = "opencl", .clock = GPUBPF_CLOCK_TSC };
@@ -106,7 +106,7 @@ static void short_caps(struct agent *a)
 
 static void long_string(struct agent *a)
 {
-	wrong_caps(a, 0, 0, 16); /* as many bytes as there is room for, and no end */
+	wrong_caps(a, 0, 0, 16); /* fills the buffer without a terminator */
 }
 
 static void nul_in_string(struct agent *a)
@@ -116,7 +116,7 @@ static void nul_in_string(struct agent *a)
 
 static void unknown_clock(struct agent *a)
 {
-	/* behind backend, name, driver, arch and bits */
+	/* after backend, name, driver, arch and bits */
 	wrong_caps(a, 0, 4 + 6 + 4 + 4 + 4 + 4 + 8, GPUBPF_CLOCKS);
 }
 
@@ -241,7 +241,7 @@ static void test_crowd(void)
 
 #define STRANGER 65534
 
-/* Connect as that user does who, by some mistake, reaches the socket. */
+/* Connects as a user who reaches the socket because of wrong permissions. */
 static int connect_as(struct agent *a, struct gpubpf_session *s, uid_t uid)
 {
 	int err;
@@ -276,7 +276,7 @@ static void test_stranger(void)
 	gpubpf_session__free(s);
 }
 
-/* -- one that takes more than its turn -- */
+/* -- a peer that sends more than its share -- */
 
 enum { A_TURN = 64, FLOOD = 150 };
 
@@ -306,7 +306,7 @@ static void test_flood(void)
 	gpubpf_session__free(s);
 }
 
-/* As many processes as wait at the socket are one turn's at most. */
+/* At most one turn's number of waiting processes connects per turn. */
 static void test_queue(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -349,7 +349,7 @@ static void test_requests(void)
 	gpubpf_session__free(s);
 }
 
-/* No descriptor more than there are now; 0: as before. */
+/* Forbids further descriptors; 0: restores the limit. */
 static void limit_files(bool on)
 {
 	static struct rlimit before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled twice, WHEN being layout_then with 0.1's header and layout_now with today's. */
+/* Compiled twice: WHEN is layout_then with 0.1's header, and layout_now with the current one. */
 #include "tests/session/layout.h"
 
 #include <gpubpf/gpubpf.h>

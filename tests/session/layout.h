@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the members of 0.1's public structs lie: asked of two headers, 0.1's and today's. */
+/* Offsets of the members of 0.1's public structs, from two headers: 0.1's and the current one. */
 #ifndef GPUBPF_TESTS_SESSION_LAYOUT_H
 #define GPUBPF_TESTS_SESSION_LAYOUT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules by which two maps are kept alike, on maps of this process: additions are never lost, whoever writes when. */
+/* Merge rules for two synchronised maps, tested on maps of this process: no addition is lost, whoever writes when. */
 #include "core/session/merge.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@ static uint32_t any(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* A map of KEYS keys at most, and what happens to it while a pass works on it. */
+/* A map with at most KEYS keys, and the events during a pass over it. */
 struct side {
 	int which;
-	bool has[KEYS], apart;         /* apart: what is written is not what is read */
+	bool has[KEYS], apart;         /* apart: writes and reads use different values */
 	bool changes;                  /* an operation is about to change an element */
 	uint64_t value[KEYS][WORDS];
 	uint32_t room;
@@ -281,7 +281,7 @@ static void test_sums_set(void)
 
 static uint64_t written[KEYS][WORDS], serial;
 
-/* Word 0 is side 0's and word 1 is side 1's; nobody writes the third. */
+/* Side 0 writes word 0, side 1 writes word 1; neither writes the third. */
 static void writes(struct side *s)
 {
 	uint32_t k = any(KEYS);
@@ -317,7 +317,7 @@ static void test_words(void)
 	gpubpf_merge_free(m);
 }
 
-/* Of one key, and no other. */
+/* A pass over one key changes no other key. */
 static void test_key(bool sum)
 {
 	struct gpubpf_merge *m = begin(sum, false);
@@ -378,7 +378,7 @@ static void test_last(void)
 	gpubpf_merge_free(m);
 }
 
-/* Elements that come and go on both sides: what is alike at rest stays so, and no key is on one side alone. */
+/* Both sides insert and delete: elements that are equal at rest stay equal, and each key is on both sides. */
 static void changes(struct side *s)
 {
 	uint32_t k = any(KEYS);

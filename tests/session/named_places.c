@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs at places with names: which name which, and the sets of them that stand together. */
+/* Programs at named places: which program selects which place, and the sets of programs that share one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void test_sets(void)
 	ok(gpubpf_named_program(&unit) == &progs[0], "the first such program");
 }
 
-/* As many sets as there are subsets of five programs. */
+/* As many sets as five programs have subsets. */
 static void test_too_many(void)
 {
 	static struct gpubpf_prog many[GPUBPF_MAX_NAMED + 1];

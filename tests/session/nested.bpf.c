@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of maps whose elements are as session.bpf.c's counts, and a map of programs. */
+/* Maps of maps with elements like session.bpf.c's counts, and a program array. */
 #include <gpubpf/probe.h>
 
 struct element {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets where no other session looks for its like: what looks, connects, and that is an event. */
+/* Puts sockets into a folder that no other session searches: a searching session connects, which would be an event. */
 #ifndef GPUBPF_TESTS_SESSION_OWN_DIR_H
 #define GPUBPF_TESTS_SESSION_OWN_DIR_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package over the built library: package.py SOURCE-ROOT BUILD-ROOT (TAP)."""
+"""package.py SOURCE-ROOT BUILD-ROOT: tests the Python package with the built library. Prints TAP."""
 import glob
 import os
 import re
@@ -36,7 +36,7 @@ header = open(os.path.join(root, "include/gpubpf/gpubpf.h"), encoding="utf-8").r
 def members(name):
     body = re.sub(r"/\*.*?\*/", "", re.search(rf"struct {name} {{(.*?)\n}};", header, re.S)[1], flags=re.S)
     names = [n for line in body.split(";") for n in re.findall(r"(\w+)(?:\[\d+\])?(?:,|$)", line.strip())]
-    return [n for n in names if not re.fullmatch(r"unused\d+", n)] # what ctypes leaves there by itself
+    return [n for n in names if not re.fullmatch(r"unused\d+", n)] # ctypes adds these itself
 
 
 for name, struct_type in (("gpubpf_session_opts", gpubpf._Opts), ("gpubpf_report_opts", gpubpf._ReportOpts),
@@ -58,7 +58,7 @@ ok("closed" in raised(ValueError, session.poll), "a closed session")
 why = raised(gpubpf.Error, gpubpf.Session, [], library="/none/libgpubpf.so")
 ok("/none/libgpubpf.so" in why and "install libgpubpf" in why, "a library that there is not, and what to do", why)
 
-# maps as those of Python, and as NumPy's arrays
+# maps as Python objects, and as NumPy arrays
 kinds = os.path.join(build, "tests/cli/elements.bpf.o")
 sys.path += glob.glob(os.path.join(build, "deps/python/lib/python3*/site-packages"))
 with gpubpf.Session([kinds], **common) as session:
@@ -133,7 +133,7 @@ with gpubpf.Session([probe], on_event=fails, **common) as session:
     ok(raised(RuntimeError, session.run, [loop, "1", "0"], stdout=subprocess.DEVNULL) == "of the caller",
        "what a callback raises comes out of run()")
 
-# as a user installs it
+# the installation by a user
 if subprocess.run([sys.executable, "-c", "import pip, setuptools, venv, wheel"], capture_output=True).returncode:
     skip("pip install", "no pip, venv, setuptools or wheel")
     plan()

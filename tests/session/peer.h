@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small agent for tests: it says what it is told to, right or wrong. */
+/* A small agent for tests: it sends what the test requests, valid or not. */
 #ifndef GPUBPF_TESTS_SESSION_PEER_H
 #define GPUBPF_TESTS_SESSION_PEER_H
 
@@ -47,7 +47,7 @@ static inline int agent_send(struct agent *a, uint16_t type, struct gpubpf_write
 	return err;
 }
 
-/* Serve the session until an answer of that type has come: 0, -EPIPE if the session hung up, -ETIMEDOUT. */
+/* Serves the session until such an answer arrives: 0, -EPIPE if the session closed the connection, -ETIMEDOUT. */
 static inline int agent_wait(struct agent *a, uint16_t type, int ms)
 {
 	for (int i = 0; i < ms / 5 + 1; i++) {
@@ -104,15 +104,15 @@ static inline void agent_ask_twin(struct agent *a, uint32_t device, uint32_t kin
 	gpubpf_put_u32(&w, 0);
 	gpubpf_put_str(&w, "");
 	gpubpf_put_u64(&w, 0);
-	gpubpf_put_u32(&w, 1); /* what the first link says */
+	gpubpf_put_u32(&w, 1); /* number of the first link */
 	gpubpf_put_u32(&w, 0);
 	gpubpf_put_str(&w, ""); /* from no file */
 	gpubpf_put_u64(&w, 0);
-	gpubpf_put_u32(&w, 0); /* of any registers */
+	gpubpf_put_u32(&w, 0); /* any number of registers */
 	agent_send(a, GPUBPF_MSG_TWIN, &w, &image, image >= 0);
 }
 
-/* An answer to a twin request: the reason of its first kernel, or of all. */
+/* An answer to a twin request: the reason of its first kernel, or of all kernels. */
 struct twin_answer {
 	uint32_t kind, n, flags, nparams;
 	char options[256], kernel[256], twin[280], reason[240];

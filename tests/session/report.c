@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report sums up over arenas, by two that are filled by hand: nothing of one device may hide another's. */
+/* Sums of a report over two hand-filled arenas: values of one device must not hide another's. */
 #include "core/session/report.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of a hash table on two devices with memory of their own: what each began with is counted once, also when keys go and come back. */
+/* Sums in a hash table on two devices with separate memory: each initial value counts once, even if keys are deleted and reinserted. */
 #include "fixture.h"
 
 enum { TOOL, FIRST, SECOND };
@@ -14,7 +14,7 @@ static uint64_t sum(uint64_t key)
 	return gpubpf_map__lookup_elem(sums, &key, sizeof(key), &value, sizeof(value), 0) ? ~0ull : value;
 }
 
-/* What programs of a device do. */
+/* The view of a device's programs. */
 static struct gpubpf_map_view on(uint32_t arena)
 {
 	return gpubpf_arena_view(s, arena, (uint32_t)(sums - s->loaded->unit.maps));

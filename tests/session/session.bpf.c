@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of everything that the session's tests look at. */
+/* One of each feature that the session's tests check. */
 #include <gpubpf/probe.h>
 
 struct {

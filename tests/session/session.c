@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session with a fake agent on its socket: what the agent is told of maps and twins, and what is kept of it. */
+/* The session with a fake agent on its socket: its messages about maps and twins, and the state that it retains. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ static ino_t inode(int fd)
 	return fstat(fd, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* -- what an agent is told -- */
+/* -- messages to the agent -- */
 
 static void test_join(void)
 {
@@ -84,7 +84,7 @@ static uint64_t value_of(struct gpubpf_map *map, uint32_t key)
 	return value;
 }
 
-/* What a device's kernels would do. */
+/* Adds like a device's kernels. */
 static void add_on(struct gpubpf_session *s, uint32_t arena, struct gpubpf_map *map, uint32_t key, uint64_t n)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(s, arena, map - s->loaded->unit.maps);
@@ -95,8 +95,8 @@ static void add_on(struct gpubpf_session *s, uint32_t arena, struct gpubpf_map *
 	gpubpf_map_update(&view, &key, &value, 0);
 }
 
-/* Counts of devices with arenas of their own are added up by the tool's side. What they begin with they have from
- * there, and is no count of theirs. */
+/* The tool sums the counts of devices with separate arenas. A device's initial values come from the
+ * tool and are not counted again. */
 static void test_sum(uint64_t first)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -127,7 +127,7 @@ static void test_sum(uint64_t first)
 	gpubpf_session__free(s);
 }
 
-/* A value a multiprocessor: the tool's, then those of each device with memory of its own. */
+/* A value per multiprocessor: first the tool's, then those of each device with separate memory. */
 static void test_split(void)
 {
 	bool refused = true;
@@ -168,8 +168,8 @@ static void test_split(void)
 	gpubpf_session__free(s);
 }
 
-/* An object joins when devices have their arenas: a segment in each, which they may use from the first attachment on, with
- * what was put in until then. */
+/* An object joins after devices have arenas: each device gets a segment, usable from the first
+ * attachment on, with the content of that time. */
 static void test_segments(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -220,7 +220,7 @@ static uint32_t element_on(struct gpubpf_session *s, uint32_t arena, const char 
 	return number;
 }
 
-/* A device begins with the elements that there are then, and not with those of `.values` that were taken out. */
+/* A device starts with the current elements, without elements of `.values` that were deleted before. */
 static void test_elements(uint32_t first)
 {
 	struct gpubpf_session *s = start_with(nested, "/nonexistent");
@@ -254,7 +254,7 @@ static const struct gpubpf_prog *program_of(const struct gpubpf_session *s, cons
 	return prog;
 }
 
-/* Slots of a map of programs are numbers of those that may stand there; what is attached nowhere can be attached. */
+/* Slots of a program array hold numbers of programs allowed in it; a program without a kernel can attach to one. */
 static void test_slots(void)
 {
 	struct gpubpf_session *s = start_with(nested, "/nonexistent");
@@ -286,7 +286,7 @@ static void test_slots(void)
 	gpubpf_session__free(s);
 }
 
-/* Maps of maps join while a map that looks like their elements has a copy a multiprocessor: it stays so, and is none. */
+/* Maps of maps join while a similar map has a copy per multiprocessor: it keeps the copies and cannot be an element. */
 static void test_alike(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -312,7 +312,7 @@ static void test_alike(void)
 	gpubpf_session__free(s);
 }
 
-/* -- twins that cannot be -- */
+/* -- impossible twins -- */
 
 static void test_refusals(void)
 {
@@ -344,7 +344,7 @@ static void test_refusals(void)
 	gpubpf_session__free(s);
 }
 
-/* A request in flight must not keep the session from ending. */
+/* A request in flight must not delay the end of the session. */
 static void test_stop(void)
 {
 	static const char source[] = "__kernel void k(__global int *p) { p[get_global_id(0)]++; }";
@@ -369,7 +369,7 @@ static void test_stop(void)
 	gpubpf_session__free(s);
 }
 
-/* -- what outlives an agent -- */
+/* -- state that outlives an agent -- */
 
 static void keep(struct agent *a, enum gpubpf_keep what, int fd)
 {
@@ -380,7 +380,7 @@ static void keep(struct agent *a, enum gpubpf_keep what, int fd)
 	agent_send(a, GPUBPF_MSG_KEEP, &w, &fd, fd >= 0);
 }
 
-/* A device that breaks again and again, and takes its time to be read. */
+/* A device that breaks repeatedly, and whose memory is slow to read. */
 static void test_rescue(void)
 {
 	struct gpubpf_session *s = start(getenv("GPUBPF_TEST_SLOW_WORKERS"));
@@ -445,7 +445,7 @@ static void test_whole_names(void)
 	gpubpf_session__free(s);
 }
 
-/* The processor's time for looking up an eighth of the names that there may be, from the first-th on; *least of it. */
+/* Measures the CPU time of looking up an eighth of all names from the first-th on; *least keeps the minimum. */
 static void look_up(struct gpubpf_session *s, uint32_t first, bool *found, uint64_t *least)
 {
 	struct timespec from, to;
@@ -462,7 +462,7 @@ static void look_up(struct gpubpf_session *s, uint32_t first, bool *found, uint6
 	*least = took < *least ? took : *least;
 }
 
-/* Names come from peers: the last of many costs what the first did. */
+/* Peers send names: looking up the last of many must cost as much as the first. */
 static void test_names(void)
 {
 	struct gpubpf_session *s = start(NULL);
@@ -475,7 +475,7 @@ static void test_names(void)
 		in_order &= gpubpf_kernel_id(s, name) == i;
 	}
 	ok(in_order, "kernels are numbered as they come");
-	for (int i = 0; i < 5; i++) { /* the least of several: other programs take the caches */
+	for (int i = 0; i < 5; i++) { /* the least of several: other processes evict the caches */
 		look_up(s, 0, &in_order, &first);
 		look_up(s, GPUBPF_MAX_KERNEL_IDS - GPUBPF_MAX_KERNEL_IDS / 8, &in_order, &last);
 	}

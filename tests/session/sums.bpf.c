@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps whose values a program adds to, as the host does: an array and a hash table. */
+/* Maps whose values a program adds to, like the host: an array and a hash table. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(sums, __u64, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of the longest name at single instructions. */
+/* A program with the longest possible name at single instructions. */
 #include <gpubpf/probe.h>
 
 SEC("gpu/mem_before.all/*")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test-taken OBJECT WORKERS: the places that each target takes on a device, what is said of the others, and that lists of
- * places and refusals agree on devices that lack what some places need. test-taken --masks: the places, for tests/ci/matrix.
+ * test-taken OBJECT WORKERS: the places that each target supports on a device, and the reasons for the others. On devices
+ * without some features, lists of places must agree with refusals. test-taken --masks: prints places for tests/ci/matrix.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ static struct gpubpf_device_caps device(uint64_t bits)
 	return caps;
 }
 
-/* What the reason ends with. */
+/* The last words of the reason. */
 static const char *reason_of(const struct gpubpf_target_info *t, uint32_t site)
 {
 	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
@@ -32,7 +32,7 @@ static const char *reason_of(const struct gpubpf_target_info *t, uint32_t site)
 	return t->where.places >> site & 1 ? t->where.why : ": see gpubpf kernel list --places";
 }
 
-/* Each place of each target: the mask and the reason say the same, and the reason is whole. */
+/* For each place of each target, mask and reason must agree, and the reason must not be truncated. */
 static void test_reasons(uint64_t bits, const char *where)
 {
 	struct gpubpf_device_caps caps = device(bits);
@@ -57,7 +57,7 @@ static void test_reasons(uint64_t bits, const char *where)
 	}
 }
 
-/* What a form of code never has, it says why. */
+/* A place that a form of code never supports has a reason. */
 static void test_never(void)
 {
 	struct gpubpf_device_caps caps = device(~0ull);
@@ -68,7 +68,7 @@ static void test_never(void)
 	ok(gpubpf_target_takes(sass, &caps, GPUBPF_SITE_BLOCK_END, why), "it counts a block's lanes");
 }
 
-/* A device's name is whole where there is room for it, and else it is seen that it is not. */
+/* A device's name is complete if it fits, and otherwise visibly truncated. */
 static void test_names(void)
 {
 	static const char name[] = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor @ 2.00GHz";
@@ -91,7 +91,7 @@ static int source(void)
 	return fd;
 }
 
-/* What is said of a kernel in OpenCL C on a device with these capabilities. */
+/* Returns the answer for an OpenCL C kernel on a device with these capabilities. */
 static struct twin_answer ask(struct gpubpf_session *s, uint64_t bits)
 {
 	struct gpubpf_device_caps caps = device(bits);
@@ -113,7 +113,7 @@ static struct twin_answer ask(struct gpubpf_session *s, uint64_t bits)
 	return t;
 }
 
-/* What `kernel list --places` says are its places. */
+/* Returns the places that `kernel list --places` prints. */
 static uint32_t listed(uint64_t bits)
 {
 	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 60000, .inspect = true };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session and other tools: what they ask it, and the folder in which they find each other. */
+/* The session and other tools: their requests, and the folder in which tools find sessions. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ static void agent_pulled(struct agent *a, uint32_t device, uint32_t number)
 	agent_send(a, GPUBPF_MSG_PULLED, &w, NULL, 0);
 }
 
-/* Answer PULLs for device 1; 0 is one that never says anything again. How many came for it. */
+/* Answers PULLs for device 1; device 0 never answers. Returns the number of PULLs for device 1. */
 static uint32_t answer_pulls(struct agent *a)
 {
 	uint32_t n = 0, device;
@@ -47,7 +47,7 @@ static uint32_t answer_pulls(struct agent *a)
 	return n;
 }
 
-/* An answer that nobody waits for, and one to what was asked before, are of copies that may have begun before the question. */
+/* An unrequested answer, or one to an earlier request, may describe copies that started before the current request. */
 static void test_fresh(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -61,7 +61,7 @@ static void test_fresh(void)
 	agent_hello(&a);
 	agent_device(&a, 1, 0);
 	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
-	for (int i = 0; i < 100; i++) { /* for its rings the device is asked too */
+	for (int i = 0; i < 100; i++) { /* the session also polls the device for its rings */
 		gpubpf_session__poll(s, 5);
 		if (!gpubpf_msg_recv(a.sock, MSG_DONTWAIT, a.buffer, &a.packet) && a.packet.type == GPUBPF_MSG_PULL) {
 			gpubpf_get_u32(&a.packet.payload);
@@ -164,7 +164,7 @@ static int attached(struct gpubpf_session *s, const char *path, const char *prog
 	return q.err;
 }
 
-/* Whatever another tool names, it is an object that joins or the session is as it was. */
+/* Any name from another tool gives an object that joins, or leaves the session unchanged. */
 static void test_attach_queries(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -225,7 +225,7 @@ static void test_folder(void)
 	rmdir(open_dir);
 }
 
-/* In a folder that others may write, they can move ours away and put another in its place. */
+/* In a folder that others can write, they can rename our folder and create another in its place. */
 static void test_folder_above(void)
 {
 	static const mode_t modes[] = { 0777, 0770, 01777, 0755 };
@@ -249,7 +249,7 @@ static void test_folder_above(void)
 		gpubpf_session__free(s);
 		rmdir(below);
 	}
-	if (!chown(above, 65534, -1)) { /* root's alone, and where that is a user */
+	if (!chown(above, 65534, -1)) { /* owned by another user; only root can test it */
 		struct gpubpf_session *s = gpubpf_session__new(&o);
 
 		gpubpf_session__load(s);
@@ -260,7 +260,7 @@ static void test_folder_above(void)
 	rmdir(above);
 }
 
-/* Kernels of templates differ behind their first 255 bytes. */
+/* Names of template kernels that differ only after 255 bytes. */
 
 int main(int argc, char **argv)
 {

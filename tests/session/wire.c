@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets that are cut or too long, memory that is sealed, and sockets of other users. */
+/* Truncated and oversized packets, sealed memory, and sockets of other users. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void test_memory(void)
 
 /* -- users -- */
 
-/* A socket as a process of that user has it. */
+/* A socket that a process of this user owns. */
 static int socket_of(uid_t uid)
 {
 	int pair[2] = { -1, -1 };

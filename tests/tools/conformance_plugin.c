@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conformance-plugin: run one eBPF program and print r0, in the manner of the plugins of
- * bpf_conformance; or, with --batch, many with one start of the device.
+ * conformance-plugin: runs one eBPF program and prints r0, with the interface of bpf_conformance's
+ * plugins; with --batch, it runs many and starts the device once.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An OpenCL layer that only counts: the work-items of every kernel enqueued, written at exit to the file
- * named by NDCOUNT as `kernel<TAB>launches<TAB>work-items`; and a line for each program that is made of source, into the file
- * named by NDSOURCES, since a process may end without exit handlers. It shares nothing with gpubpf: it is the
- * number that probes' counts are compared with.
+ * An OpenCL layer that only counts the work-items of every enqueued kernel. At exit it writes
+ * `kernel<TAB>launches<TAB>work-items` to the file named by NDCOUNT. It writes a line for each
+ * program made of source at once to the file named by NDSOURCES, because a process may end without
+ * exit handlers. It shares no code with gpubpf, so tests compare probes' counts with its numbers.
  */
 #include <CL/cl_layer.h>
 #include <pthread.h>
@@ -122,7 +122,7 @@ clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_i
 	return CL_SUCCESS;
 }
 
-/* What newer loaders ask for; the headers here may be older. */
+/* Newer loaders call this; the headers here may be older. */
 cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret,
 					     const cl_icd_dispatch **layer_ret, const void *properties);
 __attribute__((visibility("default"))) cl_int CL_API_CALL

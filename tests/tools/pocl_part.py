@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PoCL with the part of its library that tests use: pocl_part.py SOURCE FOLDER DEPFILE STAMP
+"""pocl_part.py SOURCE FOLDER DEPFILE STAMP: makes a PoCL with only the part of its library that the tests use.
 
-Each process that compiles for PoCL reads all of PoCL's library of OpenCL C's functions, 23,000 of them, and a header that declares
-them: a second, for programs that call five. FOLDER becomes a PoCL of the same code, found by $LD_LIBRARY_PATH = FOLDER/lib/pocl: its
-library and its header have those functions whose names stand somewhere in the texts of SOURCE's tests (and in what we write into
-programs), with all that these call. What is left out is not there: a program that calls it does not build, and says so. Programs from
-outside (tests/real) have the whole. Where PoCL is not as Debian has it, FOLDER has nothing, and tests take the installed one."""
+Each process that compiles with PoCL reads its whole library of OpenCL C functions, 23,000 of them, and the header
+that declares them. This takes a second, even for programs that call five. FOLDER becomes a PoCL with the same code,
+found through $LD_LIBRARY_PATH = FOLDER/lib/pocl. Its library and header have the functions whose names occur in the
+texts of SOURCE's tests and in the code that gpubpf adds to programs, with their callees. A program that calls a
+missing function does not build, and the error names it. Programs from outside (tests/real) use the full PoCL. If
+PoCL is not installed as by Debian, FOLDER stays empty, and the tests use the installed one."""
 import collections
 import ctypes
 import glob
@@ -15,15 +16,15 @@ import re
 import shutil
 import sys
 
-FEATURES = ['avx512f', 'avx2', 'fma4', 'f16c', 'avx', 'sse4_1', 'ssse3']  # of processors, as PoCL goes through them,
-VARIANTS = ['avx512', 'avx2', 'avx_fma4', 'avx_f16c', 'avx', 'sse41', 'ssse3']  # for these of its libraries
+FEATURES = ['avx512f', 'avx2', 'fma4', 'f16c', 'avx', 'sse4_1', 'ssse3']  # CPU features in PoCL's order,
+VARIANTS = ['avx512', 'avx2', 'avx_fma4', 'avx_f16c', 'avx', 'sse41', 'ssse3']  # and the library variant for each
 TEXTS = ['tests', 'examples', 'bench', 'cli', 'core', 'maps', 'backends/spirv/build', 'backends/spirv/clc', 'backends/spirv/device',
          'backends/spirv/wire', 'backends/spirv/wrap']
 LETTERS = {'c': 'char', 'h': 'uchar', 's': 'short', 't': 'ushort', 'i': 'int', 'j': 'uint', 'l': 'long', 'm': 'ulong', 'f': 'float', 'd': 'double',
-           'Dh': 'half'}  # of types in names of functions
+           'Dh': 'half'}  # mangled type names
 VECTOR = r'\b(?:%s)\d+\b' % '|'.join(LETTERS.values())
-PASTED = ('atom_', 'atomic_')  # maps/machine_clc.h makes the names that begin so
-LEFT_OUT = ('.build', '.case', '.cu', '.cubin', '.data', '.def', '.hip', '.md', '.ptx', '.spvasm')  # which have no OpenCL C, but words
+PASTED = ('atom_', 'atomic_')  # maps/machine_clc.h builds the names with these prefixes
+LEFT_OUT = ('.build', '.case', '.cu', '.cubin', '.data', '.def', '.hip', '.md', '.ptx', '.spvasm')  # have words but no OpenCL C
 
 
 def texts_of(source):
@@ -41,7 +42,7 @@ def words_of(paths):
 
 
 def llvm_of(pocl):
-    """The LLVM that PoCL itself has."""
+    """Loads the LLVM library that PoCL itself uses."""
     ctypes.CDLL(pocl)
     with open('/proc/self/maps', encoding='utf-8') as maps:
         path = re.search(r'/\S*/libLLVM-\d+\.so\S*', maps.read())
@@ -74,14 +75,15 @@ def each(first, following):
 
 
 def users(llvm, function):
-    """The functions that call it; None: what is in no function does."""
+    """Returns the calling functions; None for a use outside of functions."""
     for use in each(llvm.LLVMGetFirstUse(function), llvm.LLVMGetNextUse):
         user = llvm.LLVMGetUser(use)
         yield llvm.LLVMGetBasicBlockParent(llvm.LLVMGetInstructionParent(user)) if llvm.LLVMIsAInstruction(user) else None
 
 
 def is_wanted(name, words):
-    """OpenCL C's by their names and their vectors' types; Sleef's, which these call, only so; what PoCL calls by itself always."""
+    """Is the function wanted? Functions of OpenCL C by name and vector types; Sleef's only if called; functions that
+    PoCL itself calls always."""
     found = re.match(r'_Z(\d+)(\w+)', name)
     if not found:
         return not name.startswith('Sleef')
@@ -136,7 +138,7 @@ def reduce_library_of(pocl, words, share):
 
 
 def make(folder, words):
-    """PoCL looks for its library beside the folder that it was loaded from."""
+    """PoCL searches its library relative to its own folder."""
     pocl, share = os.path.realpath(glob.glob('/usr/lib/*/libpocl.so.2')[0]), f'{folder}/share/pocl'
     os.makedirs(f'{folder}/lib/pocl')
     os.makedirs(f'{share}/include')
@@ -159,7 +161,7 @@ def remake(folder, words):
 
 
 def main(source, folder, depfile, stamp):
-    """Anew where other words of OpenCL C's stand in the texts than when it was made, or PoCL is another; STAMP has both."""
+    """Rebuilds if the texts' OpenCL C words or PoCL have changed since STAMP, which records both."""
     texts = sorted(texts_of(source))
     theirs = words_of(glob.glob('/usr/share/pocl/include/*'))
     words = words_of(texts) & theirs | {word for word in theirs if word.startswith(PASTED)}

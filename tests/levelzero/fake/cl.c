@@ -9,7 +9,7 @@
 struct fake_cl fake_cl;
 const cl_icd_dispatch *cl;
 
-/* By its own functions, as a loader has them: none of OpenCL's loaders and layers sees what this driver launches. */
+/* Uses the runtime's own functions, like a loader: OpenCL's loaders and layers do not see this driver's launches. */
 static const cl_icd_dispatch *open_runtime(cl_platform_id *platform)
 {
 	const char *path = getenv("GPUBPF_TEST_INTEL");
@@ -39,7 +39,7 @@ bool fake_cl_init(void)
 	return fake_cl.queue;
 }
 
-/* Values have no sizes here; the runtime knows that of each. */
+/* The values have no sizes here; tries each size that the runtime accepts. */
 static cl_int specialize(cl_program program, const ze_module_constants_t *c)
 {
 	static const size_t sizes[] = { 4, 8, 2, 1 };
@@ -66,7 +66,7 @@ cl_int fake_compile(struct part *part, const ze_module_constants_t *constants)
 	return err;
 }
 
-/* What the compiler's library for GPUs has, the CPU's has by another name. */
+/* Defines the clock function of the GPU compiler's library through the CPU compiler's. */
 static cl_program compile_clock(void)
 {
 	static const char *source = "#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable\n"
@@ -77,7 +77,7 @@ static cl_program compile_clock(void)
 	return program;
 }
 
-/* Of the flags of all parts, what a link takes. */
+/* The link options among the flags of all parts. */
 static void link_options(struct part *const *parts, uint32_t n, char options[256])
 {
 	static const char *const words[] = { "-cl-denorms-are-zero", "-cl-no-signed-zeros", "-cl-finite-math-only",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, contexts, events; and the tables, by which the loader knows a driver. */
+/* Devices, contexts, events, and the tables through which the loader calls a driver. */
 #include "fake.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <spirv/unified1/spirv.h>
 #include <string.h>
 
-/* The next instruction of that opcode from *at on; its words, 0: none. */
+/* Finds the next instruction with the opcode from *at on; returns its word count, 0: none. */
 static uint32_t find(const struct part *part, uint32_t *at, uint32_t op)
 {
 	const uint32_t *w = part->il, end = part->size / 4;
@@ -19,7 +19,7 @@ static uint32_t find(const struct part *part, uint32_t *at, uint32_t op)
 	return 0;
 }
 
-/* The name that a decoration links a function by, if it is that kind of linkage; NULL. */
+/* The linkage name in a decoration of that linkage type; NULL: another decoration. */
 static const char *linked(const uint32_t *w, uint32_t n, uint32_t type)
 {
 	return n > 4 && w[2] == SpvDecorationLinkageAttributes && w[n - 1] == type ? (const char *)&w[3] : NULL;
@@ -66,7 +66,7 @@ bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of)
 	for (; (n = find(&parts[of], &at, SpvOpDecorate)); at += n) {
 		const char *name = linked(&w[at], n, SpvLinkageTypeImport);
 
-		/* what the compiler's own library has is no module's */
+		/* functions of the compiler's own library belong to no module */
 		if (!name || !strncmp(name, "__spirv_", 8) || !strncmp(name, "_Z", 2) || !strcmp(name, FAKE_CLOCK))
 			continue;
 		for (i = 0; i < nparts && !exports(&parts[i], name); i++)

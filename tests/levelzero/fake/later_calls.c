@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What came after the headers that Debian has: launches that bring their arguments, regular lists that an immediate one
- * executes, clones. Indexes in tables, and versions, are the specification's.
+ * Functions newer than Debian's headers: launches with arguments, regular lists executed by an
+ * immediate list, clones. Indexes in tables and version numbers are from the specification.
  */
 #include "fake.h"
 
@@ -11,7 +11,7 @@ struct group_size {
 	uint32_t size[3];
 };
 
-/* Values come without sizes: of local memory it is the value itself. */
+/* The values come without sizes; for local memory the value is the size. */
 static ze_result_t set_values(ze_kernel_handle_t k, void **values)
 {
 	for (uint32_t i = 0; i < k->nargs; i++) {
@@ -91,7 +91,7 @@ ze_result_t ZE_APICALL zeGetCommandListExpProcAddrTable(ze_api_version_t version
 	return ZE_RESULT_SUCCESS;
 }
 
-/* ---- handles that begin with tables, the eleventh of which is that of command lists ---- */
+/* ---- handles that start with a pointer to tables; the eleventh table is that of command lists ---- */
 
 static struct tables {
 	ze_api_version_t version;

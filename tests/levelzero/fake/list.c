@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command lists: commands as they are recorded, done when the list is executed; at once in an immediate list. */
+/* Command lists: a regular list records commands and runs them when executed; an immediate list runs them at once. */
 #include "fake.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static ze_result_t execute(const struct command *c)
 	case RESET:
 		c->event->signalled = false;
 		break;
-	case WAIT: /* nothing else runs that could signal it */
+	case WAIT: /* deadlock: no other command could signal it */
 		return c->event->signalled ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
 	}
 	return ZE_RESULT_SUCCESS;
@@ -69,7 +69,7 @@ static ze_result_t add(ze_command_list_handle_t list, const struct command *c)
 	return ZE_RESULT_SUCCESS;
 }
 
-/* The command between the events that it waits for and the one that it signals. */
+/* Adds the command between its wait events and its signal event. */
 static ze_result_t add_with(ze_command_list_handle_t list, const struct command *c, ze_event_handle_t event, uint32_t n,
 			    ze_event_handle_t *wait)
 {

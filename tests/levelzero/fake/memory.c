@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory. That of the device is nobody's but launches' and copies': a launch that is not told of it, by an argument that points
- * into it nor by its kernel's indirect access, finds zeros there, as on a GPU it might find nothing. That of the host and shared
- * memory the program may be writing meanwhile: it stays.
+ * Memory. Device memory is accessible only during launches and copies. A launch without an argument
+ * that points into it, and without the kernel's indirect access, reads zeros there, as it might on a
+ * GPU. Host and shared memory stay accessible, because the program may write them at the same time.
  */
 #include "fake.h"
 
@@ -20,15 +20,15 @@ struct allocation {
 	size_t size;
 	ze_memory_type_t type;
 	ze_device_handle_t device;
-	char *pages;                       /* of the device's memory: in a file, so that others can stand there meanwhile */
+	char *pages;                       /* device memory: in a file, so that other pages can replace it meanwhile */
 	size_t npages;                     /* in bytes */
 	off_t offset;
 	bool hidden;
 };
 
 static struct allocation *allocations;
-static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER; /* of the list, */
-static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;    /* and of what is done with the device's memory: before the former */
+static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER; /* protects the list */
+static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;    /* protects accesses to device memory; taken before the other lock */
 
 static void show_pages(struct allocation *a, int file)
 {
@@ -40,7 +40,7 @@ static void show_pages(struct allocation *a, int file)
 	a->hidden = file < 0;
 }
 
-/* By the list's lock. */
+/* The caller holds the list's lock. */
 static int device_file(void)
 {
 	static int file = -1;
@@ -59,7 +59,7 @@ static bool take_pages(struct allocation *a, size_t alignment)
 	a->npages = (a->size + PAGE - 1) / PAGE * PAGE;
 	a->offset = end;
 	end += a->npages;
-	room = mmap(NULL, a->npages + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* what is over stays unused */
+	room = mmap(NULL, a->npages + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* the rest stays unused */
 	if (room == MAP_FAILED || ftruncate(device_file(), end))
 		return false;
 	a->at = a->pages = room + (alignment - (uintptr_t)room % alignment) % alignment;
@@ -98,7 +98,7 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 	return good ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
-/* By the list's lock: where the allocation is linked that has the address; of NULL, the end. */
+/* The caller holds the list's lock. Returns the link to the allocation with the address; NULL: the end. */
 static struct allocation **find(const char *at)
 {
 	struct allocation **a = &allocations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and kernels. What is called native code is the IL in other bytes, which say so and cannot be taken for IL. */
+/* Modules and kernels. "Native code" is the IL in another encoding with a header, so that it is never taken for IL. */
 #include "fake.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define NATIVE "FAKENAT1"
-#define NATIVE_FLAGS 64 /* room for them behind it; then the IL */
+#define NATIVE_FLAGS 64 /* space for the flags after the header; then the IL */
 #define NATIVE_HEAD (strlen(NATIVE) + NATIVE_FLAGS)
 
 static void *keep(const void *from, size_t size)
@@ -45,7 +45,7 @@ static ze_result_t link_all(struct _ze_module_handle_t *m, struct part *const *p
 	return ZE_RESULT_SUCCESS;
 }
 
-/* A module by itself: what it imports, DynamicLink must find. */
+/* Links a module alone; DynamicLink must resolve its imports later. */
 static ze_result_t link_own(struct _ze_module_handle_t *m)
 {
 	struct part *parts[64];
@@ -97,7 +97,7 @@ static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 		scramble(m->parts[0].il, m->parts[0].size);
 }
 
-/* For tests that look at what the driver is given. */
+/* Logs the driver's input for tests that check it. */
 static void note(const struct _ze_module_handle_t *m)
 {
 	FILE *log = fake_log();
@@ -114,7 +114,7 @@ static void note(const struct _ze_module_handle_t *m)
 		fclose(log);
 }
 
-/* For tests that have what the driver is given compiled by others: a file for each part. */
+/* Saves each part to a file for tests that compile the driver's input with other compilers. */
 static void save(const struct _ze_module_handle_t *m)
 {
 	const char *folder = getenv("GPUBPF_FAKE_ZE_MODULES");
@@ -247,7 +247,7 @@ ze_result_t ZE_APICALL fake_set_value(ze_kernel_handle_t k, uint32_t i, size_t s
 	k->args[i].set = true;
 	k->args[i].null = !value;
 	k->args[i].size = size;
-	memset(k->args[i].bytes, 0, sizeof(k->args[i].bytes)); /* no value: zeros, where it is not local memory */
+	memset(k->args[i].bytes, 0, sizeof(k->args[i].bytes)); /* no value: zeros, except for local memory */
 	if (value)
 		memcpy(k->args[i].bytes, value, size);
 	return ZE_RESULT_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables for tools, which the loader wants of each driver: there is nothing in them. */
+/* The tables for tools, which the loader requires from each driver; they are empty. */
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
 

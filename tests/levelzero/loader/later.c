@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Intel's adapter of SYCL (2025.3) needs of a Level Zero loader and Debian's (1.8) lacks, on top of that: libze_loader.so.1 for
- * who finds this file by that name, and the system's where it is called libze_system.so.1 (sycl.py makes both names). The adapter has
- * a part of newer loaders linked into it, which initialises the loader; 1.8's own zeInit() does it again, reads all drivers once more
- * and forgets where the tables of the first ones were. And it asks each device for its root.
+ * Adds the functions to Debian's Level Zero loader (1.8) that Intel's SYCL adapter (2025.3) needs. sycl.py
+ * installs this library as libze_loader.so.1 and the system's as libze_system.so.1. The adapter statically
+ * contains a part of newer loaders, which initialises the loader; zeInit() of 1.8 then initialises again,
+ * reloads all drivers and loses the tables of the first ones. The adapter also asks each device for its root.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ ze_result_t zeLoaderInit(void)
 	return initialised;
 }
 
-/* NULL: it is one. The tests' driver has parts of devices; they pass as devices here. */
+/* NULL: it is a root device. The fake driver's subdevices count as root devices here. */
 ze_result_t ZE_APICALL zeDeviceGetRootDevice(ze_device_handle_t device, ze_device_handle_t *root)
 {
 	*root = NULL;

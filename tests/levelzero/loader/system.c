@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What later.c is linked with: the name of a library that it is to have beside it. */
+/* A stand-in that later.c links against; sycl.py puts a real library of this name next to it. */
