@@ -2,8 +2,8 @@
 // SOURCES: hooks/session_parse.c hooks/cache.c core/wire/kept.c hooks/environ.c hooks/opencl/binary.c hooks/opencl/image.c
 // SOURCES: core/wire/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c
 // LIBS: -lpthread
-/* Any bytes as what a tool says to the agent, as what the agent finds in its cache, and as a SPIR-V module whose
- * constants are set: taken or refused, and nothing worse. The first byte says which. */
+/* Feeds any bytes to the agent as a tool's message, as a cache file, and as a SPIR-V module with specialization
+ * constants: the agent accepts or refuses them without harm. The first byte selects the parser. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* what the OpenCL layer's files want beside */
+/* symbols that the OpenCL layer's files need */
 const cl_icd_dispatch *ocl;
 
 static struct ocl_program program = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -53,7 +53,7 @@ static void welcome(struct gpubpf_reader *r)
 	if (gpubpf_welcome_parse(r, &w))
 		return;
 	if (!w.sample)
-		abort(); /* launches are divided by it */
+		abort(); /* the agent divides by it */
 }
 
 static void pattern(struct gpubpf_reader *r)
@@ -72,7 +72,7 @@ static void arena(struct gpubpf_reader *r, bool has_fd)
 	struct gpubpf_arena_answer a;
 
 	if (!gpubpf_arena_parse(r, 0, has_fd, &a) && !has_fd && !a.reason[0])
-		abort(); /* no memory and no reason */
+		abort(); /* failure without a reason */
 }
 
 static void twins(struct gpubpf_reader *r)

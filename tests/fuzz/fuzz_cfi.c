@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/cfi.c
 // LIBS:
-/* Any bytes as the tables by which a stack is unwound: no byte outside of them is read, and a row that is found is whole. The
- * first four say at which place in code, from where they begin. */
+/* Feeds any bytes to the unwinder as unwind tables: it reads no byte outside of them, and returns
+ * only complete rows. The first four bytes select the code address, relative to the tables' start. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 4)
 		return 0;
 	memcpy(&place, data, 4);
-	copy = malloc(size - 4 ? size - 4 : 1); /* what lies behind it is not ours */
+	copy = malloc(size - 4 ? size - 4 : 1); /* makes reads past the end visible to ASan */
 	if (!copy)
 		return 0;
 	memcpy(copy, data + 4, size - 4);

@@ -10,7 +10,7 @@
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-/* Code objects whose instructions and descriptors are any bytes: their places of all kinds are listed, or there is a reason. */
+/* Code objects with any bytes as instructions and descriptors: the inspector lists places of all kinds, or gives a reason. */
 #include "hip_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

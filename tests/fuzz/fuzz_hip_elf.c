@@ -2,7 +2,7 @@
 // SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/descriptor.c
 // SOURCES: core/wire/name.c core/wire/wire.c core/diag.c
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
-/* Any bytes behind the head of an ELF file of AMD's: what is not in the file is not there. */
+/* Parses any bytes after the header of an AMD ELF file: the reader never returns data outside of the file. */
 #include "hip.h"
 
 #include "backends/hip/amdgpu/descriptor.h"
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The registers that a descriptor asks for, and room for more of them, on a chip of each family. */
+/* Reads a descriptor's registers, and computes space for more, on a chip of each family. */
 static void descriptor(const uint8_t *bytes)
 {
 	static const struct hip_isa isas[] = {

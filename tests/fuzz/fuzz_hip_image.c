@@ -2,8 +2,8 @@
 // SOURCES: backends/hip/amdgpu/bundle.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c
 // SOURCES: backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
 // LIBS: -lzstd
-/* Any bytes as a HIP image: refused with a diagnostic, or a code object comes out of which nothing is read that is
- * not in it. */
+/* Parses any bytes as a HIP image: the result is a diagnostic, or a code object, of which later
+ * reads stay inside. */
 #include "hip.h"
 
 #include "backends/hip/amdgpu/bundle.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A bundle may state what it likes of its size: small memory is all that a run should take. */
+/* A bundle may declare any size; a run must still use little memory. */
 static bool stays_small(const uint8_t *data, size_t size)
 {
 	return !hip_is_compressed(data, size) || size < 24 || !(data[15] | data[19] | data[20] | data[23]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
-/* Any bytes as the metadata of a code object (MessagePack). */
+/* Parses any bytes as the metadata of a code object (MessagePack). */
 #include "hip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

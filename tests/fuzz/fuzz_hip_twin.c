@@ -12,11 +12,11 @@
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
 /*
- * Twins of code objects whose instructions and descriptors are any bytes, with probes wherever some can stand, which are a few
- * instructions here: a twin, or refused with a reason. Of a twin LLVM's disassembler reads what control reaches; the kernel's
- * instructions are in their order, byte by byte, but for those with probes, each of which is a branch to what stands for it;
- * and a place's stub has the instruction once, and ends by the branch back behind it. All branches come to their labels, over
- * islands where they reach less far than the hardware's.
+ * Makes twins of code objects with any bytes as instructions and descriptors; short probes stand at all
+ * possible places. The result is a twin or a reason for refusal. LLVM's disassembler reads the reachable
+ * code of a twin. The kernel's instructions must be in their order, byte by byte; an instruction with a
+ * probe must be a branch to its stub. A place's stub must have the instruction once, and end by a branch
+ * back to the next one. Every branch must reach its label, through islands if the limited range requires it.
  */
 #include "backends/hip/amdgpu/assemble.h"
 #include "backends/hip/amdgpu/emit.h"
@@ -31,7 +31,7 @@ int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *tex
 int __real_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
 int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
 
-static const struct hip_draft *drafted; /* of which the stubs were written last */
+static const struct hip_draft *drafted; /* the listing whose stubs were written last */
 static uint32_t reach;
 
 int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text)
@@ -68,7 +68,7 @@ static bool is_island(const struct hip_listing *l, uint32_t at)
 	return false;
 }
 
-/* Where a branch goes, over islands, each of which brings it nearer. */
+/* Target of a branch through islands; each island must bring it nearer. */
 static uint32_t goes_to(const struct hip_listing *l, uint32_t at)
 {
 	for (uint32_t hops = 0;; hops++) {
@@ -82,7 +82,7 @@ static uint32_t goes_to(const struct hip_listing *l, uint32_t at)
 	}
 }
 
-/* "s_branch", where it goes */
+/* requires an "s_branch" and returns its target */
 static uint32_t branch(const struct hip_listing *l, uint32_t at)
 {
 	REQUIRE(word(l, at) >> 16 == drafted->isa->branch >> 16);
@@ -98,7 +98,7 @@ static bool has_body(uint32_t i)
 	return false;
 }
 
-/* Where the stub of a place ends: the next one's label, or where islands may be. */
+/* End of a place's stub: the next stub's label, or the next pool of islands. */
 static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 {
 	uint32_t end = l->size;
@@ -115,7 +115,7 @@ static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 	return end;
 }
 
-/* Instructions that are not carried out as they stand. */
+/* Is the instruction replaced by other code? */
 static bool is_written_anew(const struct hip_patch *patch)
 {
 	switch (patch->kind) {
@@ -129,7 +129,7 @@ static bool is_written_anew(const struct hip_patch *patch)
 	}
 }
 
-/* at: of the kernel's instruction, for which the stub is */
+/* at: the kernel's instruction to which the stub belongs */
 static void check_place(const struct hip_listing *l, uint32_t from, const struct hip_patch *patch, uint32_t at)
 {
 	uint32_t end = end_of(l, from), n = 0;
@@ -140,7 +140,7 @@ static void check_place(const struct hip_listing *l, uint32_t from, const struct
 	REQUIRE(is_written_anew(patch) || n >= 1);
 }
 
-/* What stands in the twin for a patch; false: the kernel's own instruction. */
+/* Checks the twin's code for a patch; false: the kernel's own instruction is there. */
 static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 {
 	const struct hip_patch *patch = &drafted->code->patches[i];
@@ -157,12 +157,12 @@ static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 		REQUIRE(find(l, &to, HIP_STUB_WORD, patch->target) && branch(l, at) == to);
 	} else {
 		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
-		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; what is left out */
+		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; left-out code */
 	}
 	return true;
 }
 
-/* Where the twin has the kernel's instruction of an offset: behind the one before it, or where that goes on. */
+/* Offset in the twin of the kernel's instruction at `off`: after the previous one, or where that continues. */
 static uint32_t next_at(const struct hip_listing *l, uint32_t off, uint32_t at)
 {
 	uint32_t label;
@@ -173,7 +173,7 @@ static uint32_t next_at(const struct hip_listing *l, uint32_t off, uint32_t at)
 	return label;
 }
 
-/* A word of the kernel's own: a branch goes to the same instruction. */
+/* A word of the kernel: a branch must lead to the same instruction. */
 static void check_word(const struct hip_listing *l, uint32_t off, uint32_t at)
 {
 	uint32_t theirs, to;
@@ -221,7 +221,7 @@ int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *ob
 	return __real_hip_listing_write(l, object);
 }
 
-/* Probes of a few instructions, which read all that places give: what LLVM would make of programs. */
+/* Writes a short probe, which reads all context of its place; it replaces LLVM's output for programs. */
 static void write_probe(FILE *f, uint32_t site, uint32_t given)
 {
 	static const char load[] = "\ts_getpc_b64 s[4:5]\n\ts_add_u32 s4, s4, gpubpf_arena@rel32@lo+4\n"
@@ -270,9 +270,9 @@ uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
 }
 
 #define MOST_SITES 256
-#define MOST_KERNELS 64        /* and functions, of an image */
+#define MOST_KERNELS 64        /* and functions, per image */
 
-/* The functions that a kernel calls, and those that these call: marks. */
+/* Marks the functions that a kernel calls, directly and indirectly. */
 static void find_called(const struct hip_looked *l, const struct gpubpf_kernel_info *from, bool *called)
 {
 	for (uint32_t i = 0; i < from->ncallees; i++) {
@@ -295,7 +295,7 @@ static struct gpubpf_site_desc site_of(enum gpubpf_site kind, const struct gpubp
 	return site;
 }
 
-/* Sites of a kind in a kernel and what it calls; returns how many. */
+/* Adds sites of a kind in a kernel and its callees; returns their number. */
 static uint32_t add_sites(const struct hip_looked *l, const struct gpubpf_kernel_info *kernel, const bool *called,
 			  enum gpubpf_site kind, struct gpubpf_insertions *at, struct gpubpf_site_desc *sites, uint32_t n)
 {
@@ -352,7 +352,7 @@ static void inject(const struct hip_looked *l, const struct gpubpf_kernel_info *
 	free(at.list);
 }
 
-/* What a branch reaches: all that it does on the hardware, or much less, but more than a place's stub is long. */
+/* Chooses a branch range: the hardware's, or a much smaller one that is still longer than a place's stub. */
 static uint32_t choose_reach(const uint8_t *data, size_t size)
 {
 	uint32_t sum = size;
@@ -363,7 +363,7 @@ static uint32_t choose_reach(const uint8_t *data, size_t size)
 	return sum % 3 ? 4 * (500 + sum % 3000) : HIP_REACH;
 }
 
-/* Places of all kinds, those of a kernel's ends, one kind of single instructions with and without them: by the bytes. */
+/* Chooses by the bytes: places of all kinds, a kernel's ends, one kind of single instructions with and without ends. */
 static uint32_t choose(const uint8_t *data, size_t size, uint32_t turn)
 {
 	const uint32_t ends = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END);

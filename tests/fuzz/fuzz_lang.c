@@ -4,8 +4,8 @@
 // SOURCES: cli/lang/object.c cli/lang/types.c core/duration.c
 // SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
-/* Any bytes as a one-liner: refused with a reason that points into it, or made into an object that loads, and whose
- * instructions the verifier takes or refuses for what the program does, never for how they are encoded. */
+/* Compiles any bytes as a one-liner: the compiler refuses them with a position, or makes an object
+ * that loads. The verifier may refuse such a program for its behaviour, never for its encoding. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void load(const void *object, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char head[] = "--- program\n"; /* a case's program is its second part */
+	static const char head[] = "--- program\n"; /* the second part of a case is its program */
 	const char *params[] = { "5", "text" };
 	char *text = malloc(size + 1);
 	struct lang_opts opts = { .name = "-e", .text = text, .size = size, .params = params, .nparams = 2 };

@@ -2,9 +2,9 @@
 // SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/twin_aside.c hooks/images.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
-/* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
- * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for
- * one; the runtime behind the agent refuses only what it must, and checks every range that it is told. */
+/* Runs a whole agent with any packets from its tool: it joins, launches kernels, loads images and copies
+ * its arena, or continues alone. An input is a list of packets; the agent receives the next one whenever
+ * it waits. The runtime below the agent fails only for invalid calls, and checks every range. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 static int fuzz_socket(void);
 static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
-/* The agent's own state is static: these two are part of this file. The agent connects to us, and what its
- * reader does is done by who waits, so that an input does the same each time. */
+/* The agent's own state is static, so this file includes these two. The agent connects to this
+ * harness. The waiting thread does the reader's work, so that an input always runs the same way. */
 #define socket(domain, type, protocol) fuzz_socket()
 #define connect(fd, address, size) 0
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
@@ -35,14 +35,14 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #include "hooks/run_aside.h"
 #include "maps/layout.h"
 
-#define ARENA_SIZE (768u << 10) /* two tables of allocations fit, and that of pieces */
+#define ARENA_SIZE (768u << 10) /* holds two tables of allocations and the table of granules */
 #define KERNELS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* what the adapter does differently */
+/* variations of the adapter */
 enum { DISCRETE = 1, NO_LIST = 2, HEADERS = 4, REASON = 8, NO_LOAD = 16, NO_KERNEL = 32, NO_ATTACH = 64 };
-/* of a packet: which descriptors come with it (two, three bits each), and its number */
+/* in a packet: kinds of its two descriptors (three bits each), and its sequence number */
 enum { FD_NONE, FD_TABLE, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
 enum { OTHER_SEQ = 64, RAW = 128 };
 
@@ -59,7 +59,7 @@ uint64_t gpubpf_now_ns(void)
 	return now += 1000;
 }
 
-/* What is not there yet never comes. */
+/* Data that is not available now never arrives. */
 static int fuzz_poll(struct pollfd *fd, int timeout_ms)
 {
 	int n = poll(fd, 1, 0);
@@ -127,7 +127,7 @@ static int fuzz_socket(void)
 	return pair[1];
 }
 
-/* With a header that fits and what the packet has behind its 20 bytes for the rest, so that layouts lie. */
+/* Makes an arena with a valid header; the packet's bytes after the first 20 fill the rest, including layouts. */
 static int arena_fd(const uint8_t *data, size_t size, size_t room)
 {
 	struct gpubpf_arena_hdr hdr = {
@@ -186,7 +186,7 @@ static int descriptor(int which, const uint8_t *data, size_t size)
 	}
 }
 
-/* Hand over the next packet: type, how, two bytes of length, payload. False at the input's end. */
+/* Delivers the next packet: type, flags, two bytes of length, payload. False at the input's end. */
 static bool feed(void)
 {
 	struct gpubpf_writer w = {0};
@@ -204,7 +204,7 @@ static bool feed(void)
 		w.size = input_end - input;
 	w.data = (uint8_t *)input;
 	input += w.size;
-	if (type == 255 && kept_table >= 0) { /* while it runs, the kernel table changes */
+	if (type == 255 && kept_table >= 0) { /* changes the kernel table while the agent runs */
 		if (pwrite(kept_table, w.data, w.size < 4096 ? w.size : 4096, how * 8) < 0)
 			abort();
 		return feed();
@@ -415,7 +415,7 @@ static void application(void)
 		gpubpf_hook_kernel_create(program, NULL, names[i], &kernels[i]);
 	for (int i = 0; i < 4 * KERNELS; i++) {
 		launch(kernels[i % KERNELS], device);
-		if (i >= KERNELS) { /* something that nobody asked for */
+		if (i >= KERNELS) { /* a packet without a request */
 			pthread_mutex_lock(&session.lock);
 			gpubpf_cond_wait_until(&session.cond, &session.lock, 0);
 			pthread_mutex_unlock(&session.lock);
@@ -427,7 +427,7 @@ static void application(void)
 	gpubpf_hook_device_destroy(device);
 }
 
-/* As the child of a fork begins, but without what its parent had. */
+/* Resets the state like in the child of a fork, without the parent's objects. */
 static void forget(void)
 {
 	struct gpubpf_kernel_table *table = session.table;

@@ -2,9 +2,9 @@
 // SOURCES: hooks/levelzero/code.c hooks/levelzero/native.c backends/spirv/device/levelzero_module.c backends/spirv/wire/parts.c backends/spirv/wire/clock.c
 // SOURCES: hooks/cache.c core/wire/kept.c hooks/environ.c core/wire/sha256.c core/wire/wire.c core/wire/name.c
 // LIBS: -lpthread
-/* Any bytes as what the agent finds beside native code in its cache, as a twin that it is to load, and as a module of the
- * application's with flags and specialization constants, in parts or not: taken or refused, and what a driver would be given lies
- * in memory. The first byte says which. */
+/* Feeds any bytes to the agent as cached data of native code, as a twin to load, and as an application's
+ * module with flags and specialization constants, with or without parts: the agent accepts or refuses
+ * them. The driver's input must be inside of valid memory. The first byte selects the parser. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static void stored(const uint8_t *data, size_t size)
 
 #define PARTS 3
 
-/* What the application gives, each in memory of its own that ends where it ends. */
+/* Copies the application's data to separate memory of exact size. */
 static void *apart(const uint8_t **data, size_t *size, size_t want)
 {
 	size_t n = want < *size ? want : *size;

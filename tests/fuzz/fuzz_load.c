@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/duration.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
-/* Any bytes as an object: loading takes them or refuses them with a diagnostic, and does nothing worse; so
- * does the verifier with the programs. */
+/* Loads any bytes as an object: the loader accepts them or refuses them with a diagnostic, without
+ * harm; the verifier does the same with the programs. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Every map's content, if it has one, else zeros, through its BTF: the walk of typed.c. */
+/* Prints every map's content, or zeros if it has none, through its BTF, to exercise typed.c. */
 static void show(const struct gpubpf_loaded *loaded, const struct gpubpf_map *map)
 {
 	const struct btf *btf = loaded->objects[map->object].btf;

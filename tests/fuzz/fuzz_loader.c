@@ -2,8 +2,8 @@
 // SOURCES: hooks/bpf/bpf.c hooks/bpf/file.c hooks/bpf/handle.c hooks/bpf/map.c hooks/bpf/memory.c hooks/bpf/named.c hooks/bpf/object.c hooks/bpf/perf.c
 // SOURCES: hooks/bpf/pin.c hooks/bpf/prog.c hooks/bpf/take.c hooks/bpf/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
 // LIBS:
-/* Any memory, descriptors and answers of a session: a call of a loader is answered or passed on, and nothing but its memory is
- * read or written. Four bytes say which call; its attribute is the memory's first bytes, which lies where they say. */
+/* Any memory, descriptors and session answers: the library answers a loader's system call or forwards it, and accesses
+ * only the caller's memory. Four bytes select the call and the address of its attribute, which that memory starts with. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "hooks/bpf/environ.h"
 #include "hooks/bpf/loader.h"
 
-#define BASE 0x10000u              /* where the caller's memory lies */
-#define SKIP 8                     /* what says which call */
+#define BASE 0x10000u              /* address of the caller's memory */
+#define SKIP 8                     /* bytes that select the call */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,7 +29,7 @@ static const char *const names[] = {
 static int files[FILES];
 static uint8_t *memory;            /* [room] */
 static size_t room;
-static const uint8_t *in, *end;    /* what is answered */
+static const uint8_t *in, *end;    /* remaining answers */
 
 static uint8_t next(void)
 {
@@ -140,7 +140,7 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
-/* The number of an event */
+/* the system call's number */
 long kernel_call(long nr, const long arg[6])
 {
 	uint64_t *number = (uint64_t *)arg[2];
@@ -168,7 +168,7 @@ long kernel_bpf(int cmd, const void *attr, size_t size)
 	if (cmd == BPF_OBJ_GET_INFO_BY_FD && size >= FIELD_END(info))
 		for (uint32_t i = 0; i < most; i++)
 			((uint8_t *)(uintptr_t)asked->info.info)[i] = i < 12 ? next() : 0;
-	return cmd == BPF_OBJ_GET_INFO_BY_FD ? 0 : in < end ? -(long)next() : -ENOENT; /* no walk is without end */
+	return cmd == BPF_OBJ_GET_INFO_BY_FD ? 0 : in < end ? -(long)next() : -ENOENT; /* ends each iteration */
 }
 
 const char *loader_env_session(void)

@@ -5,8 +5,8 @@
 // SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
 // SOURCES: backends/cuda/ptx/params.c backends/cuda/ptx/part.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/diag.c
 /*
- * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
- * twin, or a reason why not, and so has what that one needs by itself.
+ * Parses any bytes as PTX: the parser refuses them with a diagnostic, or the printer reproduces them.
+ * Then each kernel gives a twin or a reason, both from the whole module and from the part that it needs.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #include "core/target.h"
 #include "core/wire/name.h"
 
-#define KERNELS 4 /* of one text: an input stays quick */
-#define PLACES 128 /* of one kernel that have a probe */
+#define KERNELS 4 /* per text: keeps an input fast */
+#define PLACES 128 /* probed places per kernel */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,7 +39,7 @@ static void print_again(const struct ptx_module *m)
 static void make_twin(const struct ptx_module *m, uint32_t kernel)
 {
 	char body[] = "mov.u32 %r, 1;", name[256];
-	struct cuda_probe probes[GPUBPF_NSITES]; /* one a kind of place */
+	struct cuda_probe probes[GPUBPF_NSITES]; /* one per kind of place */
 	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { { 0 } };
 	struct gpubpf_insertion insertions[PLACES];
 	struct gpubpf_lower_job job = { .sites = sites, .nsites = GPUBPF_NSITES, .insertions = insertions };
@@ -48,7 +48,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	struct ptx_place *places;
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
-	bool blocks = m->ntokens & 2; /* a block's lanes may meet then */
+	bool blocks = m->ntokens & 2; /* then the lanes of a block may synchronise */
 
 	if (len >= sizeof(name) || ptx_child(m, kernel, PTX_BLOCK, 0) == PTX_NONE)
 		return;

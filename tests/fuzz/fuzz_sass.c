@@ -10,8 +10,8 @@
 // SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_addresses.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf -llz4 -lzstd
 /*
- * Any bytes as a cubin: its places are listed, and each of its kernels gets probes and is read back: a twin, or refused with a
- * reason. Which probes, and at places of which kinds, three bytes say that the file's head has to spare.
+ * Parses any bytes as a cubin: lists its places, and inserts probes into each kernel. The checker reads each result:
+ * a twin, or a reason for refusal. Three unused bytes of the ELF header select the probes and the kinds of places.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -35,21 +35,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-/* -- what the head says -- */
+/* -- selection by the header -- */
 
 #define MOST_AROUND 64
 #define MOST_KERNELS 16
 
-/* the bytes of the head, and the bits of the second */
+/* offsets of the three bytes, and flags in the second */
 enum { KINDS_AT = EI_PAD, PROBES_AT, GIVEN_AT };
 enum { NO_ENTRY = 1, NO_EXIT = 2, COUNTS = 4, PARTS = 8, MEETS = 16, ENDS_EARLY = 32, VOTES = 64, UNSEEN_TOO = 128 };
 
 struct wanted {
-	uint32_t kinds;            /* of single instructions, and of functions */
+	uint32_t kinds;            /* kinds of single instructions, and of functions */
 	uint8_t probes, given;
 };
 
-/* At first gpu/mem/; then each kind by itself, and all of them. */
+/* First only gpu/mem/, then each kind alone, and finally all. */
 static struct wanted wanted_of(const uint8_t *data)
 {
 	const uint32_t all = gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
@@ -67,7 +67,7 @@ static struct wanted wanted_of(const uint8_t *data)
 static const struct sass_insn ldl = { 0x0000000000047983, 0x000ea80000100a00 }, compare = { 0x000000ff0000720c, 0x004fda0003f05270 },
 			      move = { 0x0000000000020802, 0x000fe20000000f00 }, ends = { 0x000000000000794d, 0x000fea0003800000 };
 
-/* R0 and R1 are 0; what the place gives is read; lanes part, vote, load what is at 0, meet again, and end. */
+/* R0 and R1 are 0. The probe reads the context; lanes diverge, vote, load from address 0, reconverge, and end. */
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, unsigned how, unsigned given)
 {
 	struct sass_insn *i = calloc(MOST_INSNS, sizeof(*i));
@@ -159,7 +159,7 @@ static void find_places(struct probing *p)
 		sass_code_reserve(&p->code, p->list[i].place.at);
 }
 
-/* What counts lanes, and before the exit's probe. */
+/* Makes the code that counts lanes, and the exit's probe after it. */
 static void join(const struct sass_arch *arch, bool end, struct sass_probe *probe)
 {
 	struct sass_probe both;
@@ -169,7 +169,7 @@ static void join(const struct sass_arch *arch, bool end, struct sass_probe *prob
 	*probe = both;
 }
 
-/* As inject.c makes them of what it is given. */
+/* Builds the probes like inject.c. */
 static void make_probes(struct probing *p)
 {
 	unsigned how = p->wanted.probes;
@@ -205,7 +205,7 @@ static void make_twin(struct probing *p)
 	has.entry |= has.counts;
 	has.exit |= has.counts;
 	err = graft(p, &has, &grafted);
-	if (err == -EINVAL && p->around.n && p->diag.what[0]) { /* as before there were such */
+	if (err == -EINVAL && p->around.n && p->diag.what[0]) { /* retries without probes at instructions */
 		gpubpf_diag_init(&p->diag);
 		p->around.n = 0;
 		err = graft(p, &has, &grafted);
@@ -216,7 +216,7 @@ static void make_twin(struct probing *p)
 		err = sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
 	sass_twin_finish(&twin);
 	has.counts = grafted.counts = !grafted.counts;
-	if (!err && !sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag)) /* its code does otherwise: found out */
+	if (!err && !sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag)) /* the checker must find the bad code */
 		sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
 	if (err == -EINVAL && !p->diag.what[0])
 		abort();
@@ -256,7 +256,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k, co
 
 /* -- any bytes -- */
 
-/* What it is taken for by a device that it is for. */
+/* Inspects the bytes for a device of an architecture that they declare. */
 static void looked_at(const uint8_t *data, size_t size, uint32_t sm, uint32_t kinds)
 {
 	const struct gpubpf_image image = { .kind = GPUBPF_IMAGE_CUBIN, .data = data, .size = size, .places = kinds };
@@ -292,9 +292,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* -- what changes inputs -- */
+/* -- mutation of inputs -- */
 
-/* One instruction, or as any bytes; of a kernel's code. False: there is none. */
+/* Replaces one instruction of a kernel, or overwrites it with random bytes. False: the input has no code. */
 static bool mutate_code(uint8_t *data, size_t size, unsigned seed)
 {
 	struct gpubpf_diag diag;

@@ -3,8 +3,8 @@
 // SOURCES: maps/*.c
 // SOURCES: core/insn.c core/param.c core/diag.c core/duration.c core/tables.c core/places.c core/nearest.c core/placement.c core/print_spec.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c core/utf8.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
-/* Any packets from a process, and any bytes on its kernel table: the session serves or hangs up, reports what it
- * has, and goes on serving others. */
+/* Any packets from a process, and any bytes in its kernel table: the session serves or disconnects
+ * it, reports its data, and continues to serve others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,14 +22,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RAW, TABLE, ARENA, MESSAGE, STEPS = 32 }; /* what a step does; from MESSAGE on: a well-formed header */
+enum { RAW, TABLE, ARENA, MESSAGE, STEPS = 32 }; /* kinds of steps; from MESSAGE on with a well-formed header */
 
 static struct gpubpf_session *session;
 static char dir[64];
 static int kept[64];
 static unsigned int nkept;
 
-/* Workers would cost a fork an input; here every job dies. */
+/* Real workers would fork per input; here every job fails as if its worker died. */
 struct gpubpf_worker {
 	int none;
 };
@@ -79,7 +79,7 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return -EPIPE;
 }
 
-/* An image that begins with '_' has the kernel k. */
+/* An image that starts with '_' has the kernel k. */
 int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 			  uint32_t *nkernels, struct gpubpf_diag *diag)
@@ -117,7 +117,7 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
-/* one that can be attached and detached; no worker takes it */
+/* one that can attach and detach; every worker refuses it */
 static void load_program(struct gpubpf_session *s)
 {
 	struct gpubpf_prog *prog = calloc(1, sizeof(*prog));
@@ -125,7 +125,7 @@ static void load_program(struct gpubpf_session *s)
 	strcpy(prog->name, "p");
 	strcpy(prog->section, "gpu/entry/k*");
 	strcpy(prog->pattern, "k*");
-	prog->facts = calloc(1, 4096); /* gpubpf_facts_destroy() looks behind it, at what the verifier keeps there */
+	prog->facts = calloc(1, 4096); /* gpubpf_facts_destroy() reads past it, where the verifier has private data */
 	prog->facts->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*prog->facts->map_use));
 	s->loaded->unit.progs = prog;
 	s->loaded->unit.nprogs = 1;
@@ -135,7 +135,7 @@ static void load_program(struct gpubpf_session *s)
 		abort();
 }
 
-/* a session with a program that nobody makes, a map and a ring, so that there is an arena to lie about */
+/* a session with a program, a map and a ring, so that packets can refer to an arena */
 static void load(struct gpubpf_session *s)
 {
 	static const char *const names[] = { "counts", "ring" };
@@ -163,11 +163,11 @@ static void load(struct gpubpf_session *s)
 	gpubpf_diag_init(&diag);
 	if (gpubpf_arena_open(s, 2, NULL, 0, 0, &diag) < 0)
 		abort();
-	s->print_ring = false; /* other arenas do without one: they are quicker to make */
+	s->print_ring = false; /* other arenas omit it, because they are faster to make */
 	s->state = GPUBPF_SESSION_LOADED;
 }
 
-/* A session an input, so that an input alone shows what it found. */
+/* One session per input, so that a crash depends on that input only. */
 static void begin(size_t size)
 {
 	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = "/nonexistent", .wait_ms = 1 };
@@ -185,7 +185,7 @@ static void begin(size_t size)
 		abort();
 }
 
-/* Makers have threads: what they were asked for is waited for, so that an input does the same each time. */
+/* The builders have threads: waits for their requests, so that an input always runs the same way. */
 static void settle(void)
 {
 	while (gpubpf_session__pending(session))
@@ -204,7 +204,7 @@ static int join(void)
 	return sock;
 }
 
-/* What is answered, with descriptors, that are kept until the input ends: a loader's objects live as long. */
+/* Receives answers and keeps their descriptors until the input ends, as long as a loader's objects. */
 static void hear(int sock)
 {
 	static uint8_t buffer[GPUBPF_MSG_BUF];

@@ -6,9 +6,9 @@
 // SOURCES: backends/spirv/spirv/lines.c backends/spirv/spirv/named.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/nearest.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
- * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
- * the twin of all its kernels can be read again and has the same kernels, wrapped ones as twins. Any bytes as a container of
- * parts, likewise.
+ * Parses any bytes as a SPIR-V module: the reader refuses it with a diagnostic, or the writer gives
+ * the same bytes. The twin of all its kernels must be readable and have the same kernels, with
+ * wrapped ones as twins. Parses any bytes as a container of parts in the same way.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const struct gpubpf_unit unit = { .progs = &prog, .nprogs = 1 };
 static const uint32_t progs[] = { 0 };
 static const struct gpubpf_device_caps caps = { .ordinal = 1 };
 
-/* of each kind of row some, and one for what is there that has none */
+/* some rows of each kind; other opcodes have no row */
 const struct gpubpf_spv_opcode gpubpf_spv_opcodes[] = {
 	{ SpvOpExtInst, "OpExtInst", "--i-I" }, { SpvOpFunctionCall, "OpFunctionCall", "--iI" }, { SpvOpLoad, "OpLoad", "--i" },
 	{ SpvOpStore, "OpStore", "ii" }, { SpvOpVectorShuffle, "OpVectorShuffle", "--ii" },
@@ -48,7 +48,7 @@ static struct gpubpf_site_desc site_of(const struct gpubpf_spv_kernel *k, enum g
 	return desc;
 }
 
-/* What inject made must be a module with as many kernels, and of them at least as many twins as were wrapped. */
+/* The injector's output must be a module with the same number of kernels, and a twin for each wrapped one. */
 static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32_t wrapped)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -71,7 +71,7 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 #define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(BRANCH) | \
 		GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT))
 
-/* a kernel's */
+/* kinds of places of a kernel */
 static const enum gpubpf_site kinds[] = {
 	GPUBPF_SITE_ENTRY, GPUBPF_SITE_EXIT, GPUBPF_SITE_BLOCK_BEGIN, GPUBPF_SITE_BLOCK_END, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_LINE, GPUBPF_SITE_INSN,
 	GPUBPF_SITE_MARK, GPUBPF_SITE_BRANCH, GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT,
@@ -87,7 +87,7 @@ static uint32_t index_of(enum gpubpf_site kind)
 	return i;
 }
 
-/* All accesses of the kernel, and of every function of the module, that can be seen, and all other places of instructions. */
+/* Adds all visible accesses of the kernel and of every function in the module, and all other places of instructions. */
 static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
 		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {

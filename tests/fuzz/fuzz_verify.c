@@ -4,8 +4,8 @@
 // SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_linux.c core/verify/report.c
 // SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
 // SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c
-/* Any bytes as a program: proven or refused with a reason, and nothing worse. The first byte gives the options,
- * the rest is raw instructions; maps of five types are there. */
+/* Verifies any bytes as a program: the verifier accepts it or refuses it with a reason, without
+ * harm. The first byte selects options, the rest is raw instructions; maps of five types exist. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static struct gpubpf_map maps[] = {
 	{ .name = "events", .key_size = 4, .value_size = 32, .max_entries = 16 },
 };
 
-/* Facts that lowering would stumble over are our own bug. */
+/* Facts that lowering cannot handle are a bug of the verifier. */
 static void check(const struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
@@ -44,7 +44,7 @@ static void check(const struct gpubpf_prog *prog)
 	}
 }
 
-/* A line of the walk: one line, and one that ends. */
+/* A trace line must be one line, and terminated. */
 static void told(void *arg, const char *line)
 {
 	uint64_t *lines = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the worker reads of a code object before it makes code: all of it, and what it writes again is read. */
+/* Reads all data of a code object that the worker reads before it makes code, and reads back rewritten data. */
 #ifndef GPUBPF_TESTS_FUZZ_HIP_H
 #define GPUBPF_TESTS_FUZZ_HIP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects whose instructions and descriptors are any bytes: what changes them, and what outlives LLVM's own faults. */
+/* Code objects with any bytes as instructions and descriptors: their mutation, and a guard against LLVM's own crashes. */
 #ifndef GPUBPF_TESTS_FUZZ_HIP_CODE_H
 #define GPUBPF_TESTS_FUZZ_HIP_CODE_H
 
@@ -19,7 +19,7 @@
 #include "core/worker/in_fork.h"
 #include "hip.h"
 
-#define MOST 256 /* bytes that are changed at once */
+#define MOST 256 /* bytes changed at once */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
@@ -35,12 +35,12 @@ static void look_where(int signal, siginfo_t *info, void *context)
 	(void)info;
 	if (dladdr(pc, &in) && strstr(in.dli_fname, "LLVM"))
 		siglongjmp(died, signal);
-	abort(); /* of ours */
+	abort(); /* a bug of ours */
 }
 
-/* What happens in a copy of the process in the worker is to be seen here, but for what LLVM 22 dies of by itself: operands that
- * no instruction has, such as those of 0xe0501000 0xff260801 on gfx90a. There the copy dies, and the kernel is refused. What
- * it has not freed goes with it. */
+/* The worker runs this function in a fork; here it runs in the same process, so that the fuzzer sees its faults. Only
+ * LLVM 22's own crashes are ignored: operands that no instruction has, such as those of 0xe0501000 0xff260801 on
+ * gfx90a. In the worker the fork then dies, and the kernel is refused. Memory that LLVM did not free is ignored. */
 int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 {
 	const struct sigaction look = { .sa_sigaction = look_where, .sa_flags = SA_SIGINFO };
@@ -57,7 +57,7 @@ int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 	return err;
 }
 
-/* The code, or one time in four the descriptor of the first kernel; NULL: there is none. */
+/* Returns the code to change, or for one seed of four the descriptor of kernel k; NULL: there is none. */
 static const uint8_t *changing(const struct hip_elf *elf, unsigned seed, size_t *size)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
@@ -92,7 +92,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	return size;
 }
 
-/* Of a device that the image says it is for. */
+/* A device for which the image declares itself. */
 static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
 {
 	struct gpubpf_device_caps caps = { .backend = "hip", .warp_size = 64, .address_bits = 64 };
@@ -105,7 +105,7 @@ static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
 	return caps;
 }
 
-/* a code object with places of all kinds, as far as it has any */
+/* a code object with the places of all kinds that it has */
 struct hip_looked {
 	struct gpubpf_image image;
 	struct gpubpf_device_caps caps;
