@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of probes in AMD's machine code share: TWIN LAUNCH CLANG OBJECT GFX of the command line; kernels, which are compiled
-for GFX; twins with OBJECT's programs; and both run on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names."""
+"""Functions that the tests of probes in AMD machine code share. The command line is TWIN LAUNCH CLANG OBJECT GFX.
+They compile kernels for GFX, make twins with OBJECT's programs, and run both on a simulated GPU, with the launcher
+that $GPUBPF_AMD_SIM names."""
 import glob
 import os
 import re
@@ -23,13 +24,13 @@ def call(*args):
 
 
 def line(text, key):
-    """what a case says behind // KEY"""
+    """Returns the rest of a case's line "// KEY"."""
     found = re.search(r'^// ' + key + r' ?(.*)$', text, re.M)
     return found.group(1) if found else None
 
 
 def shape(text):
-    """threads in all, and of a group"""
+    """Returns the number of threads in total, and per group."""
     return [int(word) for word in line(text, 'launch').split()]
 
 
@@ -41,7 +42,8 @@ def build(name, path, base):
 
 
 def make(name, base, where, why=None):
-    """A twin with programs at these places; why: it is refused. The sizes of its arena; None: it is not to run."""
+    """Makes a twin with programs at these places; why: expects a refusal. Returns the sizes of its arena; None: do
+    not run it."""
     made = call(twin, gfx, base, probe, 'k', where, base + '.twin')
     refused = made.returncode or made.stdout.startswith('refused')
     if why:
@@ -54,7 +56,7 @@ def make(name, base, where, why=None):
 
 
 def run(name, base, sizes, size, words):
-    """What the programs added up, a dict of these words for each element of their map; None: that has failed, or no sizes."""
+    """Returns the programs' sums, a dict of these words for each element of their map; None: a failure, or no sizes."""
     if sizes is None:
         return None
     ran = simulated.twin(gfx, launch, base, base + '.twin', sizes, size)
@@ -68,7 +70,7 @@ def run(name, base, sizes, size, words):
 
 
 def each(folder, compiled, case):
-    """case(name, base, text) of folder/*.cl, but for those that are // only for others, and of these of kernels/"""
+    """Runs case(name, base, text) for folder/*.cl and these of kernels/, except cases that are // only for others."""
     with tempfile.TemporaryDirectory() as work:
         for path in sorted(glob.glob(os.path.join(here, folder, '*.cl'))) + [os.path.join(here, 'kernels', c) for c in compiled]:
             with open(path, encoding='utf-8') as f:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that begin, and that end: of programs under tests/hip/programs/run.py. */
+/* Counts blocks that begin, and blocks that end: for programs of tests/hip/programs/run.py. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(blocks, __u64, 2);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first lane of each block and its last one see, beside all that enter and leave: tests/hip/blocks.py knows. */
+/* Sums over the first and last lane of each block, and over all entering and leaving lanes; blocks.py checks them. */
 #include <gpubpf/probe.h>
 
 #define BLOCKS 16
 
 struct block {
-	__u64 begun, first;        /* lanes that began it; what they are told of themselves */
+	__u64 begun, first;        /* lanes that began it; sums of their ids */
 	__u64 entered, left;       /* lanes, counted by each */
 	__u64 ended, last, seen;   /* lanes that ended it, their numbers in the warp, and how many had left by then */
 };

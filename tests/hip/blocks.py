@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Probes where blocks begin and end, in AMD's machine code: blocks.py TWIN LAUNCH CLANG OBJECT GFX
+"""blocks.py TWIN LAUNCH CLANG OBJECT GFX: probes where blocks begin and end, in AMD machine code.
 
-Each of blocks/*.cl is compiled for GFX and gets twins with the program of OBJECT where blocks begin and end, alone and with
-those where lanes enter and leave; kernel and twin run on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names. The same
-words must come out, and each block of blocks.bpf.c have been begun by its first lane, and ended by the last lane of a wave when
-all of its lanes had left. Lines of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group
-  // refused WHY             no twin with gpu/block_end/ can be made, and the reason holds these words"""
+Compiles each of blocks/*.cl for GFX and makes twins with the program of OBJECT where blocks begin and end, alone and
+with those where lanes enter and leave. Kernel and twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM
+names. Both must give the same words. In blocks.bpf.c, the first lane of each block must have begun it, and the last
+lane of a wave must have ended it after all of its lanes had left. Lines of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group
+  // refused WHY             no twin with gpu/block_end/ is possible, and the reason contains these words"""
 from amd import LANES, each, line, make, ok, ran, run, shape
 
 WORDS = ['begun', 'first', 'entered', 'left', 'ended', 'last', 'seen']
 
 
 def expected(where, size):
-    """what each block has; last: the last lanes of its waves"""
+    """expected values of each block; last: the last lanes of its waves"""
     threads, block = size[0] * size[1] * size[2], size[3] * size[4] * size[5]
     count = {'begun': 1, 'first': 1000 * threads, 'entered': block, 'left': block, 'ended': 1, 'seen': block}
     need = {'begun': 'block_begin', 'first': 'block_begin', 'entered': 'entry', 'left': 'exit', 'ended': 'block_end'}

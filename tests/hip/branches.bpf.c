@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each conditional branch gave, added up over the lanes that came: tests/hip/branches.py knows the sums. */
+/* Sums of the context of each conditional branch over the active lanes: tests/hip/branches.py checks them. */
 #include <gpubpf/probe.h>
 
 #define PLACES 40
 
 struct told {
-	__u64 lanes, ids, line;    /* how many, their numbers, and the branch's line */
-	__u64 taken, taken_ids;    /* by whom it was */
-	__u64 going, coming;       /* lanes of the masks, seen by each */
-	__u64 wrong;               /* lanes that the masks say otherwise of */
+	__u64 lanes, ids, line;    /* number of lanes, their ids, and the branch's line */
+	__u64 taken, taken_ids;    /* lanes that took it */
+	__u64 going, coming;       /* bits of both masks, counted by each lane */
+	__u64 wrong;               /* lanes for which a mask is inconsistent */
 };
 struct places {
 	struct told at[PLACES];

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Probes at conditional branches of AMD's machine code: branches.py TWIN LAUNCH CLANG OBJECT GFX
+"""branches.py TWIN LAUNCH CLANG OBJECT GFX: probes at conditional branches of AMD machine code.
 
-Each of branches/*.cl is compiled for GFX and gets a twin with the program of OBJECT at its branches; kernel and twin run on a
-simulated GPU, by the launcher that $GPUBPF_AMD_SIM names. The same words must come out, and what branches.bpf.c added up at
-each branch is what the lines of the case say behind //= (asm.h). Of what a compiler makes of kernels/*.cl, the words alone are
-known, and that each lane is told what the masks say. Lines of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group"""
+Compiles each of branches/*.cl for GFX and makes a twin with the program of OBJECT at its branches. Kernel and twin run
+on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and branches.bpf.c's
+sums for each branch must be those of the case's lines after //= (asm.h). For compiled kernels/*.cl only the words are
+known, and that each lane's branch is consistent with the masks. Lines of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group"""
 import re
 
 from amd import LANES, each, make, ok, ran, run, shape
@@ -16,7 +16,7 @@ COMPILED = ['early.cl', 'local.cl']
 
 
 def sums(fields, number, size):
-    """At a branch, over the waves and how often they come there."""
+    """Returns the sums of a branch over the waves and its executions."""
     out = dict.fromkeys(WORDS, 0)
     for first in range(0, size[0], LANES):
         for t in range(int(fields.get('turns', '1'))):
@@ -31,7 +31,7 @@ def sums(fields, number, size):
 
 
 def expected(text, size):
-    """(line, sums) of each branch, in the order of the code."""
+    """Returns (line, sums) of each branch, in code order."""
     out, statement = [], 0
     for number, row in enumerate(text.splitlines(), 1):
         statement = number if '__asm__' in row else statement

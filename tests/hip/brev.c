@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For programs on the simulated gfx90a, by LD_PRELOAD: its s_brev_b32 sets SCC, which the instruction leaves alone (CDNA2
- * ISA, 16.3), so that an addition loses its carry where LLVM put one in between. LLVM makes constants of it; those with one
- * run of bits, as flags are, become s_bfm_b32, which is the same value in as many bytes.
+ * A preload for programs on the simulated gfx90a. Its s_brev_b32 sets SCC, which the instruction must preserve
+ * (CDNA2 ISA, 16.3); an addition loses its carry if LLVM put one in between. LLVM uses it to make constants.
+ * Constants with one run of bits, such as flags, become s_bfm_b32, which gives the same value in as many bytes.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -13,9 +13,9 @@
 #define S_BREV_B32 0xbe800800u   /* | destination << 16 | source */
 #define S_BFM_B32 0x91000000u    /* | destination << 16 | first bit << 8 | number of bits */
 #define CONST(n) (128u + (n))    /* operand: the integer n, up to 64 */
-#define LEAST (-16)              /* behind these the negative ones: -1, -2, ... */
+#define LEAST (-16)              /* higher codes are the negative ones: -1, -2, ... */
 
-/* 0: none, or the integer 0. */
+/* The integer, which may be 0, or 0 for another operand. */
 static uint32_t constant(uint32_t operand)
 {
 	if (operand > CONST(64))
@@ -49,7 +49,7 @@ static void mend(uint8_t *image, size_t size)
 
 int hsa_code_object_reader_create_from_memory(const void *image, size_t size, uint64_t *reader);
 
-/* Of libhsa-runtime64.so.1, which HIP calls; the copy is kept: it is to outlive the reader. */
+/* Replaces the function of libhsa-runtime64.so.1; never frees the copy, because it must outlive the reader. */
 __attribute__((visibility("default"))) int hsa_code_object_reader_create_from_memory(const void *image, size_t size, uint64_t *reader)
 {
 	void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of functions, and sums of what they are given and give: of programs under tests/hip/programs/run.py. */
+/* Counts calls of functions, and sums their arguments and results: for programs of tests/hip/programs/run.py. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(calls, __u64, 7);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of $GPUBPF_CORPUS/verifier/kernel_exec.tsv that are proven, lowered for GFX and run through HSA on a
-simulated GPU ($GPUBPF_AMD_SIM), against the interpreter: conformance.py PLUGIN RUN GFX"""
+"""conformance.py PLUGIN RUN GFX: compares the verified programs of $GPUBPF_CORPUS/verifier/kernel_exec.tsv, lowered
+for GFX and run through HSA on a simulated GPU ($GPUBPF_AMD_SIM), with the interpreter."""
 import os
 import subprocess
 import sys

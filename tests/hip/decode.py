@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Code objects by decoders that are not LLVM's, those of tinygrad: decode.py GFX FILE...
+"""decode.py GFX FILE...: decodes code objects with tinygrad's decoders, which are independent of LLVM's.
 
-Of the kernel in each file: its descriptor (as tinygrad launches kernels) against the metadata that llvm-readelf prints,
-and each instruction, length and name, against llvm-objdump. Prints what disagrees, and last how many instructions of
-how many kernels were compared; instructions that tinygrad does not know at all are counted."""
+For the kernel in each file, compares its descriptor (as tinygrad launches kernels) with the metadata that
+llvm-readelf prints, and each instruction's length and name with llvm-objdump. Prints differences, and last the
+number of compared instructions and kernels; counts instructions that tinygrad does not know."""
 import collections
 import re
 import subprocess
@@ -31,13 +31,13 @@ def bad(*what):
         print('wrong', *what)
 
 
-# names that AMD's guides and LLVM do not share
+# names that differ between AMD's guides and LLVM
 ALIASES = {'v_accvgpr_read_b32': 'v_accvgpr_read', 'v_accvgpr_write_b32': 'v_accvgpr_write',
            'v_mfma_f32_4x4x1f32': 'v_mfma_f32_4x4x1_16b_f32'}
 
 
 def plain(name):
-    """v_add_u32_e32 and V_ADD_U32 are one"""
+    """makes v_add_u32_e32 and V_ADD_U32 equal"""
     name = re.sub(r'_(e32|e64|sdwa|dpp|dpp8|e64_dpp)$', '', name.lower())
     return ALIASES.get(name, name)
 

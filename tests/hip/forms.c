@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hip-forms: of each instruction on standard input, "name operands", what memory.def makes of it, a line each: accesses and
- * "seen", 0 and "none", or "refused WHY". */
+/* hip-forms: for each instruction "name operands" on standard input, prints memory.def's result as
+ * a line: the number of accesses and "seen", 0 and "none", or "refused WHY". */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of memory instruction of AMD's processors, seen or refused: forms.py FORMS GFX=SEEN:REFUSED:NONE...
+"""forms.py FORMS GFX=SEEN:REFUSED:NONE...: all forms of memory instructions of AMD processors, seen or refused.
 
-Each word that begins as instructions of the memory units do is given to LLVM's disassembler, whose names are all that there
-are; FORMS (forms.c) says of each what memory.def makes of it. None may be unknown, so many must be seen, refused and none."""
+LLVM's disassembler decodes each word whose prefix belongs to a memory unit; this gives all names. FORMS (forms.c)
+prints memory.def's result for each name. None may be unknown, and the numbers of seen, refused and none must match."""
 import re
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ import sys
 sys.path.append(__file__.rsplit('/', 2)[0])
 from tap import ok, plan, skip
 
-# the upper six bits of encodings (ISA guides, "Microcode formats"), and second words that make sense with them
+# the upper six bits of encodings (ISA guides, "Microcode formats"), and valid second words for each
 GFX9 = {0x30: (0, 0x10), 0x36: (0x00000200, 0x00040200), 0x37: (0x007f0200, 0x00000200, 0x00020200, 0x02020200), 0x38: (0x80000200, 0x80010200),
         0x3a: (0x80000200,), 0x3c: (0x00000200, 0x00010200)}
 GFX11 = {0x3d: (0xf8000000, 0xf8000010), 0x36: (0x00000200, 0x02000200), 0x37: (0x007c0200, 0x007c0000, 0x02000200), 0x38: (0x80000200, 0x80010200),
@@ -22,7 +22,7 @@ NOTHING = re.compile(r'(swizzle|permute|nop|inv|wb|gl[01]_inv)')
 
 
 def names(gfx):
-    """An instruction of each name."""
+    """Returns an instruction for each name."""
     words = GFX12 if gfx.startswith('gfx12') else GFX11 if gfx.startswith('gfx11') else GFX9
     text = []
     for top, seconds in words.items():

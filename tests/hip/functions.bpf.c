@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each function was given and gave, added up over the lanes: by the first letter of its name. tests/hip/functions.py knows
- * the sums. */
+/* Sums of each function's arguments and results over the lanes, by the first letter of its name.
+ * tests/hip/functions.py checks them. */
 #include <gpubpf/probe.h>
 
 #define FUNCTIONS 26
 
 struct told {
-	__u64 calls, ids, arg[4];  /* at calls: how many lanes, their numbers, and the arguments that were asked for */
+	__u64 calls, ids, arg[4];  /* at calls: number of lanes, their ids, and the arguments that were read */
 	__u64 returns, result;
 };
 struct functions {
 	struct told at[FUNCTIONS];
-	__u64 accesses[3], bytes, others; /* loads, stores, atomics of the kernel and of all that it calls; other places there */
+	__u64 accesses[3], bytes, others; /* loads, stores, atomics of the kernel and its callees; other places there */
 };
 GPUBPF_ARRAY(functions, struct functions, 1);
 

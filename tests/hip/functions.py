@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Probes of functions in AMD's machine code: functions.py TWIN LAUNCH CLANG OBJECT COUNTS GFX
+"""functions.py TWIN LAUNCH CLANG OBJECT COUNTS GFX: probes of functions in AMD machine code.
 
-Each of functions/*.cl is compiled for GFX and gets twins with the program of OBJECT where its functions are called and where
-they return, and at accesses of global memory, in functions too; with that of COUNTS, which reads no values, at all places at
-once. Kernel and twin run on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names: the same words must come out, and
-what functions.bpf.c added up must be what the case says in Python behind //>: k(i) is lane i of the launch, told(function,
-arguments, result) a call, mem(access, bytes) an access. IN(i) is a word of the input, WAVE how many lanes a wave has. Lines of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group
-  // options WORDS           for the compiler, instead of -O2 -g and, once more, -O0 -g
-  // refused KINDS: WHY      no twin can be made, and the reason holds these words"""
+Compiles each of functions/*.cl for GFX and makes twins with the program of OBJECT at calls and returns of its
+functions, and at accesses of global memory, also in functions. Makes twins with the program of COUNTS, which reads no
+values, at all places together. Kernel and twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names.
+Both must give the same words, and the sums of functions.bpf.c must be those that the case computes in Python after //>:
+k(i) is lane i of the launch, told(function, arguments, result) a call, mem(access, bytes) an access. IN(i) is a word of
+the input, WAVE the number of lanes of a wave. Lines of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group
+  // options WORDS           compiler options, instead of -O2 -g and then -O0 -g
+  // refused KINDS: WHY      no twin is possible, and the reason contains these words"""
 import glob
 import os
 import re
@@ -37,7 +38,7 @@ def lines(text, key):
 
 
 def expected(text, kinds, reads):
-    """The words of the map, None where they are not looked at."""
+    """Returns the expected words of the map; None: not compared."""
     at = [[0] * WORDS for _ in range(FUNCTIONS)]
     memory = dict.fromkeys('LSA', 0)
     size = 0
@@ -107,7 +108,7 @@ def case(path, folder, options):
                made.stdout + made.stderr)
         elif made.returncode or made.stdout.startswith('refused'):
             ok(False, f'{name}: a twin', made.stdout + made.stderr)
-        elif '-O0' in options and gfx == 'gfx90a':  # of whose kernels that the simulator dies, with and without a twin
+        elif '-O0' in options and gfx == 'gfx90a':  # the simulator crashes on these kernels, with and without a twin
             ok(True, f'{name}: a twin')
         elif not sim or not launch:
             skip(f'{name}: runs', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')

@@ -114,7 +114,7 @@ void *hsa_allocate(const struct device *d, size_t size)
 	return memory;
 }
 
-/* The value of a symbol in the file's own table. */
+/* Returns the value of a symbol from the file's own table. */
 static uint64_t value_of(const struct file *file, const char *name)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)file->data;
@@ -164,7 +164,7 @@ void hsa_run(const struct device *d, const struct kernel *k, const struct launch
 
 	must(p_hsa_signal_create(1, 0, NULL, &done), "signal");
 	packet = (hsa_kernel_dispatch_packet_t *)d->queue->base_address + index % d->queue->size;
-	/* a header of 0 would be a packet of the vendor's own to a device that looks before the real one is there */
+	/* a device that polls early would take a zero header as a vendor packet; the valid header is written last */
 	*packet = (hsa_kernel_dispatch_packet_t){
 		.header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE, .setup = 3,
 		.workgroup_size_x = l->block[0], .workgroup_size_y = l->block[1], .workgroup_size_z = l->block[2],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects on the first GPU by HSA, which runs where no HIP runtime does. What fails ends the program. */
+/* Runs code objects on the first GPU through HSA, which works without a HIP runtime. A failure ends the program. */
 #ifndef GPUBPF_TESTS_HIP_HSA_H
 #define GPUBPF_TESTS_HIP_HSA_H
 
@@ -23,7 +23,7 @@ struct device {
 struct kernel {
 	uint64_t object;
 	uint32_t kernarg_size, group_size, private_size;
-	uint64_t base;             /* at which the object's address 0 lies */
+	uint64_t base;             /* where the object's address 0 is loaded */
 };
 
 struct launch {
@@ -32,10 +32,10 @@ struct launch {
 
 struct file hsa_read_file(const char *path);
 struct device hsa_open(void);
-/* Zeroed memory that host and device see alike. */
+/* Allocates zeroed memory that host and device share. */
 void *hsa_allocate(const struct device *d, size_t size);
 struct kernel hsa_load(const struct device *d, const struct file *file, const char *name);
-/* Launch and wait. */
+/* Launches and waits. */
 void hsa_run(const struct device *d, const struct kernel *k, const struct launch *l, void *kernarg);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the lanes of a wave that come to a store know of each other: tests/hip/lanes.py knows the sums. */
+/* Lane masks at a store, summed over the active lanes of a wave: tests/hip/lanes.py checks them. */
 #include <gpubpf/probe.h>
 
 #define PLACES 8
 
 struct told {
-	__u64 lanes, here, odd, like; /* how many came, with how many others each, with how many odd ones, with how many like it */
-	__u64 masks[3];               /* the same as bits, added up */
-	__u64 first;                  /* those of which no other like them has a lower number */
+	__u64 lanes, here, odd, like; /* active lanes; per lane the numbers of active lanes, of odd ones, and of matching ones */
+	__u64 masks[3];               /* the masks themselves, summed */
+	__u64 first;                  /* lanes without a matching lane of lower number */
 };
 struct places {
 	struct told at[PLACES];
@@ -18,7 +18,7 @@ SEC("gpu/mem/*")
 int tell(struct gpubpf_ctx *ctx)
 {
 	__u64 i = ctx->global_linear, here = bpf_warp_ballot(1), odd = bpf_warp_ballot(i & 1);
-	__u64 like = bpf_warp_match((i / 5) << 32 | i / 5); /* both halves of it count */
+	__u64 like = bpf_warp_match((i / 5) << 32 | i / 5); /* the comparison covers both halves */
 	struct places *p = bpf_map_lookup_elem(&places, &(__u32){ 0 });
 	__u32 place = ctx->place;
 	struct told *t;

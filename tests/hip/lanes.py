@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What lanes of AMD's waves know of each other (helpers 511, 521, 522): lanes.py TWIN LAUNCH CLANG OBJECT GFX
+"""lanes.py TWIN LAUNCH CLANG OBJECT GFX: helpers 511, 521 and 522, by which lanes of an AMD wave see each other.
 
-Each of lanes/*.cl is compiled for GFX and gets a twin with the program of OBJECT at its stores; both run on a simulated GPU, by
-the launcher that $GPUBPF_AMD_SIM names. The same words must come out, and what lanes.bpf.c added up is what the lines of the
-case say behind //=: for which lanes a store is, and TURN where it is in a loop of at most three.
-  // launch X Y Z BX BY BZ   threads in all, and of a group"""
+Compiles each of lanes/*.cl for GFX and makes a twin with the program of OBJECT at its stores. Both run on a simulated
+GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums of lanes.bpf.c must be
+those of the case's lines after //=: a condition on the lanes of a store, with TURN in a loop of at most three rounds.
+  // launch X Y Z BX BY BZ   number of threads in total, and per group"""
 import re
 
 from amd import LANES, each, make, ok, run, shape
@@ -18,7 +18,7 @@ def bits(lanes):
 
 
 def met(lanes):
-    """What lanes that come together add up, each (its number in the wave, its number in the launch)."""
+    """Returns the sums of lanes that are active together; each lane is (number in the wave, number in the launch)."""
     out = [0] * len(WORDS)
     odd = [at for at in lanes if at[1] & 1]
     for l, i in lanes:
@@ -28,7 +28,7 @@ def met(lanes):
 
 
 def expected(text, size):
-    """The sums of each store, in the order of the code."""
+    """Yields the sums of each store, in code order."""
     for condition in re.findall(r'//= ?(.*)$', text, re.M):
         sums = [0] * len(WORDS)
         for turn in range(3 if 'TURN' in condition else 1):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hip-launch IMAGE KERNEL TWIN LAYOUT ARENA SIZES X Y Z BX BY BZ: a kernel of a code object and its twin, each
- * launched once through HSA, X times Y times Z threads in groups of BX times BY times BZ. TWIN "-": the kernel
- * alone. The kernel's arguments: two pointers to WORDS words, their number of threads, and patterns; SIZES has
- * the bytes of each, separated by commas. Prints "same" if kernel and twin leave the same words, and the sums of
- * the replicated map of LAYOUT (struct gpubpf_map_layout) in the arena that ARENA initialises.
+ * hip-launch IMAGE KERNEL TWIN LAYOUT ARENA SIZES X Y Z BX BY BZ: launches a kernel of a code object and its
+ * twin once each through HSA, with X times Y times Z threads in groups of BX times BY times BZ. TWIN "-": only
+ * the kernel. The kernel's arguments are two pointers to WORDS words, their number of threads, and patterns;
+ * SIZES has the bytes of each, separated by commas. Prints "same" if kernel and twin leave the same words, and
+ * the sums of the replicated map of LAYOUT (struct gpubpf_map_layout) in the arena that ARENA initialises.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define WORDS 65536
 #define KERNARG_MAX 4096
 
-/* What the agent does before it loads a twin. Returns the offset of the launch's words, 0 none. */
+/* Patches the twin like the agent before a load. Returns the offset of the launch's words, 0: none. */
 static uint64_t bind(struct file *twin, uint64_t arena, uint64_t base)
 {
 	uint64_t args = 0;
@@ -45,14 +45,14 @@ static uint64_t bind(struct file *twin, uint64_t arena, uint64_t base)
 	return args;
 }
 
-/* a launch and what its arguments are */
+/* a launch with the meaning of its arguments */
 struct call {
 	struct launch launch;
 	const char *sizes;
 	uint8_t abi;               /* EI_ABIVERSION of the image */
 };
 
-/* The hidden arguments that compilers ask for, behind the others (AMDGPU Usage, "Kernarg Segment"). */
+/* Writes the hidden arguments of compilers, after the others (AMDGPU Usage, "Kernarg Segment"). */
 static void hidden_arguments(uint8_t *at, const struct call *c)
 {
 	for (int i = 0; c->abi >= 3 && i < 3; i++) {
@@ -86,7 +86,7 @@ static void arguments(uint8_t *kernarg, const struct call *c, void *out, void *i
 	hidden_arguments(kernarg + ((at + 7) & ~7ul), c);
 }
 
-/* One launch over fresh words; they are copied to `result`. */
+/* Launches once with fresh words and copies them to `result`. */
 static void launch(const struct device *d, const struct kernel *k, const struct call *c, uint64_t words,
 		   uint32_t *result)
 {
@@ -161,5 +161,5 @@ int main(int argc, char **argv)
 	if (strcmp(argv[3], "-"))
 		twin(&d, argv, &k, &c, words);
 	fflush(stdout);
-	_exit(0); /* the runtime's own end is not ours to test: on a simulated device it may abort */
+	_exit(0); /* skips the runtime's shutdown, which may abort on a simulated device */
 }

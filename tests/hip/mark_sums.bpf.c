@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often marks are met, and the sum of their values: of programs under tests/hip/programs/run.py. */
+/* Counts marks and sums their values: for programs of tests/hip/programs/run.py. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(marks, __u64, 2);

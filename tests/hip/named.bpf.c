@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What places with names gave, added up over the lanes that came: tests/hip/named.py knows the sums. */
+/* Sums of the context of named places over the active lanes: tests/hip/named.py checks them. */
 #include <gpubpf/probe.h>
 
 #define PLACES 32
@@ -14,7 +14,7 @@ struct places {
 GPUBPF_ARRAY(places, struct places, 1);
 
 #define AT(place) (1u << GPUBPF_SITE_##place)
-#define AT_KERNELS (AT(ENTRY) | AT(EXIT) | AT(BLOCK_BEGIN) | AT(BLOCK_END)) /* their places have no numbers and no lines */
+#define AT_KERNELS (AT(ENTRY) | AT(EXIT) | AT(BLOCK_BEGIN) | AT(BLOCK_END)) /* their places have no ids and no lines */
 
 /* tests/hip/twin.c verifies a copy of the program for each kind of place. */
 SEC("gpu/insn/*")
@@ -25,7 +25,7 @@ int tell(struct gpubpf_ctx *ctx)
 	struct told *t;
 
 	if (!(at & AT_KERNELS))
-		place = ctx->place & (PLACES - 1); /* of all instructions there are more */
+		place = ctx->place & (PLACES - 1); /* insn places outnumber the map's elements */
 	if (!p || place >= PLACES)
 		return 0;
 	t = &p->at[place];

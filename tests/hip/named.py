@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Probes at places with names in AMD's machine code: named.py TWIN LAUNCH CLANG OBJECT GFX
+"""named.py TWIN LAUNCH CLANG OBJECT GFX: probes at named places in AMD machine code.
 
-Each of named/*.cl is compiled for GFX and gets a twin with the program of OBJECT at the places that each pattern of its lines
-names, at all instructions and lines, and at all places that there are, as do some of kernels/*.cl; kernel and twin run on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names. The
-same words must come out, and what named.bpf.c added up at each place is what the lines say behind //=: KIND:PATTERN (@: the
-line's number), and for lane i of the launch, l of its group, on, the lanes that come (all), turns, how often at most, of which t
-is the number, a to d, the operands (any: not looked at), and mark. A line of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group
-  // refused PLACES: WHY     no twin can be made with programs there, and the reason holds these words
-  // only GFX...             where it is compiled"""
+Compiles each of named/*.cl for GFX and makes twins with the program of OBJECT at the places that each pattern of its
+lines selects, at all instructions and lines, and at all places; does the same with some of kernels/*.cl. Kernel and
+twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums
+of named.bpf.c for each place must be those of the lines after //=: KIND:PATTERN (@: the line's number). For lane i of
+the launch and l of its group: on: the active lanes (default all); turns: maximum number of executions, of which t is
+the index; a to d: the operands (any: not compared); mark: the mark's value. Lines of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group
+  // refused PLACES: WHY     no twin with programs there is possible, and the reason contains these words
+  // only GFX...             processors for which it is compiled"""
 import re
 
 from amd import each, line, make, ok, ran, run, shape
@@ -21,7 +22,7 @@ MOST = 1 << 64
 
 
 def sums(fields, number, size):
-    """At a place; None: not looked at."""
+    """Returns the expected sums of a place; None: not compared."""
     out = dict.fromkeys(WORDS, 0)
     for i in range(size[0]):
         for t in range(int(fields.get('turns', '1'))):
@@ -35,7 +36,7 @@ def sums(fields, number, size):
 
 
 def expected(text, size):
-    """pattern -> sums of each place, in the order of the code"""
+    """Returns pattern -> sums of each place, in code order."""
     out, statement = {}, 0
     for number, row in enumerate(text.splitlines(), 1):
         statement = number if re.search(r'__asm__|GPUBPF_MARK', row) else statement
@@ -50,7 +51,7 @@ def check(name, base, where, want, size):
     told = run(name, base, make(name, base, where), size, WORDS)
     if told is None:
         return
-    # places are numbered among all of their kind: those of other names had no program
+    # ids count all places of a kind; places with other names have no program
     met = [t for t in told if t['lanes']]
     bad = [f'{t}, not {w}' for t, w in zip(met, want or []) if any(w[k] not in (None, t[k]) for k in WORDS)]
     if met and where != ALL:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each place gave, added up over the lanes that came: tests/hip/places.py knows the sums. */
+/* Sums of the context of each place over the active lanes: tests/hip/places.py checks them. */
 #include <gpubpf/probe.h>
 
 #define PLACES 48
 #define AT(ctx, place) ((ctx)->site == GPUBPF_SITE_##place)
 
 struct told {
-	__u64 lanes, ids;          /* how many, and their numbers */
-	__u64 offset, address;     /* of global memory, from the first argument on; address: as far as it is not the offset */
+	__u64 lanes, ids;          /* number of lanes, and their ids */
+	__u64 offset, address;     /* offset in global memory from the first argument; the rest of the address */
 	__u64 what;                /* bytes, access, space, count */
 	__u64 value[2];
 	__u64 op, operand, old;

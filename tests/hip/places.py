@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Probes at single instructions of AMD's machine code: places.py TWIN LAUNCH CLANG OBJECT GFX
+"""places.py TWIN LAUNCH CLANG OBJECT GFX: probes at single instructions of AMD machine code.
 
-Each of places/*.cl is compiled for GFX and gets a twin with the program of OBJECT at its places of each kind; kernel and twin
-run on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names. The same words must come out, and what places.bpf.c added
-up at each place is what the lines of the case say behind //= (forms.h): ACCESS and BYTES, of L, S and A; SPACE, G, S or P;
-and by what names, numbers of lane i (any: not looked at); behind //+ of the lanes that are in other memory. Places where no
-lane came are passed over: the loads of the kernel's arguments, which the runtime wrote. Lines of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group
-  // refused KINDS: WHY      no twin can be made, and the reason holds these words
-  // only GFX...             where it is compiled"""
+Compiles each of places/*.cl for GFX and makes a twin with the program of OBJECT at its places of each kind. Kernel and
+twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums
+of places.bpf.c for each place must be those of the case's lines after //= (forms.h): ACCESS (L, S or A) with BYTES;
+SPACE (G, S or P); and NAME=VALUE, computed for lane i (any: not compared). After //+ follow the lanes whose memory has
+another space. Places without active lanes are ignored: loads of the kernel's arguments, which the runtime wrote. Lines
+of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group
+  // refused KINDS: WHY      no twin is possible, and the reason contains these words
+  // only GFX...             processors for which it is compiled"""
 import glob
 import os
 import re
@@ -30,7 +31,7 @@ KINDS = {'mem': 'LSA', 'mem_before': 'LSA', 'mem.shared': 'LSA', 'mem.local': 'L
 IN = {'mem': 'G', 'mem.capture': 'G', 'mem_before': 'G', 'mem.shared': 'S', 'mem.local': 'P'}
 ACCESS, SPACE = {'L': 1, 'S': 2, 'A': 3}, {'G': 1, 'S': 2, 'P': 3}
 OPS = {name: i + 1 for i, name in enumerate(('add', 'sub', 'and', 'or', 'xor', 'min', 'max', 'exchange', 'compare', 'inc', 'dec'))}
-EACH = ('group', 'atomic', 'flat', 'private', 'barriers', 'scalar', 'buffer')  # of these each kind of place, on one processor
+EACH = ('group', 'atomic', 'flat', 'private', 'barriers', 'scalar', 'buffer')  # run with each kind of place, on one processor
 MOST = 1 << 64
 lanes = 64 if gfx.startswith('gfx9') else 32
 
@@ -45,7 +46,7 @@ def line(text, key):
 
 
 def told(kind, number, words, fields, shape):
-    """The sums at a place, over the lanes that come."""
+    """Returns the sums of a place over the active lanes."""
     access, size, space = (re.fullmatch(r'([LSA])(\d+)', words[0]).groups() + (words[1],)) if words[0] != 'B' else ('B', 0, '')
     sums = dict.fromkeys(WORDS, 0)
     for i in range(shape[0]):
@@ -61,7 +62,7 @@ def told(kind, number, words, fields, shape):
             sums[name] += value
         if kind == 'atomic':
             sums['op'] += OPS[fields['op']]
-    if kind == 'mem.capture':  # whose first argument is the address
+    if kind == 'mem.capture':  # its first argument is the address
         sums['offset'] = 0
     if kind != 'atomic':
         sums.update(op=0, operand=0, old=0)
@@ -69,7 +70,7 @@ def told(kind, number, words, fields, shape):
 
 
 def expected(kind, text, shape):
-    """(line of the file, sums) of each place, in the order of the code."""
+    """Returns (line of the file, sums) of each place, in code order."""
     out, statement = [], 0
     for number, row in enumerate(text.splitlines(), 1):
         statement = number if '__asm__' in row else statement

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a test can know of each thread, added up: tests/hip/run.py knows the sums. */
+/* Sums of values that a test can compute for each thread: tests/hip/run.py checks them. */
 #include <gpubpf/probe.h>
 
 struct sums {

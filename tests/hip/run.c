@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hip-run MODULE N: the kernels gpubpf_run_0 to N-1 of a module that the conformance tool dumped, each once by one
- * thread through HSA. MEM is 256 zero bytes. Prints r0 of each, in hex, or "status S".
+ * hip-run MODULE N: runs the kernels gpubpf_run_0 to N-1 of a module that the conformance tool dumped,
+ * each once with one thread, through HSA. MEM is 256 zero bytes. Prints r0 of each, in hex, or "status S".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,5 +65,5 @@ int main(int argc, char **argv)
 		run(&d, &module, name, arena);
 	}
 	fflush(stdout);
-	_exit(0); /* the runtime's own end is not ours to test: on a simulated device it may abort */
+	_exit(0); /* skips the runtime's shutdown, which may abort on a simulated device */
 }

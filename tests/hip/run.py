@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Twins of machine code: run.py TWIN LAUNCH CLANG OBJECT GFX [VERSION] [WHERE]
+"""run.py TWIN LAUNCH CLANG OBJECT GFX [VERSION] [WHERE]: twins of AMD machine code.
 
-Each of kernels/*.cl is compiled for GFX, gets a twin with the program of OBJECT at its entry and exit, and both run
-on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names: the same words must come out, and the sums that
-probe.bpf.c counts must be those of the launch. (The simulator runs no groups that are smaller than the others.) At one
-place alone, WHERE entry or exit, a few cases are enough. Lines of a case:
-  // launch X Y Z BX BY BZ   threads in all, and of a group
-  // refused WHY[: GFX...]   no twin can be made (for these), and the reason holds these words
-  // differs                 it is right that the words differ
-  // only GFX...             where it runs"""
+Compiles each of kernels/*.cl for GFX, makes a twin with the program of OBJECT at its entry and exit, and runs both
+on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums of
+probe.bpf.c must be those of the launch. (The simulator does not support partial groups.) With only one
+place, WHERE entry or exit, a few cases run. Lines of a case:
+  // launch X Y Z BX BY BZ   number of threads in total, and per group
+  // refused WHY[: GFX...]   no twin is possible (for these), and the reason contains these words
+  // differs                 the words are expected to differ
+  // only GFX...             processors on which it runs"""
 import glob
 import os
 import re
@@ -40,7 +40,7 @@ def line(text, key):
 
 
 def sums(grid, block):
-    """what probe.bpf.c adds up, by its rules, in the order of its struct"""
+    """Returns the sums that probe.bpf.c computes, in the order of its struct."""
     total = [0] * 6
     n = grid[0] * grid[1] * grid[2]
     groups = [(grid[d] + block[d] - 1) // block[d] for d in range(3)]
@@ -61,7 +61,7 @@ def sums(grid, block):
 
 
 def check_twin(name, path):
-    """the vendor-neutral tools take it"""
+    """The vendor-neutral tools accept the file."""
     notes = call('llvm-readelf-22', '--notes', path)
     text = call('llvm-objdump-22', '-d', path)
     good = notes.returncode == 0 and 'gpubpf_twin_k.kd' in notes.stdout and 'Error' not in notes.stdout + notes.stderr
@@ -122,13 +122,13 @@ def case(path, folder):
 
 
 def bundles(folder):
-    """An object in a bundle, and in compressed ones of all versions, gives the twin that it gives by itself."""
+    """An object in a bundle, and in compressed bundles of all versions, must give the same twin as the object alone."""
     bundler = shutil.which('clang-offload-bundler-19')
     if not bundler:
         skip(f'bundles, {gfx}', 'no clang-offload-bundler-19')
         return
     base, raw = os.path.join(folder, 'simple.cl'), os.path.join(folder, 'bundle')
-    llvm = os.path.dirname(os.path.realpath(shutil.which('llvm-readelf-22'))) # it asks for llvm-objcopy, by that name
+    llvm = os.path.dirname(os.path.realpath(shutil.which('llvm-readelf-22'))) # it needs llvm-objcopy under that name
     words = ['env', f'PATH={llvm}:{os.environ["PATH"]}', bundler, '-type=o', f'-targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{gfx}', '-input=/dev/null',
              '-input=' + base]
     call(*words, '-output=' + raw)
@@ -155,7 +155,7 @@ def bundles(folder):
 
 
 def long_name(folder):
-    """A kernel is listed by a short form of a long name, and so is its twin's."""
+    """The list has a short form of a kernel's long name, and the twin uses the same form."""
     base, whole = os.path.join(folder, 'long'), 'k_' + 300 * 'x'
     with open(os.path.join(here, 'kernels/simple.cl'), encoding='utf-8') as f:
         text = f.read().replace('void k(', f'void {whole}(')
@@ -170,7 +170,7 @@ def long_name(folder):
 
 
 def arguments(folder):
-    """A descriptor's size of the arguments near 2^32, where the twin's own would begin anew."""
+    """The descriptor declares a size of arguments near 2^32, where the twin's size would overflow."""
     with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
         image = bytearray(f.read())
     rodata = re.search(r'\.rodata\s+PROGBITS\s+\S+\s+(\S+)', call('llvm-readelf-22', '--sections', '--wide', os.path.join(folder, 'simple.cl')).stdout)
@@ -185,14 +185,14 @@ def arguments(folder):
 
 
 def told_less(folder):
-    """Registers that the code names are its own, whatever the metadata and the descriptor say that there are."""
+    """Registers that the code names belong to the kernel, even if metadata and descriptor declare fewer."""
     name, key = ('full_accum', b'.agpr_count') if gfx.startswith('gfx9') else ('full', b'.vgpr_count')
     image = os.path.join(folder, name + '.cl')
     with open(image, 'rb') as f:
         whole = f.read()
     at, few = whole.index(key) + len(key), bytearray(whole)
     rodata = re.search(r'\.rodata\s+PROGBITS\s+\S+\s+(\S+)', call('llvm-readelf-22', '--sections', '--wide', image).stdout)
-    for off in (44, 48):  # rsrc3 and rsrc1: the lowest granules
+    for off in (44, 48):  # rsrc3 and rsrc1: the minimum granules
         few[int(rodata[1], 16) + off] &= 0xc0
     for told, data in {'metadata': whole.replace(key, b'.A' + key[2:], 1) if name == 'full_accum' else whole[:at] + b'\xcd\x00\x10' + whole[at + 3:],
                        'descriptor': few}.items():
@@ -204,7 +204,8 @@ def told_less(folder):
 
 
 def asked_for(folder):
-    """What a wave begins with: more scalar registers than it can, and exceptions that a probe's division would raise."""
+    """The initial state of a wave: more scalar registers than possible, and exceptions that a probe's division would
+    raise."""
     with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
         image = bytearray(f.read())
     sections = call('llvm-readelf-22', '--sections', '--wide', os.path.join(folder, 'simple.cl')).stdout
@@ -235,7 +236,7 @@ kernel void bad_too(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff
 
 
 def hostile(folder):
-    """Words that no compiler makes, of which LLVM's disassembler dies, cost the kernel that they are in."""
+    """Words that crash LLVM's disassembler: only their kernel is refused."""
     source, image = os.path.join(folder, 'hostile.cl'), os.path.join(folder, 'hostile')
     with open(source, 'w', encoding='utf-8') as f:
         f.write(HOSTILE)
@@ -248,7 +249,7 @@ def hostile(folder):
 
 
 def listed(folder):
-    """What cannot be probed is known without a probe: the reason is in the list of the image's kernels."""
+    """The list of the image's kernels has the reason even without a probe."""
     made = call(twin, gfx, os.path.join(folder, 'computed.cl')).stdout
     ok('computed address' in made, f'computed, {gfx}: listed, computed address', made)
     for name in ('full', 'full_accum'):
@@ -272,7 +273,8 @@ kernel void k(global uint *out, global const uint *in, uint n)
 
 
 def one_exit(folder):
-    """Of a kernel with two ends, the last alone has the probe: threads that end elsewhere are seen at their entry."""
+    """Probes only the last end of a kernel with two: threads that end at the other one are counted at their entry
+    only."""
     source, base = os.path.join(folder, 'two_ends'), os.path.join(folder, 'two_ends.o')
     with open(source, 'w', encoding='utf-8') as f:
         f.write(TWO_ENDS)
@@ -289,7 +291,7 @@ def one_exit(folder):
 
 
 def decoded(folder):
-    """All twins by other decoders than LLVM's."""
+    """Decodes all twins with decoders that are independent of LLVM's."""
     python = os.path.join(here, '../../build/deps/python/bin/python')
     twins = sorted(glob.glob(os.path.join(folder, '*.cl.twin')))
     if not os.path.exists(python) or call(python, '-c', 'import tinygrad').returncode:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accesses of a block's memory, by what they are: loads, stores, atomics, each with its bytes. */
+/* Counts accesses of block memory and their bytes by kind: loads, stores, atomics. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(accesses, __u64, 6);

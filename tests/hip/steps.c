@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps: which function a call goes to, by what the instructions before it leave in scalar registers; and to none that is known where
- * one of them has put something else there. */
+/* steps: finds the target of a call from the instructions that set its scalar registers; finds none
+ * if another instruction has overwritten one of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define ADDS "s_add_u32  s4, s4, 0x100\ns_addc_u32  s5, s5, lit(0x0)\n"
 #define CALL "s_swappc_b64  s[30:31], s[4:5]\n"
 
-/* The last instruction's, of lines "name operands"; each takes 8 bytes but the first. */
+/* The target of the last instruction, of lines "name operands"; each takes 8 bytes except the first. */
 static uint64_t called(const char *lines)
 {
 	struct hip_steps steps = { 0 };

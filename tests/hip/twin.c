@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
- * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code; or
- * kinds of places of single instructions, separated by commas, those with names as KIND:GLOB. Each kind gets a copy of the
- * program, as if its section named that place, and each copy is verified there.
- * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
- * separated by commas, or "refused WHY".
- * hip-twin ARCH IMAGE: the kernels of an image, and the functions that they call, one a line: name, parameters, registers, reason.
+ * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the compile worker makes the twin of a kernel in an image
+ * with the first program of OBJECT at WHERE: entry, exit, both, or last (the entry and the last exit in
+ * the code); or kinds of places of single instructions, separated by commas, named ones as KIND:GLOB.
+ * Each kind gets a copy of the program, as if its section named that place, and the verifier checks each
+ * copy for it. Writes its map's layout to OUT.layout and a fresh arena to OUT.arena. Prints the sizes of
+ * the kernel's parameters, separated by commas, or "refused WHY". hip-twin ARCH IMAGE: prints the kernels
+ * of an image and the functions that they call, one per line: name, parameters, registers, reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int copy_to_places(struct gpubpf_unit *unit, uint32_t kinds, uint32_t *ma
 	return 0;
 }
 
-/* The object's first program at these kinds of places, with its maps laid out. */
+/* Describes the object's first program at these kinds of places, with its maps laid out. */
 static int make_job(const char *object, uint32_t kinds, struct gpubpf_lower_job *job, struct gpubpf_layout *layout,
 		    struct gpubpf_diag *diag)
 {
@@ -118,7 +118,7 @@ static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	return err ? err : write_file(path, ".layout", layout->maps, sizeof(*layout->maps));
 }
 
-/* What is behind a kind's name in a list: "", ",...", ":GLOB..."; NULL: it is not there. */
+/* Returns the text after a kind's name in a list: "", ",...", ":GLOB..."; NULL: the list lacks it. */
 static const char *behind(const char *name, const char *list)
 {
 	size_t n = strlen(name);
@@ -129,7 +129,7 @@ static const char *behind(const char *name, const char *list)
 	return NULL;
 }
 
-/* The kinds of places that WHERE names, as a set. */
+/* Returns the kinds of places that WHERE names, as a set. */
 static uint32_t kinds_of(const char *where)
 {
 	uint32_t kinds = 0;
@@ -141,7 +141,7 @@ static uint32_t kinds_of(const char *where)
 	return kinds;
 }
 
-/* At the places of a kind, of those with names where WHERE names them. */
+/* Inserts at the places of a kind; at named places, only where WHERE names them. */
 static void insert(struct gpubpf_insertions *at, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
 		   const char *where)
 {
@@ -161,7 +161,7 @@ static void insert(struct gpubpf_insertions *at, uint32_t site, enum gpubpf_site
 		abort();
 }
 
-/* The functions that a kernel calls, and those that these call: marks. */
+/* Marks the functions that a kernel calls, directly and indirectly. */
 static void find_called(const struct gpubpf_kernel_info *kernels, const struct gpubpf_kernel_info *from, bool *called)
 {
 	for (uint32_t i = 0; i < from->ncallees; i++)
@@ -171,7 +171,7 @@ static void find_called(const struct gpubpf_kernel_info *kernels, const struct g
 		}
 }
 
-/* With the copy of the program for this kind of place: the copies stand in the order of kinds. */
+/* Uses the copy of the program for this kind of place: the copies are in the order of kinds. */
 static void add_site(struct gpubpf_site_desc *site, enum gpubpf_site kind, uint32_t kinds, const struct gpubpf_kernel_info *kernel,
 		     const struct gpubpf_kernel_info *of)
 {
@@ -185,7 +185,7 @@ static void add_site(struct gpubpf_site_desc *site, enum gpubpf_site kind, uint3
 		memcpy(site->function, of->name, sizeof(site->function));
 }
 
-/* Sites of the job's programs on a kernel, at all places of their kind, and in what it calls. */
+/* Makes sites of the job's programs for a kernel, at all places of their kind, also in its callees. */
 static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at, const struct gpubpf_kernel_info *kernels,
 			   uint32_t nkernels, const struct gpubpf_kernel_info *kernel, const char *where)
 {
@@ -230,7 +230,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 		return -1;
 	job.sites = sites;
 	job.nsites = make_sites(sites, &at, kernels, nkernels, kernel, args[2]);
-	if (!strcmp(args[2], "last") && at.n > 2) { /* exits stand behind the entry */
+	if (!strcmp(args[2], "last") && at.n > 2) { /* exits follow the entry */
 		at.list[1] = at.list[at.n - 1];
 		at.n = 2;
 	}

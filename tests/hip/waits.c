@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For programs on a simulated GPU, by LD_PRELOAD: HIP waits for its kernels by looking at a signal again and again, as it
- * should where they take microseconds. Here they take seconds, on the processors that it looks with: it sleeps in between.
+ * A preload for programs on a simulated GPU. HIP polls a signal to wait for its kernels, which is right if they
+ * take microseconds. In simulation they take seconds, on the same processors: the preload sleeps between polls.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #define CONDITION_NE 1
 #define CONDITION_LT 2
 
-/* types of hsa/hsa.h, which need not be here */
+/* types of hsa/hsa.h, which may not be installed */
 int64_t hsa_signal_wait_scacquire(uint64_t signal, int condition, int64_t value, uint64_t timeout, int state);
 
 static uint64_t now_ns(void)
@@ -29,7 +29,7 @@ static bool is_met(int condition, int64_t is, int64_t value)
 	return condition == CONDITION_LT ? is < value : condition > CONDITION_LT ? is >= value : (is == value) != (condition == CONDITION_NE);
 }
 
-/* Of libhsa-runtime64.so.1; its unit of time is a ns. */
+/* Replaces the function of libhsa-runtime64.so.1; its unit of time is a ns. */
 __attribute__((visibility("default"))) int64_t hsa_signal_wait_scacquire(uint64_t signal, int condition, int64_t value, uint64_t timeout,
 									 int state)
 {

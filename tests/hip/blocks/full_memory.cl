@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the group's memory is all taken
+// the kernel uses all of the group's memory
 // launch 64 1 1 64 1 1
 // refused it uses all of a group's memory
 kernel void k(global uint *out, global const uint *in, uint n)

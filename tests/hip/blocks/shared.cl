@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// all of the group's own memory is as it was, and its barriers meet
+// the group's own memory must stay unchanged, and its barriers must work
 // launch 768 1 1 192 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// groups of several dimensions, of less than a wave of 64 lanes
+// groups of several dimensions, smaller than a wave of 64 lanes
 // launch 16 12 1 4 4 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

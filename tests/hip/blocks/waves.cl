@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// waves of a group leave at different times, and at different ends, lanes before others
+// waves of a group leave at different times and ends, some lanes before others
 // launch 1024 1 1 256 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the cases share. A line that branches, or parts lanes, says behind //= for lane i of the launch, l of its group, g the
- * group's number and w the wave's in the group: on, the lanes that come (all), taken, those that take it, and turns, how often
- * at most, of which t is the number.
+ * Macros that the cases share. A line that branches or diverges states its expectation after //=, for
+ * lane i of the launch, lane l of its group, group number g and wave w of the group: on: the active lanes
+ * (default all); taken: lanes that take it; turns: maximum number of executions, of which t is the index.
  */
 #if defined(__gfx90a__) || defined(__gfx942__)
 #define MASK(name) name "_b64"

@@ -19,7 +19,7 @@ kernel void k(global uint *out, global const uint *in, uint n)
 		"v_mov_b32 %[got], 2\n"
 		MASK("s_or") " " EXEC ", " EXEC ", " REG("s0", "s[0:1]") "\n"
 		"1: " MASK("s_or") " " EXEC ", " EXEC ", " REG("s40", "s[40:41]") "\n"
-		/* lanes turn l % 4 + 1 times */
+		/* lanes run l % 4 + 1 rounds */
 		"v_and_b32 %[turn], 3, %[l]\n"
 		MASK("s_mov") " " REG("s40", "s[40:41]") ", 0\n"
 		MASK("s_mov") " " REG("s42", "s[42:43]") ", " EXEC "\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HIP adapter over a runtime that fails where it is told to: agent AGENT.so APP RUNTIMES LACKING|cost. What
- * the application sees is what it sees without us, and the reason is told. With `cost`, for the bench: what the
- * agent adds to a launch.
+ * agent AGENT.so APP RUNTIMES LACKING|cost: the HIP adapter over a runtime that fails on request.
+ * The application must see the same results as without the agent, and the agent must report the
+ * reason. With `cost`, for the bench: the time that the agent adds to a launch.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static bool run(const char *folder, const char *fails, const struct fake_tool *t
 	return f && !pclose(f) && *line;
 }
 
-/* A session with a probe on every kernel, and a runtime that fails so. */
+/* Runs a session with a probe on every kernel, and a runtime with this failure. */
 static void check(const char *folder, const char *fails, const char *reason, unsigned twins)
 {
 	bool attached = strcmp(fails, "nothing-attached");
@@ -48,7 +48,7 @@ static void check(const char *folder, const char *fails, const char *reason, uns
 	   fails);
 	if (strcmp(line, want))
 		note("%s", line);
-	fake_settle(); /* what it said last has been read */
+	fake_settle(); /* the tool has read the last message */
 	sum = fake_sum(&tool, "tiny");
 	ok(sum.probed == twins && (!reason || strstr(sum.reason, reason) || strstr(tool.seen->last_note, reason)),
 	   "%s: %llu launches probed, %s", fails, (unsigned long long)sum.probed, reason ? reason : "no complaint");
@@ -69,8 +69,8 @@ static void check_mode(const char *folder, const char *mode, const char *want, c
 	fake_stop(&tool);
 }
 
-/* What is attached changes while the application runs: launches of twins are those, and no others, that came when
- * something was. */
+/* Programs attach and detach while the application runs: a launch uses a twin exactly if a program
+ * is attached at that time. */
 static void check_attach(const char *folder)
 {
 	static const char *const patterns[] = { NULL, "*", NULL, "t*y", "*", NULL, "nothing", "*" };
@@ -90,7 +90,7 @@ static void check_attach(const char *folder)
 		return;
 	}
 	fake_attach(&tool, "tiny");
-	for (int i = 0; i < 2000 && good && !twins; i++) { /* no launch waits for what an attach brings */
+	for (int i = 0; i < 2000 && good && !twins; i++) { /* no launch waits for an attach */
 		good = fprintf(app_in, "1\n") > 0 && !fflush(app_in) && fgets(line, sizeof(line), app_out) &&
 		       sscanf(line, "launches %u, twins %u", &launches, &twins) == 2;
 		usleep(1000);
@@ -120,7 +120,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The median of what the agent adds to a launch. */
+/* Median of the time that the agent adds to a launch. */
 static double added(const char *folder, struct fake_tool *tool, const char *pattern)
 {
 	double d[PAIRS];

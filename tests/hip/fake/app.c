@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns, "churn" what
- * stays of modules that were unloaded, "obey" launches as it is told, "ways" runs what the simulated GPU cannot, "race" loads and
- * unloads in threads. */
+/* An application over the fake runtime: "check" prints its results, "launch" the ns of a launch,
+ * "churn" memory left by unloaded modules, "obey" launches on request, "ways" uses launch functions
+ * that the simulated GPU lacks, "race" loads and unloads in threads. */
 #include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ static double batch(hipFunction_t f)
 	return ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / LAUNCHES;
 }
 
-/* The ways of a launch that end in hipStreamPerThread, in a cooperative launch, in a pointer that was asked for, and on
- * another device. */
+/* Launches through hipStreamPerThread, cooperative launches, a function pointer from
+ * hipGetProcAddress, and another device. */
 static int ways(void)
 {
 	static char image[64] = "\177ELF\2\1\1", host;
@@ -102,7 +102,7 @@ static int ways(void)
 	return 0;
 }
 
-/* Launches before and behind the calls that take all memory of a device along, by device 0 and by another. */
+/* Launches before and after the calls that free all memory of a device, for device 0 and another one. */
 static int resets(hipFunction_t f)
 {
 	for (int i = 0; i < 4; i++) {
@@ -117,7 +117,7 @@ static int resets(hipFunction_t f)
 	return 0;
 }
 
-/* As many launches as each line of standard input says; how many of all were of twins. */
+/* Makes as many launches as each line of standard input requests; prints the totals of launches and twins. */
 static int obey(hipFunction_t f)
 {
 	char line[64];
@@ -150,7 +150,7 @@ static void *load_and_unload(void *arg)
 	return NULL;
 }
 
-/* Threads that load, launch and unload at once. */
+/* Threads load, launch and unload at the same time. */
 static int race(void)
 {
 	pthread_t thread[4];
@@ -164,7 +164,7 @@ static int race(void)
 	return !!why;
 }
 
-/* Images of 4 MiB, one after the other: each has a twin, is launched and goes. */
+/* Images of 4 MiB in sequence: each gets a twin, is launched and unloaded. */
 static int churn(void)
 {
 	static uint64_t image[CHURN_BYTES / 8];
@@ -192,7 +192,7 @@ static int churn(void)
 
 int main(int argc, char **argv)
 {
-	/* an ELF header that claims no more than itself */
+	/* an ELF header without sections */
 	static char image[64] = "\177ELF\2\1\1", before[64];
 	double ns[BATCHES];
 	hipModule_t module;
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 		return hipInit(0) || churn();
 	if (hipInit(0) || hipModuleLoadData(&module, image))
 		return 1;
-	same = fake_image == image && !memcmp(image, before, sizeof(before)); /* the function's twin is loaded with the function */
+	same = fake_image == image && !memcmp(image, before, sizeof(before)); /* look-up of the function loads its twin */
 	if (hipModuleGetFunction(&f, module, "tiny"))
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "launch")) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock: reading AMD's counter through the fake ROCr. */
+/* clock: reads AMD's counter through the fake ROCr. */
 #include "backends/hip/device/clock.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A HIP runtime that launches nothing: for errors, and for what a launch costs. $GPUBPF_TEST_FAKE_HIP makes it
- * fail: "memory" allocates nothing, "full" has a page that is free, "load" loads one module and no second. Built with FAKE_LACKS it has no
- * hipMemcpyHtoD.
+ * A fake HIP runtime that launches nothing: for errors, and for the cost of a launch.
+ * $GPUBPF_TEST_FAKE_HIP makes it fail: "memory": no allocation succeeds; "full": one page is free;
+ * "load": the first module loads and no other. Built with FAKE_LACKS it has no hipMemcpyHtoD.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
+EXPORT const void *fake_image;       /* the last loaded image, and the number of loads */
 EXPORT _Atomic unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
-EXPORT _Atomic unsigned fake_cooperative, fake_on[2]; /* twins launched so, and on each device */
-EXPORT _Atomic unsigned fake_allocated, fake_lost; /* now, and when a device was reset */
-EXPORT hipStream_t fake_stream;      /* of the last launch of a module's function */
+EXPORT _Atomic unsigned fake_cooperative, fake_on[2]; /* twins in cooperative launches, and on each device */
+EXPORT _Atomic unsigned fake_allocated, fake_lost; /* allocations now, and at a reset of a device */
+EXPORT hipStream_t fake_stream;      /* stream of the last launch of a module's function */
 static _Thread_local int last;
 static _Thread_local int current;
 static struct { char name[64]; } function[64];
@@ -51,7 +51,7 @@ CALL(hipDeviceReset, (void)) { fake_lost += fake_allocated; return 0; }
 CALL(hipDevicePrimaryCtxReset, (int device)) { fake_lost += fake_allocated; return 0; }
 CALL(hipHostMalloc, (void **at, size_t size, unsigned flags))
 {
-	*at = flags & HIP_HOST_MALLOC_MAPPED ? calloc(1, size) : NULL; /* other memory of the host there is not */
+	*at = flags & HIP_HOST_MALLOC_MAPPED ? calloc(1, size) : NULL; /* no other host memory is available */
 	return answer(*at ? 0 : 2);
 }
 CALL(hipHostGetDevicePointer, (void **address, void *at, unsigned flags))
@@ -183,7 +183,7 @@ EXPORT void __hipRegisterFunction(void **binary, const void *f, char *device_nam
 {
 }
 
-/* this library's, whoever else has one of that name */
+/* this library's function, even if another library has one of that name */
 static void *next_launch(void)
 {
 	void *self = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);

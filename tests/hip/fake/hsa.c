@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ROCr whose GPU 0000:03:00.0 has a counter of 100 MHz that began at 7 s; $GPUBPF_TEST_FAKE_HSA "broken": its
- * counter stands still. */
+/* A fake ROCr whose GPU 0000:03:00.0 has a counter of 100 MHz that started at 7 s; with
+ * $GPUBPF_TEST_FAKE_HSA "broken" it does not advance. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A twin for the fake runtime: the image as it came, and nothing to bind. */
+/* A twin for the fake runtime: the unchanged image without bindings. */
 #include <stdlib.h>
 #include <string.h>
 

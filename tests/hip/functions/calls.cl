@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// functions that call functions, some lanes more often than others
+// functions that call functions; some lanes call more often than others
 // launch 320 1 1 64 1 1
 // options -O1 -g
 // options -O2 -g

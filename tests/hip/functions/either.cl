@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// one of two functions, which only the way there tells
+// one of two functions, chosen at run time by control flow
 // launch 64 1 1 64 1 1
 // options -O2 -g
 // refused call call_exit mem: it calls functions through pointers or addresses in memory

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// lanes that leave, atomics and a barrier in functions
+// functions with atomics, a barrier, and lanes that leave
 // launch 128 1 1 64 1 1
 //> def k(i):
 //>     told('add', [None, i], i // 64)

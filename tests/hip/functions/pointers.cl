@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// functions by pointers, which may be any
+// calls through pointers, whose targets are unknown
 // launch 64 1 1 64 1 1
 // refused call call_exit mem: it calls functions through pointers or addresses in memory
 #define CALLED(n) twice(n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// functions that others may see, whose addresses the loader fills in
+// visible functions, whose addresses the loader patches
 // launch 64 1 1 64 1 1
 // options -O2 -g
 //> def once(x): return told('once', [x], x * 5 & M)

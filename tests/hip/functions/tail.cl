@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a function that ends by going to another one
+// a function that ends with a tail call
 // launch 64 1 1 64 1 1
 // options -O2 -g
 // refused call_exit: function first: it ends in a tail call, so its callee returns

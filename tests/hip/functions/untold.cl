@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// without debug information nothing is known of what functions are given; how often they are called is
+// without debug information arguments are unknown; calls can still be counted
 // launch 64 1 1 64 1 1
 // options -g0
 // refused call: reads an argument that the debug information (-g) does not describe

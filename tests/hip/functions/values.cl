@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// numbers of all sizes, by value and back
+// arguments and results of all sizes, by value
 // launch 64 1 1 64 1 1
 //> import struct
 //> def bits(v): return struct.unpack('<I', struct.pack('<f', v))[0]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// accumulation registers: the state at entry lies beside them
+// accumulation registers; the saved entry state is next to them
 // launch 256 1 1 64 1 1
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// results of atomics of 32 and 64 bits
+// results of 32-bit and 64-bit atomics
 // launch 640 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

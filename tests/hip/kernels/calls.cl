@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a function, which reads constants
+// a function that reads constants
 // launch 640 1 1 64 1 1
 constant uint squares[16] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the dispatch packet, and sizes that come in hidden arguments where the version has them
+// the dispatch packet, and sizes from hidden arguments if the code object version has them
 // launch 640 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// exceptions of arithmetic, asked for by the code
+// code that enables arithmetic exceptions
 // launch 64 1 1 64 1 1
 // refused arithmetic exceptions
 kernel void k(global uint *out, global const uint *in, uint n)

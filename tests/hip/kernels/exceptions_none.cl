@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// none of them, and other bits of that register
+// code that enables no exceptions but writes other bits of that register
 // launch 64 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

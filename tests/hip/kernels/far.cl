@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// more code than a branch reaches over, with an end at either end of it
+// more code than the range of a branch, with an end on both sides
 // launch 128 1 1 64 1 1
 #define NOPS1(x) x x x x x x x x x x x x x x x x
 #define NOPS(x) __asm__ volatile(NOPS1(NOPS1(NOPS1(x))));

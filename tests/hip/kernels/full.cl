@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// every vector register is taken: with an exit probe it needs accumulation registers
+// the kernel uses every vector register: an exit probe needs accumulation registers
 // launch 64 1 1 64 1 1
 // refused vector registers: gfx1100 gfx1201
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// every register of both kinds is taken
+// the kernel uses every register of both kinds
 // launch 64 1 1 64 1 1
 // only gfx90a gfx942
 // refused vector registers

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the application's own variables and constants
+// variables and constants of the application
 // launch 640 1 1 64 1 1
 global uint counter = 5;
 global uint table[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };

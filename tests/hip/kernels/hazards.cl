@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// hazards that the hardware is told not to wait for
+// code that disables the hardware's waits for hazards
 // launch 64 1 1 64 1 1
 // refused hazards
 // only gfx1201

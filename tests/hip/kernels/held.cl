@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a jump further than branches reach, into which control comes from elsewhere with other registers
+// a long jump whose middle is the target of another branch, with other registers
 // launch 64 1 1 64 1 1
 // refused the middle of a jump
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// it ends while registers are named by an index, which a probe's would be as well
+// ends in indexed register mode, which would also index a probe's registers
 // launch 64 1 1 64 1 1
 // refused it ends where registers are indexed
 // only gfx90a gfx942

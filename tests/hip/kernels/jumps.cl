@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// jumps further than branches reach, in a loop and over what is under a condition
+// jumps beyond the range of branches, in a loop and over a conditional block
 // launch 128 1 1 64 1 1
 #define NOPS1(x) x x x x x x x x x x x x x x x x
 #define NOPS(x) __asm__ volatile(NOPS1(NOPS1(NOPS1(x))));

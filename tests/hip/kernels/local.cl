@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// memory of the group, barriers in a loop
+// group memory, with barriers in a loop
 // launch 640 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// scratch memory of the kernel's own
+// scratch memory that the kernel itself uses
 // launch 320 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

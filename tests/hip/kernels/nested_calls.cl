@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// functions that call functions, with variables in registers that they must keep
+// functions that call functions, with variables in callee-saved registers
 // launch 320 1 1 64 1 1
 NOINLINE uint low(uint x)
 {

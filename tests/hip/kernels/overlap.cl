@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a branch to the literal of another instruction, which is one itself: s_mov_b32 s20, and s_nop 0
+// a branch into the literal of another instruction, which decodes as s_mov_b32 s20, and s_nop 0
 // launch 64 1 1 64 1 1
 // refused the middle of an instruction
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// waves that are not full
+// partial waves
 // launch 400 1 1 40 1 1
 #undef WAVES
 #define WAVES 40u

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// functions by pointers from a table, which lies in the original
+// calls through pointers from a table in the original code object
 // launch 320 1 1 64 1 1
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
 
 #ifndef CALLED
-#define CALLED(n) 0 // and by its name (functions/pointers.cl)
+#define CALLED(n) 0 // and a direct call (functions/pointers.cl)
 #endif
 
 NOINLINE uint twice(uint x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cases share: no library, so that any clang makes them. */
-#define WAVES 64u /* threads of a group that ID counts with */
+/* Definitions that the cases share, without a library, so that any clang compiles them. */
+#define WAVES 64u /* threads per group in the computation of ID */
 #define LOCAL __builtin_amdgcn_workitem_id_x()
 #define GROUP __builtin_amdgcn_workgroup_id_x()
 #define ID (GROUP * WAVES + LOCAL)

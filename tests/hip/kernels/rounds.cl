@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the other bits of that register are the kernel's own
+// the kernel writes the other bits of that register
 // launch 64 1 1 64 1 1
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -6,7 +6,7 @@ kernel void k(global uint *out, global const uint *in, uint n)
 	uint g = GROUP;
 
 	if (g & 1) {
-		out[1024 + g] = 1; /* where no other group writes */
+		out[1024 + g] = 1; /* no other group writes there */
 		return;
 	}
 	if (in[g] & 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a variable that kernel and twin both change: the second launch sees the first one's changes
+// kernel and twin change the same variable: the second launch sees the changes of the first one
 // launch 64 1 1 64 1 1
 // differs
 global uint counter;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// one s_endpgm, some lanes without work
+// one s_endpgm; some lanes have no work
 // launch 640 1 1 64 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// vector instructions are skipped from there on, as a probe's would be
+// the kernel starts to skip vector instructions, which would include a probe's
 // launch 64 1 1 64 1 1
 // refused skips vector instructions
 // only gfx90a gfx942

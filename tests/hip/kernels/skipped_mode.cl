@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the same by the register that has it
+// the same, set through a register
 // launch 64 1 1 64 1 1
 // refused skips vector instructions
 // only gfx90a gfx942

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// ids of three dimensions; the simulator has them on gfx942 alone
+// ids of three dimensions; the simulator provides them on gfx942 alone
 // launch 16 8 4 8 4 2
 // only gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

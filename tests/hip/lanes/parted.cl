@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// lanes that part, in a group whose last wave is not full where waves have 64
+// diverged lanes, in a group with a partial last wave (for waves of 64 lanes)
 // launch 224 1 1 112 1 1
 kernel void k(global uint *out, global const uint *in, uint n)
 {

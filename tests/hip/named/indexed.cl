@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// where registers begin to be named by an index a probe comes before; where that ends it would be in the midst of it
+// a probe runs before the start of indexed register mode; at its end it would run inside of the mode
 // launch 128 1 1 64 1 1
 // only gfx90a gfx942
 // refused insn:s_set_gpr_idx_off: registers are indexed

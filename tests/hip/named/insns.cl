@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// instructions by their opcodes, with what is in their registers before them; of all kinds
+// instructions selected by opcode, of all kinds, with the values of their registers before them
 // launch 256 1 1 128 1 1
 #include "../branches/asm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// lines of the source: under a condition, in a loop, and in a function that is in the kernel twice
+// source lines: conditional, in a loop, and in a function inlined twice
 // launch 256 1 1 128 1 1
 static inline __attribute__((always_inline)) void twice(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// marks in the source, one after the other, under a condition and in a loop, with and without a sign
+// marks in the source: consecutive, conditional and in a loop, signed and unsigned
 // launch 256 1 1 128 1 1
 #include <gpubpf/mark.h>
 

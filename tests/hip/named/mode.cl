@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// how floating point rounds, and whether denormals count, is as the kernel has set it
+// floating-point rounding and denormal mode must stay as the kernel has set them
 // launch 128 1 1 64 1 1
 #include <gpubpf/mark.h>
 

@@ -2,7 +2,7 @@
 // launch 128 1 1 64 1 1
 #include "forms.h"
 
-/* The simulator that we test with lets atomics of the group's memory that give nothing write v0. */
+/* In the test's simulator, atomics of group memory without a result write v0. */
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	local uint shared[64 * 64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// accesses and barriers that are further from each other, and from the probes, than a branch reaches
+// accesses and barriers whose distance to each other and to the probes exceeds a branch's range
 // launch 128 1 1 64 1 1
 #include "forms.h"
 #define NOPS(n) ".rept " #n "\nv_nop\n.endr\n"

@@ -2,8 +2,8 @@
 // launch 64 1 1 64 1 1
 #include "forms.h"
 
-/* Odd lanes go to the group's memory, the others to global memory; every fourth one does not come. One group: of two at once
- * the simulator that we test with mixes up what flat atomics do to their memory, without a probe too. */
+/* Odd lanes access group memory, the others global memory; every fourth lane is inactive. One group:
+ * with two at once the test's simulator mixes up flat atomics of their memory, even without a probe. */
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	local uint shared[64 * 4];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the cases share. A line that touches memory says behind //= what a probe there is told, by lane i of the launch and l of
- * its group: access, bytes and space; off, of global memory from `out` on; v and w, the value; op, operand and old of an
- * atomic; hint; on: which lanes.
+ * Macros that the cases share. A line that accesses memory states the expected context after //=,
+ * for lane i of the launch and l of its group: access, bytes and space; off, in global memory from
+ * `out` on; v and w, the value; op, operand and old of an atomic; hint; on: active lanes.
  */
 #ifdef __gfx1201__
 #define WAIT "s_wait_loadcnt 0\ns_wait_storecnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0\n"
@@ -27,7 +27,7 @@
 #define ADD "v_add_nc_u32"
 #define CMPST(old, compared, value) "ds_cmpstore_rtn_b32 " old ", %[l], " value ", " compared "\n"
 #endif
-/* in scalar registers, also in the function that clang makes beside each kernel */
+/* puts it into scalar registers, also in the function that clang emits next to each kernel */
 static inline ulong uniform(ulong p)
 {
 	uint low = __builtin_amdgcn_readfirstlane((uint)p), high = __builtin_amdgcn_readfirstlane((uint)(p >> 32));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a store to which control comes while registers are named by an index, as it does not by what stands before it
+// a store reached in indexed register mode, which the code before it does not set
 // launch 64 1 1 64 1 1
 // refused mem.all: an access through indexed registers
 // only gfx90a gfx942

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// control comes there by two ways, and by one of them registers are named by an index
+// a store with two predecessors, one of them in indexed register mode
 // refused mem.all: registers are indexed on some paths
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

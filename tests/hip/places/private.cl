@@ -2,8 +2,8 @@
 // launch 128 1 1 64 1 1
 #include "forms.h"
 
-/* A lane's own memory: by a buffer's descriptor on gfx90a, by scratch instructions elsewhere. What is read there is 0
- * on the simulated gfx90a, without a probe too, so what is made of it is not looked at. */
+/* Private memory: gfx90a uses a buffer's descriptor, other processors scratch instructions. The simulated
+ * gfx90a loads 0 from it, even without a probe, so the test does not compare values computed from it. */
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	volatile uint own[16];

@@ -7,8 +7,8 @@
 #define ALL(f) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15) f(16) f(17) f(18) f(19) f(20) f(21) \
 	f(22) f(23) f(24) f(25) f(26) f(27) f(28) f(29) f(30) f(31) f(32) f(33) f(34) f(35) f(36) f(37) f(38) f(39)
 
-/* All the low vector registers, and how floating point is rounded, are the kernel's at a place: a sum of them tells. There are
- * not twice as many registers as it has. */
+/* At a place, a probe must preserve all low vector registers and the rounding mode: a sum of them
+ * detects changes. The processor does not have twice as many registers. */
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	uint i = ID, got;

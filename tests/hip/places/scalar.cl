@@ -2,7 +2,7 @@
 // launch 128 1 1 64 1 1
 #include "forms.h"
 
-/* Loads of the scalar unit are one for the wave: its first lane that is there. */
+/* A scalar load is one per wave: its first active lane counts it. */
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	uint i = ID, got = 0;

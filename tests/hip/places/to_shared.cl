@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a load by a descriptor that writes the group's memory, not a register
+// a buffer load that writes group memory, not a register
 // refused mem.all mem.shared: a load that goes to shared memory
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

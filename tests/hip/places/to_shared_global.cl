@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// the same by an address, as this processor spells it
+// the same with a global address, in this processor's syntax
 // refused mem.all mem.shared: a load that goes to shared memory
 // only gfx90a
 kernel void k(global uint *out, global const uint *in, uint n)

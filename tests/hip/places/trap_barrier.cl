@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a barrier of gfx12 that is not the group's
+// a barrier of gfx12 other than the group's
 // launch 64 1 1 64 1 1
 // refused barrier: a barrier that is not the group's
 // only gfx1201

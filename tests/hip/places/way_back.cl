@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// a call whose way back is in registers that no call of a twin's has it in
+// a call with its return address in registers that calls of a twin do not use
 // refused mem.all: it calls functions through pointers
 // only gfx90a gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the HIP test programs share. Each is an ordinary application that knows nothing of probes; it prints a
- * digest of all it computed and, for each kernel, how many threads it launched, so that a driver compares runs
- * with and without probes and checks counts exactly:
+ * Functions that the HIP test programs share. Each is an ordinary application that does not know
+ * about probes. It prints a digest of all results and, for each kernel, how many threads it
+ * launched, so that a driver compares runs with and without probes and checks counts exactly:
  *
  *   digest 0123456789abcdef
  *   kernel NAME launches 3 items 3072
  *
- * Small grids: they run over a simulator too. No hipMemset, which simulators may lack.
+ * The grids are small, because the programs also run on a simulator, which may lack hipMemset.
  */
 #ifndef GPUBPF_TESTS_HIP_APP_H
 #define GPUBPF_TESTS_HIP_APP_H
@@ -41,7 +41,7 @@ inline void good(hipError_t error, const char *what)
 }
 #define GOOD(call) app::good(call, #call)
 
-/* A launch of `items` threads in all; thread-safe. */
+/* A launch of `items` threads in total; thread-safe. */
 inline void count(const char *kernel, size_t items, unsigned long times = 1)
 {
 	std::lock_guard<std::mutex> guard(lock);
@@ -110,7 +110,7 @@ inline int done()
 	return 0;
 }
 
-/* The code object beside the program that the driver built of NAME.hip. */
+/* Path of the code object that the driver built of NAME.hip, next to the program. */
 inline std::string beside(const char *name)
 {
 	char path[4096] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that are called, not inlined. */
+/* Functions that stay calls, not inlined. */
 #include "app.h"
 
 __device__ __attribute__((noinline)) uint32_t inner(uint32_t a, uint32_t b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program starts itself again, and both launch. */
+/* The program starts a second instance of itself, and both launch. */
 #include "app.h"
 
 #include <sys/wait.h>

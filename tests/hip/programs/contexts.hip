@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts made, destroyed, released and reset between launches; what the program has on the device stays. */
+/* Creates, destroys, releases and resets contexts between launches; the program's device memory stays. */
 #include "app.h"
 
 extern "C" __global__ void add(uint32_t *v, uint32_t n)

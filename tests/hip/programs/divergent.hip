@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes that leave early, at several places, in waves that are not full. */
+/* Lanes leave early, at several places, in partial waves. */
 #include "app.h"
 
 extern "C" __global__ void leave(const uint32_t *in, uint32_t *out, uint32_t n)

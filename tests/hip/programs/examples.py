@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The examples that look inside kernels, each with its workload.hip on a simulated AMD GPU: examples.py BUILD [NAME...]
+"""examples.py BUILD [NAME...]: runs the examples that probe inside kernels, each with its workload.hip, on a simulated
+AMD GPU.
 
-The workload's output is what it is without probes, every launch is probed, and the maps have what its source says, for waves
-of 64 lanes. The simulated clock stands still, so times are 0 there."""
+The workload's output must equal that without probes, every launch must be probed, and the maps must have the values
+that follow from its source, for waves of 64 lanes. The simulated clock does not advance, so times are 0."""
 import concurrent.futures
 import json
 import os
@@ -34,12 +35,12 @@ def same(got, want):
 
 
 def by_line(report, name, of=lambda key: (key["line"],)):
-    """What a map has, by the line of the source and what else of the key tells its entries apart."""
+    """Returns a map's content, keyed by the source line and the part of the key that distinguishes its entries."""
     return {of(k): v for k, v in entries(report, name)}
 
 
 def line(name, text):
-    """The line of a workload's source that has this text, once."""
+    """Returns the line of the workload's source that contains this text, which must be unique."""
     with open(f"{sources}/{name}/workload.hip", encoding="utf-8") as f:
         lines = [i for i, row in enumerate(f, 1) if text in row]
     assert len(lines) == 1, (text, lines)
@@ -47,7 +48,7 @@ def line(name, text):
 
 
 def waves(threads, what):
-    """The sum of what(lanes) over the waves of a launch."""
+    """Returns the sum of what(lanes) over the waves of a launch."""
     return sum(what(range(first, first + LANES)) for first in range(0, threads, LANES))
 
 
@@ -77,7 +78,7 @@ def coalescing(r):
 
 def bankconflict(r):
     def rounds(words):
-        """of half a wave at a time, which is served together: the most words that it wants of one bank"""
+        """the hardware serves half a wave at a time: returns the maximum number of words in one bank"""
         halves = [range(i, i + BANKS) for i in range(0, 256, BANKS)]
         banks = [[{words(i) for i in half if words(i) % BANKS == bank} for bank in range(BANKS)] for half in halves]
         return 4096 // 256 * sum(max(map(len, each)) for each in banks)
@@ -97,7 +98,7 @@ def divergence(r):
             out = [a + b for a, b in zip(out, (bool(lanes), bool(go and stay), len(lanes), go, min(go, stay)))]
         return tuple(out)
 
-    # those branch that leave a condition out, or go on with the loop: bits are 3, of which the first is asked for before it
+    # these branches skip a conditional block, or continue a loop: there are 3 bits, the first tested before the loop
     loop = [ways(lambda i: not i & 7)] + [ways(lambda i, t=t: (i & 7) >> t + 1 != 0, lambda i, t=t: (i & 7) >> t != 0) for t in range(3)]
     want = {line("divergence", "from[i] < 2048"): [ways(lambda i: i >= 2048)], line("divergence", "(i & 1)"): [ways(lambda i: not i & 1)],
             line("divergence", "% 32 == 7"): [ways(lambda i: i % 32 != 7)],
@@ -127,7 +128,7 @@ def atomichot(r):
 
 def watch(r):
     found = by_line(r, "places", lambda k: (k["what"], k["line"]) if k["what"] == 1 else k["what"])
-    # the scalar unit reads how long to look, once for a wave that looks; the barrier stands in a header
+    # a wave that looks loads the number of rounds once, by the scalar unit; the barrier is in a header
     of = {"what the scalar unit reads": 0, "looks": line("watch", "looks < most"), "stores": line("watch", "to[i] = i;")}
     same({k: (v["here"], v["came"]) for k, v in found.items() if k != (1, 0)},
          {(1, of["looks"]): (0, 8 * 8), 2: (0, 1024), (1, of["stores"]): (0, 1024)})
@@ -147,21 +148,21 @@ def racer(r):
         x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
         return x ^ x >> 31
 
-    # the load and the atomic are the last two accesses; those before are the runtime's own
+    # the load and the atomic are the last two accesses; earlier ones are the runtime's
     waits = sum(mix((mix((mix(0) + (i << 32 | place)) % 2**64) + visit) % 2**64) % 16 == 0
                 for i in range(1024) for visit, place in ((1, 2), (2, 3)))
     same(entries(r, "kernels"), [("add", {"visits": 2048, "delays": waits, "waited": 0})])
 
 
 def cxlmem(r):
-    # each step is random; of the four loads of a wave that sums up, the first two: a stride is even from the second on
+    # each step is random; of a wave's four loads in the sum, the first two: from the second on the stride is constant
     (number, a), = entries(r, "far")
     same((number, a["accesses"], a["random"], a["bytes"]), (0, 100 + 1024, 100 + 2 * 256, 4 * 100 + 16 * 1024))
     assert a["waited"] > 0, a
 
 
 def early(r):
-    """Machine code's threads cannot be ended one by one: it runs as it was, and the reason says so."""
+    """A probe in machine code cannot end single threads: the kernel runs unprobed, and the reason says so."""
     (kernel,) = r["kernels"]
     same((kernel["name"], kernel["launches"], kernel["probed"]), ("relax", 20, 0))
     assert "helper 507" in kernel["reason"] and "EXIT_THREAD" in kernel["reason"], kernel
@@ -169,7 +170,7 @@ def early(r):
 
 
 CHECKS = [mem_trace, coalescing, bankconflict, divergence, barrierwait, membw, atomichot, watch, guard, racer, early, cxlmem]
-# the least that waits can be: of a clock that stands still each look counts
+# the minimum waits: with a clock that does not advance, each poll counts
 SETTINGS = {"cxlmem": "settings key 0 value .latency=1 .mb_s=1000000"}
 
 simulator = hip.simulator()
@@ -190,7 +191,7 @@ def made(name):
 
 
 def tool(name, program):
-    """`gpubpf run`, in which a map may be set before the program starts."""
+    """Runs `gpubpf run`, which can set a map before the program starts."""
     words = [f"{build}/gpubpf", "run", "-j", "--report", report_at(name), "--events", "9000", "--threads", "1024", "-o",
              f"{build}/examples/{name}/{name}.bpf.o", "--"]
     if name in SETTINGS:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches by their other names: extended, and by address. */
+/* Launches through other functions: extended ones, and by address. */
 #include "app.h"
 
 #include <hip/hip_ext.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that uses every register of both kinds, beside one that does not: of the first nothing is left for a probe
- * at its exit. */
+/* A kernel that uses every register of both kinds, and one that does not: the first one leaves no
+ * register for a probe at its exit. */
 #include "app.h"
 
 extern "C" __global__ void everything(uint32_t *v)

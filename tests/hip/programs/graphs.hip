@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: made of nodes, whose parameters change, and recorded from a stream. */
+/* Graphs: built of nodes whose parameters change, and captured from a stream. */
 #include "app.h"
 
 extern "C" __global__ void add(uint32_t *data, uint32_t by)
@@ -49,7 +49,7 @@ int main()
 		GOOD(hipGraphLaunch(recorded, stream));
 	GOOD(hipStreamSynchronize(stream));
 	data.digest();
-	/* each node is one launch to the agent, and runs as often as its graph */
+	/* the agent counts each node as one launch; it runs as often as its graph */
 	app::kernels["add"] = app::kernels["twice"] = { 2, 5 * 128 };
 	return app::done();
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HIP programs for tests: compiled by what is here, run on a simulated AMD GPU. $GPUBPF_AMD_SIM names a launcher
-that takes an architecture and a command. What it shows is simulated: no AMD hardware is behind it."""
+"""Compiles HIP programs for tests with the installed compilers, and runs them on a simulated AMD GPU.
+$GPUBPF_AMD_SIM names a launcher that takes an architecture and a command. All results come from simulation, not from
+AMD hardware."""
 import os
 import shutil
 import subprocess
@@ -10,13 +11,13 @@ ARCH = "gfx90a"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 HEADERS = "/usr/include/hip/hip_runtime.h"
 FLAGS = ["-O2", "-std=c++17", "-w", f"--offload-arch={ARCH}", "-mcode-object-version=4"]
-QUICK = ["-Xarch_host", "-O0"]  # the host's part, in which no probe is
-# of all programs: to read them, for the host and for the device, is most of what compiling one takes
+QUICK = ["-Xarch_host", "-O0"]  # for the host's part, which has no probes
+# headers of all programs: parsing them for host and device takes most of the compile time
 FIRST = ["hip/hip_runtime.h", "cstdint", "cstdio", "cstdlib", "map", "mutex", "string", "vector"]
 
 
 def compilers():
-    """name -> words: those of Debian's that work with its HIP 5.2"""
+    """Returns name -> words of Debian's compilers that support its HIP 5.2."""
     found = {}
     clang = shutil.which("clang++-19")
     if clang and shutil.which("ld.lld-19"):
@@ -27,7 +28,7 @@ def compilers():
 
 
 def simulator():
-    """The launcher's words; ends the test with a SKIP where there is none."""
+    """Returns the launcher's words; without a launcher ends the test with a SKIP."""
     path = os.environ.get("GPUBPF_AMD_SIM", "")
     why = None
     if not os.path.exists(path):
@@ -41,7 +42,7 @@ def simulator():
 
 
 def with_headers(compiler, folder):
-    """The compiler's words, with FIRST read already; as they are where it cannot keep that."""
+    """Returns the compiler's words with FIRST precompiled; unchanged if the compiler does not support that."""
     first = os.path.join(folder, "first.h")
     if "hip" not in compiler:  # hipcc
         return compiler
@@ -62,7 +63,7 @@ def build(compiler, sources, to, options=()):
     command = compiler + FLAGS + list(options)
     libraries = [] if "-c" in options or "--cuda-device-only" in options or "--genco" in options else \
         ["-lamdhip64", "-ldl", "-lpthread"]
-    # hipcc asks for the machine's GPUs, of which there are none: what it says of that is no matter
+    # hipcc queries the machine's GPUs, finds none, and prints irrelevant messages
     p = subprocess.run(command + list(sources) + ["-o", to] + libraries, capture_output=True, timeout=300,
                        env=dict(os.environ, HIP_PLATFORM="amd"))
     if p.returncode:

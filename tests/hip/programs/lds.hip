@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a block and barriers: of a fixed size, of one that the launch gives, and a barrier in a loop,
+/* Block memory and barriers: of a fixed size, of a size chosen at launch, with a barrier in a loop,
  * and atomics. */
 #include "app.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that links no runtime: every call is looked up by name. */
+/* A program that links no runtime: it looks up every function by name. */
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 

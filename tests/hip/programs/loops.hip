@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops of lengths that only the data tells, one in the other. */
+/* Nested loops whose lengths depend on data. */
 #include "app.h"
 
 extern "C" __global__ void collatz(const uint32_t *in, uint32_t *steps, uint32_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks of gpubpf/mark.h: each thread goes round as often as its number says, and marks each round. */
+/* Marks of gpubpf/mark.h: each thread runs as many rounds as its number says, and marks each round. */
 #include "app.h"
 #include <gpubpf/mark.h>
 

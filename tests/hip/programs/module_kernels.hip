@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded by other programs, as a code object and as a bundle of them. */
+/* Kernels that other programs load as a code object and as a bundle. */
 #include <hip/hip_runtime.h>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module calls: the same image loaded twice, each with variables of its own; arguments as pointers and as
- * one buffer; a bundle; a file; unloaded and loaded again. */
+/* The module functions: loads one image twice, each with its own variables; passes arguments as
+ * pointers and as one buffer; loads a bundle and a file; unloads and loads again. */
 #include "app.h"
 
 #include <fstream>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph whose kernel changes: in the graph, and in what was made of it. */
+/* Changes the kernel of a graph node: in the graph, and in the executable graph. */
 #include "app.h"
 
 extern "C" __global__ void add(uint32_t *data, uint32_t by)
@@ -51,7 +51,7 @@ int main()
 	GOOD(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
 	run(exec, "twice");
 	data.digest();
-	/* to the agent each call that gives a node its kernel is a launch */
+	/* the agent counts each call that sets a node's kernel as a launch */
 	app::kernels["add"].times = 3;
 	app::kernels["twice"].times = 1;
 	return app::done();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many values alive at once: a kernel that wants most of the registers there are, and one that wants every one. */
+/* Many live values: one kernel uses most registers, and one uses all. */
 #include "app.h"
 
 extern "C" __global__ void __launch_bounds__(64) crowd(const uint32_t *in, uint32_t *out)
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(64) crowd(const uint32_t *in, uint3
 	out[i] = v[0];
 }
 
-/* All there are: a probe's state has none left but accumulation registers. */
+/* Uses all registers: a probe's state fits only into accumulation registers. */
 extern "C" __global__ void __launch_bounds__(64) all(const uint32_t *in, uint32_t *out)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, x = in[i];

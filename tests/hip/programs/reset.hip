@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device is reset between launches: all its memory goes, and what was counted there must not. */
+/* Resets the device between launches: its memory is freed, but the counts in it must not be lost. */
 #include "app.h"
 
 extern "C" __global__ void scale(uint32_t *v, uint32_t by)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that is compiled while the program runs. */
+/* Compiles a kernel at run time. */
 #include "app.h"
 
 #include <hip/hiprtc.h>

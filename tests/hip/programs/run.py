@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our HIP programs on a simulated AMD GPU, native and probed: run.py BUILD [NAME...] (TAP; see tests/probing.py)"""
+"""run.py BUILD [NAME...]: runs our HIP programs on a simulated AMD GPU, native and probed. Prints TAP; see
+tests/probing.py."""
 import concurrent.futures
 import functools
 import glob
@@ -15,11 +16,11 @@ sys.path.append(os.path.join(here, "../.."))
 from probing import Prober
 import hip
 
-BY_HIPCC = ["rdc"]                            # what clang-19 links the old runtime does not run
+BY_HIPCC = ["rdc"]                            # the old runtime cannot run what clang-19 links of these
 OPTIONS = {"calls": ["-g"], "marks": ["-I" + os.path.join(here, "../../../include")], "rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
 WITH = {"rdc": ["rdc_part.hip"]}
 PARTS = ["rdc_part", "module_kernels", "full"]
-HIPCC_TOO = ["divergent", "lds", "symbols"]   # built by it as well, where it is not the only one
+HIPCC_TOO = ["divergent", "lds", "symbols"]   # built by hipcc too, in addition to another compiler
 
 simulator = hip.simulator()
 found = hip.compilers()
@@ -33,7 +34,7 @@ found[first] = hip.with_headers(found[first], folder.name)
 
 @functools.cache
 def make(name, compiler):
-    """The program's path."""
+    """Builds the program and returns its path."""
     to = os.path.join(folder.name, f"{name}-{compiler}")
     sources = [os.path.join(here, s) for s in [f"{name}.hip"] + WITH.get(name, [])]
     hip.build(found[compiler], sources, to, OPTIONS.get(name, []))
@@ -108,13 +109,13 @@ def groups(report):
         t == {"threads_entered": LAUNCHES * THREADS, "threads_left": LAUNCHES * THREADS, "blocks": timed, "untimed": 0}
 
 
-# the device's clock reads 0 there: how often is known, how long is not
+# the simulated clock reads 0: counts are known, durations are not
 EXAMPLES = {"rocm-counter": counted, "cuda-counter": counted, "kernel-counter": by_name, "threadhist": by_thread,
             "kernelretsnoop": ended, "threadtime": warps, "blocktime": groups}
 
 
 def example():
-    """The examples' objects, the same files as elsewhere, on the HIP workload of one."""
+    """Runs the examples' objects, the same files as on other targets, on the HIP workload of one."""
     workload, out = os.path.join(folder.name, "workload"), os.path.join(folder.name, "example.json")
     compiler = found.get("hipcc", found[first])
     hip.build(compiler, [os.path.join(here, "../../../examples/rocm-counter/workload.hip")], workload)
@@ -144,7 +145,7 @@ def device_list():
 
 
 def full():
-    """A kernel that leaves no register to a probe at its exit: told before any probe, and run as it was."""
+    """A kernel that leaves no register for a probe at its exit: reported without a probe, and run unprobed."""
     program, out = make("full", first), os.path.join(folder.name, "full.json")
     code, text, log = prober.run([f"{build}/gpubpf", "kernel", "list", "--json", "--report", out, "--"] + simulator + [program])
     native, where = prober.native([program]), f"hip-full on {prober.where}"
@@ -171,13 +172,13 @@ ROUNDS = [(t, thread) for thread in range(128) for t in range(thread % 5)] * 2  
 
 
 def blocks():
-    """Where blocks begin and end, in kernels with memory of the block, of a size that launches give too."""
+    """Counts block begins and ends, in kernels with block memory, also of a size chosen at launch."""
     sums("lds", "block_counts", "blocks", [LDS_BLOCKS, LDS_BLOCKS], f"{LDS_BLOCKS} blocks begin and end")
 
 
 def shared():
-    """Loads, stores and atomics of a block's memory: four blocks of 128 halve their numbers seven times, the first thread
-    reads what is left; three launches of 512 turn rows; four blocks have 16 sums, to which all add."""
+    """Loads, stores and atomics of block memory: four blocks of 128 halve their numbers seven times, and the first
+    thread reads the result; three launches of 512 swap rows; in four blocks all threads add to 16 sums."""
     halves = sum(64 >> i for i in range(7))
     loads, stores, atomics = 4 * (2 * halves + 1) + 3 * 512 + 4 * 16, 4 * (128 + halves) + 3 * 512 + 4 * 16, 4 * 128
     want = [n for count in (loads, stores, atomics) for n in (count, 4 * count)]
@@ -189,7 +190,7 @@ def marks():
 
 
 def functions():
-    """The calls of calls.hip, with what is given and comes back, as it reckons."""
+    """Counts the calls of calls.hip and compares arguments and results with computed ones."""
     x, want, word = 12345, [0] * 7, (1 << 32) - 1
     for _ in range(128):
         x = a = x * 1664525 + 1013904223 & word
@@ -204,7 +205,7 @@ def functions():
 
 
 def sums(name, probe, where, want, what):
-    """A program's output as without probes, and what a map has then."""
+    """Checks that a program's output equals that without probes, and the content of a map."""
     program, out = make(name, first), os.path.join(folder.name, f"{probe}.json")
     code, text, log = prober.probe(out, [f"{build}/tests/hip/hip-{probe}.bpf.o"], [program])
     try:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches on three streams by turns, and on one that waits for nobody. */
+/* Launches on three streams in turn, and on a non-blocking stream. */
 #include "app.h"
 
 extern "C" __global__ void step(uint32_t *data, uint32_t by)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the device: written by the host, by kernels, constant, and without a name outside. */
+/* Device variables: written by the host, by kernels, constant, and with internal linkage. */
 #include "app.h"
 
 __device__ uint32_t factor = 3;
@@ -26,7 +26,7 @@ int main()
 	for (uint32_t i = 0; i < 16; i++)
 		values[i] = 100 + i * i;
 	for (int round = 0; round < 3; round++) {
-		use<<<1, 64>>>(out.data); /* one wave: the order of its loads and atomics is fixed */
+		use<<<1, 64>>>(out.data); /* one wave: this fixes the order of its loads and atomics */
 		app::count("use", 64);
 		out.digest();
 		GOOD(hipMemcpyToSymbol(HIP_SYMBOL(factor), &by, sizeof(by)));

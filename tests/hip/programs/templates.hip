@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instances of templates and kernels in namespaces: names as the compiler makes them. */
+/* Template instances and kernels in namespaces, with mangled names. */
 #include "app.h"
 
 namespace deep {

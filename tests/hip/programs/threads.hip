@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of the host, each with data of its own, launch the same kernels at once. */
+/* Host threads, each with its own data, launch the same kernels at the same time. */
 #include "app.h"
 
 #include <thread>

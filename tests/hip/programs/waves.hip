@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the lanes of a wave tell one another. */
+/* Lanes of a wave exchange values. */
 #include "app.h"
 
 extern "C" __global__ void talk(const uint32_t *in, uint64_t *out)

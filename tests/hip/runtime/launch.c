@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and launches of the tests' HIP runtime: a packet in the only queue each, which run one behind the other. */
+/* Modules and launches of the tests' HIP runtime: each launch is a packet in the one queue, which runs in order. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS 32             /* launches that did not end yet; fewer than the queue has room for */
+#define SLOTS 32             /* launches in flight; fewer than the queue's slots */
 #define KERNARG_SIZE 8192
 #define FUNCTIONS 64
 #define EXTRA_POINTER ((void *)1)
@@ -23,7 +23,7 @@ struct ihipModuleSymbol_t {
 struct ihipModule_t {
 	hsa_code_object_reader_t reader;
 	hsa_executable_t executable;
-	const void *image;           /* the caller's */
+	const void *image;           /* owned by the caller */
 	pthread_mutex_t lock;
 	unsigned nfunctions;
 	struct ihipModuleSymbol_t *function[FUNCTIONS];
@@ -31,7 +31,7 @@ struct ihipModule_t {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot {
-	hsa_signal_t done;           /* 0 when it has */
+	hsa_signal_t done;           /* 0 when it has ended */
 	uint8_t *kernarg;
 } slots[SLOTS];
 
@@ -122,7 +122,7 @@ CALL(hipFuncGetAttribute, (int *value, int attribute, hipFunction_t f))
 	return answer(attribute == HIP_FUNC_ATTRIBUTE_NUM_REGS ? 0 : INVALID_VALUE);
 }
 
-/* By the waves that fit: registers and group memory of a unit are the device's matter, which HSA does not tell. */
+/* Counts the waves that fit; HSA does not report the registers and group memory of a unit. */
 CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, hipFunction_t f, int threads, size_t shared))
 {
 	uint32_t waves = 0, lanes = 1;
@@ -140,7 +140,7 @@ struct shape {
 	uint32_t shared;
 };
 
-/* The hidden arguments that compilers ask for; those of printing, heaps and calls of the host are 0. */
+/* Writes the hidden arguments of compilers; the ones for printing, heaps and host calls are 0. */
 static void put_hidden(uint8_t *at, const struct meta_arg *arg, const struct shape *s)
 {
 	static const char *const words[] = { "hidden_block_count_", "hidden_group_size_" };
@@ -248,7 +248,7 @@ static void put_packet(uint64_t index, hipFunction_t f, const struct shape *s, c
 	hsa_queue_t *queue = runtime()->queue;
 	hsa_kernel_dispatch_packet_t *packet = (hsa_kernel_dispatch_packet_t *)queue->base_address + index % queue->size;
 
-	/* a header of 0 would be a packet of the vendor's own to a device that looks before the real one is there */
+	/* a device that polls early would take a zero header as a vendor packet; the valid header is written last */
 	*packet = (hsa_kernel_dispatch_packet_t){
 		.header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE, .setup = 3,
 		.workgroup_size_x = (uint16_t)s->threads[0], .workgroup_size_y = (uint16_t)s->threads[1],

@@ -6,7 +6,7 @@
 
 #define NT_METADATA 32 /* of owner "AMDGPU" */
 
-/* MessagePack, as far as metadata uses it */
+/* the part of MessagePack that metadata uses */
 struct pack {
 	const uint8_t *at, *end;
 };
@@ -34,7 +34,7 @@ static uint64_t take(struct pack *p, unsigned bytes)
 	return v;
 }
 
-/* What comes next: its kind, and how many bytes, elements or pairs; of a number its value. */
+/* Reads the next item: its kind, and its number of bytes, elements or pairs; for a number its value. */
 enum kind { NUMBER, TEXT, ARRAY, MAP };
 
 static enum kind next(struct pack *p, uint64_t *n)
@@ -51,7 +51,7 @@ static enum kind next(struct pack *p, uint64_t *n)
 		*n = take(p, head <= 0xdb ? 1u << (head - 0xd9) : 2u << (head & 1));
 		return head <= 0xdb ? TEXT : head <= 0xdd ? ARRAY : MAP;
 	}
-	/* of 8 to 64 bits, with a sign or without; else nil, booleans and small numbers */
+	/* 8 to 64 bits, signed or unsigned; else nil, booleans and small numbers */
 	*n = head >= 0xcc && head <= 0xd3 ? take(p, 1u << (head & 3)) : head < 0x80 ? head : head == 0xc3;
 	return NUMBER;
 }

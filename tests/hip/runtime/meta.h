@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a code object's metadata says of a kernel (AMDGPU Usage, "Code Object V4 Metadata"), read by the tests' own reader: the
- * product's is what they test. */
+/* Metadata of a kernel in a code object (AMDGPU Usage, "Code Object V4 Metadata"). This reader is
+ * independent of the product's, which is under test. */
 #ifndef GPUBPF_TESTS_HIP_RUNTIME_META_H
 #define GPUBPF_TESTS_HIP_RUNTIME_META_H
 
@@ -10,7 +10,7 @@
 
 #define META_ARGS 128
 
-/* a text where it lies, not terminated */
+/* a text inside of the image, not terminated */
 struct meta_text {
 	const char *at;
 	uint32_t len;
@@ -29,9 +29,9 @@ struct meta {
 
 bool meta_is(struct meta_text text, const char *word);
 bool meta_is_hidden(const struct meta_arg *arg);
-/* Bytes of a code object (ELF) that is in memory whole; 0: it is none. */
+/* Size of a complete code object (ELF) in memory; 0: it is none. */
 size_t meta_image_size(const void *image);
-/* Of the kernel of this name; false: there is none, or no sense in what is said. */
+/* Reads the metadata of the kernel with this name; false: no such kernel, or invalid metadata. */
 bool meta_read(const void *image, const char *kernel, struct meta *meta);
 
 #endif

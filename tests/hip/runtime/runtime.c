@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define QUEUE 64
-#define FILL 0x5a /* memory that was not written is not zero */
+#define FILL 0x5a /* fills new memory, whose content is undefined */
 
 static struct runtime only;
 static _Thread_local int last;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small HIP runtime of the tests' own over ROCr (HSA), for devices that a simulator brings without HIP: what the suite's
- * application, the hooks and the backend call, on the first device, in the null stream alone. All memory is the host's, which
- * the device reaches. A library of AMD's it is not, and says so in the device's name and by version 0.
+ * A small HIP runtime for the tests over ROCr (HSA), for devices that a simulator provides without HIP. It has the functions
+ * that the suite's application, the hooks and the backend call, for the first device and the null stream only. All memory is
+ * host memory, which the device can access. The device's name and version 0 show that it is not AMD's library.
  */
 #ifndef GPUBPF_TESTS_HIP_RUNTIME_RUNTIME_H
 #define GPUBPF_TESTS_HIP_RUNTIME_RUNTIME_H
@@ -26,18 +26,18 @@ enum {
 struct runtime {
 	hsa_agent_t agent;
 	hsa_queue_t *queue;
-	hsa_region_t memory;       /* the host's */
+	hsa_region_t memory;       /* host memory */
 	char arch[64];             /* gfx90a:sramecc+:xnack- */
 	int error;                 /* why there is no device; 0: there is one */
 };
 
-/* Opened by the first call. */
+/* The first call opens the runtime. */
 const struct runtime *runtime(void);
-/* Blocks of a launch: those of gfx12 know y and z by 16 bits each (AMDGPU Usage, "Initial Kernel Execution State": TTMP7). */
+/* Maximum blocks of a launch: gfx12 has 16 bits for y and z (AMDGPU Usage, "Initial Kernel Execution State": TTMP7). */
 uint32_t most_blocks(int axis);
-/* Keep this thread's last error, and hand it on. */
+/* Stores this thread's last error and returns it. */
 int answer(int error);
-/* Wait for all launches. */
+/* Wait for all launches; are there none? */
 int drain(void);
 bool idle(void);
 
