@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the OpenCL test programs share. Each is an ordinary application that knows nothing of probes; it
- * prints a digest of all it computed and, for each kernel, how many work-items it launched, so that a
- * driver compares runs with and without probes and checks counts exactly:
+ * Functions that the OpenCL test programs share. Each is an ordinary application that does not know
+ * about probes. It prints a digest of all results and, for each kernel, how many work-items it
+ * launched, so that a driver compares runs with and without probes and checks counts exactly:
  *
  *   digest 0123456789abcdef
  *   kernel NAME launches 3 items 3072
  *
- * The device is the first one whose name or platform holds $GPUBPF_TEST_DEVICE. Exit status 77: it lacks
- * what the program needs, which a line on standard error names.
+ * The device is the first one whose name or platform contains $GPUBPF_TEST_DEVICE. Exit status 77:
+ * the device lacks a feature that the program needs; a line on standard error names it.
  */
 #ifndef GPUBPF_TESTS_OPENCL_APP_H
 #define GPUBPF_TESTS_OPENCL_APP_H
@@ -40,17 +40,17 @@ extern cl_command_queue app_queue; /* in order */
 void app_fail(const char *file, int line, const char *what, int err) __attribute__((noreturn));
 void app_lacks(const char *what) __attribute__((noreturn));
 void app_open(void);
-int app_close(void); /* prints; what main returns */
+int app_close(void); /* prints; returns main's status */
 
 cl_program app_program(const char *source, const char *options);
-const void *app_il(const char *path, size_t *size); /* a module, where the device takes SPIR-V */
+const void *app_il(const char *path, size_t *size); /* reads a module, if the device supports SPIR-V */
 cl_kernel app_kernel(cl_program program, const char *name);
 cl_mem app_buffer(size_t size, const void *data); /* data NULL: zeros */
 void app_arg_mem(cl_kernel kernel, cl_uint index, cl_mem mem);
 void app_arg_u32(cl_kernel kernel, cl_uint index, uint32_t value);
 void app_arg_f32(cl_kernel kernel, cl_uint index, float value);
 
-/* Count the launch of a kernel that was enqueued by other means than app_launch(). Thread-safe. */
+/* Counts the launch of a kernel that another function than app_launch() enqueued. Thread-safe. */
 void app_count(cl_kernel kernel, cl_uint dim, const size_t *global);
 void app_launch(cl_kernel kernel, cl_uint dim, const size_t *offset, const size_t *global, const size_t *local);
 void app_launch1(cl_kernel kernel, size_t global, size_t local); /* local 0: the runtime chooses */

@@ -2,7 +2,7 @@
 /* One program, two kernels, scalar and buffer arguments that change from launch to launch. */
 #include "app.h"
 
-/* never launched; their names make the shortest entries that a list of twins can have */
+/* never launched; their short names give the shortest possible entries in a list of twins */
 #define SHORT(name) "__kernel void " name "(__global uint *p)\n{\n	p[0] = 1;\n}\n"
 
 static const char source[] =

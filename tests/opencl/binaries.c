@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that keeps the binaries of its kernels: the first run builds from source and stores, later runs
- * (this program starts itself again) load what is stored. With the name of a file it stores a binary there, or loads the file. */
+/* A program that caches the binaries of its kernels: the first run builds from source and stores, later runs (this
+ * program restarts itself) load the stored binaries. With a file name it stores a binary there, or loads the file. */
 #include "app.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl-case FILE.cl [MODULE.spv]: runs what a case (tests/wrap/case.h) says, of its source or of IL, and prints for each run a
- * digest of what its kernel wrote. */
+/* cl-case FILE.cl [MODULE.spv]: runs a case (tests/wrap/case.h) from its source or from IL, and
+ * prints for each run a digest of the kernel's output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clCloneKernel: the clone has the arguments of its original, and neither changes the other. */
+/* clCloneKernel: the clone has the arguments of its original, and changes to one do not affect the other. */
 #include "app.h"
 
 enum { N = 1024 };

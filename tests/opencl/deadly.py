@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""deadly.py BUILD CASE: a vendor's compiler that dies of one kernel's twin costs that kernel its probes, and no other (TAP)."""
+"""deadly.py BUILD CASE: a vendor's compiler crashes on one kernel's twin: only that kernel stays unprobed. Prints
+TAP."""
 import json
 import os
 import subprocess

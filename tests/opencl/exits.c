@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that ends with everything still alive, and with a status of its own: by exit() in a second
+/* A program that ends while all objects are alive, with its own status: by exit() in a second
  * thread. */
 #include "app.h"
 

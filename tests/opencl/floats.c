@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Float arithmetic whose last bits depend on how the vendor compiles it: with and without fast math, and
- * in double precision where there is such. */
+/* Float arithmetic whose last bits depend on the vendor's compiler: with and without fast math, and
+ * in double precision if available. */
 #include "app.h"
 
 static const char source[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children: one forked before OpenCL is used, one forked after, one that executes this program again. Each
- * that may use OpenCL launches; statuses are added up into the program's own. */
+/* Children: one forked before OpenCL is used, one forked after, one that executes this program
+ * again. Each child that may use OpenCL launches; the program's status is the sum of theirs. */
 #include "app.h"
 
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	child = fork();
 	if (!child)
-		_exit(11); /* OpenCL is not for the child of a fork; leaving must work */
+		_exit(11); /* a forked child must not use OpenCL; exiting must work */
 	sum += wait_for(child);
 	child = fork();
 	if (!child) {

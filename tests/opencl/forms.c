@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spirv-forms: what isa.def makes of each instruction that the headers' grammars have, a line each: "core" or "OpenCL.std",
- * its name, and "seen", "refused WHY", "none", or "unknown", which is refused too where a program asks for its memory. */
+/* spirv-forms: prints isa.def's result for each instruction in the headers' grammars, one per line: "core" or "OpenCL.std",
+ * its name, and "seen", "refused WHY", "none", or "unknown" (refused as well where a program probes memory). */
 #include <spirv/unified1/OpenCL.std.h>
 #include <spirv/unified1/spirv.h>
 #include <stdio.h>

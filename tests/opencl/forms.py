@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of memory instruction of SPIR-V, seen or refused: forms.py FORMS CORE OPENCL SEEN:REFUSED:NONE. FORMS (forms.c) says of
-each instruction in the headers' grammars what isa.def makes of it. What is unknown there is refused where a program asks for
-memory; what is said to touch none must be one of those listed here, if it is of a class that has to do with memory, or, of
-OpenCL.std, takes a pointer."""
+"""forms.py FORMS CORE OPENCL SEEN:REFUSED:NONE: all forms of memory instructions in SPIR-V, seen or refused. FORMS
+(forms.c) prints isa.def's result for each instruction in the headers' grammars. Unknown ones are refused where a
+program probes memory. If an instruction is listed as touching no memory, this script checks it: an instruction of a
+class related to memory, or one of OpenCL.std with a pointer parameter, must be in the list below."""
 import json
 import re
 import subprocess
@@ -13,7 +13,7 @@ sys.path.append(__file__.rsplit('/', 2)[0])
 from tap import ok, plan
 
 CLASSES = {'Memory', 'Atomic', 'Image', 'Pipe', 'Device-Side_Enqueue'}
-# addresses, what an image is like, how many packets and events there are, and what is put together before it is used
+# computes addresses, image properties, numbers of packets and events, and values combined before their use
 NOTHING = re.compile(r'Op(Variable|ImageTexelPointer|(InBounds)?(Ptr)?AccessChain|ArrayLength|GenericPtrMemSemantics|Ptr(Equal|NotEqual|Diff)'
                      r'|SampledImage|Image|ImageQuery\w+|ImageSparseTexelsResident|(Group)?(Reserve|Commit)(Read|Write)Pipe(Packets)?'
                      r'|IsValid(ReserveId|Event)|Get(Num|Max)PipePackets|ConstantPipeStorage|CreatePipeFromPipeStorage|GetKernel\w+'

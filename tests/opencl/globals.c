@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the program's own that its kernels share: a twin program would have another copy. */
+/* Program-scope variables that the kernels share: a twin program would have a second copy. */
 #include "app.h"
 
 enum { N = 256 };

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""heads.py BUILD pocl|intel CASE: programs with loops of their own in the heads of a kernel's loops (TAP). The case runs
-natively and with each of the programs below: what its kernels wrote is the same, and of what it says in its lines
+"""heads.py BUILD pocl|intel CASE: programs with their own loops in the headers of a kernel's loops. Prints TAP. The
+case runs natively and with each of the programs below. Its kernels must write the same output, and each program must
+have counted the number that the case states in its lines
     //@ counted: @NAME[KERNEL, ...]: N
-each program has counted its own. Kernels that have none of its places are no failure, and if all have none, a line says so."""
+Kernels without places for a program are no failure; if all have none, a line says so."""
 import os
 import re
 import subprocess

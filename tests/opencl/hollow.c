@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binaries of PoCL's that lack the program's code are known, and do end who loads them: each in a process of its own. */
+/* PoCL binaries without the program's code are recognised, and do crash a process that loads them (a fork here). */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static void make(int to)
 	exit(write(to, binary, size) == (ssize_t)size ? 0 : 3);
 }
 
-/* PoCL does not ask a binary for what its cache has. */
+/* PoCL ignores a binary if its cache has the program. */
 static void load(void)
 {
 	const unsigned char *bytes = binary;
@@ -40,7 +40,7 @@ static void load(void)
 	exit(err || clBuildProgram(program, 1, &app_device, "", NULL, NULL) ? 1 : 0);
 }
 
-/* As where the first file was not there when it was made. */
+/* Removes the first file, as if it had not existed when the binary was made. */
 static void take_file(void)
 {
 	const size_t first = 77, files = first + sizeof(uint64_t);
@@ -54,7 +54,7 @@ static void take_file(void)
 	size -= length;
 }
 
-/* In the header that is there. */
+/* Changes the existing header. */
 static void put(uint32_t version, uint32_t files, uint64_t behind)
 {
 	memcpy(binary + 16, &version, sizeof(version));
@@ -62,7 +62,7 @@ static void put(uint32_t version, uint32_t files, uint64_t behind)
 	memcpy(binary + 77, &behind, sizeof(behind));
 }
 
-/* How a process ends that loads the binary: 0 well, a signal or -1 not. */
+/* Status of a process that loads the binary: 0: success, a signal or -1: failure. */
 static int loads(void)
 {
 	pid_t pid = fork();

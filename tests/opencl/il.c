@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs from SPIR-V, by the core call and by the extension's, built, and compiled and linked; argv[1] is the module
- * (il_kernels.cl). */
+/* Programs from SPIR-V, through the core function and the extension's, built, or compiled and
+ * linked; argv[1] is the module (il_kernels.cl). */
 #include "app.h"
 
 #include <CL/cl_ext.h>
@@ -41,7 +41,7 @@ static void build_and_run(cl_program p, const char *options)
 	CHECK(clReleaseProgram(p));
 }
 
-/* Compiled and linked by itself, and with a program of source that has no kernel. */
+/* Compiles the module and links it alone, and with a source program that has no kernel. */
 static void link_and_run(const void *module, size_t size)
 {
 	const char *text = "int three(void) { return 3; }\n";

@@ -22,7 +22,7 @@ __kernel void sums(__global const uint *in, __global uint *out, __local uint *pa
 	out[get_global_size(0) / 2 + get_group_id(0)] = part[n - 1];
 }
 
-/* Quotients and sums of floats with local memory: neither the build's options nor the width of vectors may show. */
+/* Quotients and sums of floats with local memory: build options and vector width must not change the result. */
 __kernel void ratios(__global const uint *in, __global float *out, __local float *part)
 {
 	uint l = get_local_id(0), n = get_local_size(0), g = get_global_id(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images and samplers: read through a sampler, write, and read back. */
+/* Images and samplers: reads through a sampler, writes, and reads back. */
 #include "app.h"
 
 enum { W = 96, H = 64 };

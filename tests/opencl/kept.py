@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What opening a device compiles is kept in the user's cache: kept.py BUILD pocl|intel (TAP)
+"""kept.py BUILD pocl|intel: programs compiled when a device is opened are stored in the user's cache. Prints TAP.
 
-Programs that are made of source are counted by a layer of the tests' own (tests/tools/ndcount.c). A file that is torn, another's under
-this name, or not what the runtime takes is as good as none, and is made anew; the device is the same each time."""
+A layer of the tests (tests/tools/ndcount.c) counts programs made from source. A file that is truncated, has another
+key's content, or is refused by the runtime must be ignored and made again; the device works the same each time."""
 import glob
 import hashlib
 import json
@@ -24,11 +24,11 @@ if not os.path.exists(icd):
 work = tempfile.TemporaryDirectory()
 cache, sources = f"{work.name}/cache", f"{work.name}/sources"
 DIGEST = 32
-AT_KEY, TEN = DIGEST + 8 + 4, 10  # behind what says what the file is, and the key's length
+AT_KEY, TEN = DIGEST + 8 + 4, 10  # offset of the key's length, after the file's magic and digest
 
 
 def run(*command, cache=cache, expect=0, setting=None):
-    """What it printed, and how many programs of source were made meanwhile."""
+    """Returns the program's output, and the number of programs made from source meanwhile."""
     open(sources, "w", encoding="utf-8").close()
     env = dict(os.environ, OCL_ICD_VENDORS=icd, XDG_CACHE_HOME=cache, XDG_RUNTIME_DIR=work.name, NDSOURCES=sources,
                OPENCL_LAYERS=f"{build}/tests/tools/libndcount.so")
@@ -60,7 +60,7 @@ def put(data):
 
 
 def signed(data):
-    """As it would be if it had been written so."""
+    """Makes the digest match the changed data."""
     return hashlib.sha256(data[DIGEST:]).digest() + data[DIGEST:]
 
 
@@ -115,14 +115,14 @@ run(*loop, cache=other, expect=42)
 out, made = opened(cache=other)
 ok(made == 0 and out == first, "an application under a session keeps it for all", made)
 
-# twins are for what the runtime was told: kept for that alone, and compiled so where the application alone has it
+# the cache key of a twin includes the runtime's settings, also if only the application's environment has them
 settings = {"CL_CONFIG_CPU_TARGET_ARCH": "corei7", "CL_CONFIG_CPU_VECTORIZER_MODE": "1"} if runtime == "intel" else {
     "POCL_EXTRA_BUILD_FLAGS": "-DNOTHING=1", "POCL_WORK_GROUP_METHOD": "loops"}
 report = f"{work.name}/report"
 
 
 def told(where, text, hits):
-    """A program under a session, with what the runtime is told in the environment of both or of the program alone."""
+    """Runs a program in a session; the settings are in the environment of both, or of the program only."""
     inner = ["env"] + [f"{name}={value}" for name, value in settings.items()] if where == "inside" else []
     command = loop[:2] + ["-j", "-r", report] + loop[3:6] + inner + loop[6:]
     run(*command, cache=f"{work.name}/told", expect=42, setting=settings if where == "outside" else None)

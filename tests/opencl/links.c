@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs from parts: headers given to clCompileProgram, objects linked, a library linked into another
- * program, a NULL device list, options that matter at compile and at link. */
+/* Programs from parts: headers passed to clCompileProgram, linked objects, a library linked into
+ * another program, a NULL device list, options that matter at compile and at link time. */
 #include "app.h"
 
 enum { N = 1024 };

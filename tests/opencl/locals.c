@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Local memory as argument and as array, barriers, early returns, a required group size, a kernel that calls
- * a kernel. */
+/* Local memory as argument and as array, barriers, early returns, a required group size, a kernel
+ * that calls a kernel. */
 #include "app.h"
 
 enum { N = 8192 };

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""names.py BUILD pocl|intel CLANG [KIND...]: what clang predefines, in kernels with programs at each kind of place (TAP).
+"""names.py BUILD pocl|intel CLANG [KIND...]: clang's predefined names, in kernels with programs at each kind of place.
+Prints TAP.
 
-Each kernel prints and stores one name in many forms. Its output with programs is the same as without, or the kernel is
-refused for the reason that the table says. A row of the table: the name, how it is used, and the reasons for which kernels with
-it may be refused, by the kind of place ("" for all kinds)."""
+Each kernel prints and stores one name in many forms. With programs its output must stay the same, or the kernel is
+refused for a reason in the table. A row of the table has the name, its uses, and the accepted reasons for refusal by
+kind of place ("" for all kinds)."""
 import json
 import os
 import re
@@ -16,7 +17,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan, skip_all
 
 build, device, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
-LOCAL_TOO = ["macro", "strung", "own", "nested"] # kernels with local memory, whose bodies wrappers repeat at all kinds of places
+LOCAL_TOO = ["macro", "strung", "own", "nested"] # kernels with local memory: wrappers repeat their bodies at all kinds of places
 KINDS = sys.argv[4:] or ["entry", "exit", "block_begin", "block_end", "mem.all", "mem_before.all", "branch", "barrier", "call",
                          "call_exit", "line", "mark"]
 OUTSIDE = ["entry", "exit", "block_begin", "block_end"]
@@ -46,7 +47,7 @@ HEAD = """//@ options: -I{include} {options}
 #define XSTR(x) STR(x)
 #define CHECK(c) do {{ if (!(c)) printf("%s %d %s\\n", __func__, __LINE__, #c); }} while (0)
 """
-# NAME: the kernel. The predefined name directly (D), by a macro (O), as an argument (A), by both (N), by an option (P).
+# NAME: the kernel. The name is used directly (D), by a macro (O), as an argument (A), by both (N), in an option (P).
 STRING = """
 int in_NAME(global int *o, int v)
 {
@@ -117,7 +118,7 @@ kernel void NAME(global int *o)
 	o[i] += in_NAME(o, i) + t[get_local_id(0)];
 }
 """
-# what a macro's arguments have in several lines
+# macro arguments that span several lines
 LINES = """
 kernel void NAME(global int *o)
 {
@@ -157,7 +158,7 @@ LENT = "local int *t = lent"
 
 
 class Source:
-    """The kernels, and what may be refused of each."""
+    """The kernels, with the accepted reasons for refusing each."""
 
     def __init__(self):
         self.text, self.options, self.kernels = "", [], {}
@@ -182,7 +183,7 @@ class Source:
 
 
 def guarded(name):
-    """A builtin that some compilers do not have."""
+    """Returns a fallback for a builtin that some compilers lack."""
     return f"#if !__has_builtin({name[:-2]})\n#define {name[:-2]}() \"none of it\"\n#endif\n"
 
 
@@ -253,7 +254,7 @@ def predefined():
 
 
 def plain(source, names):
-    """All that clang defines as macros, and what directives may ask."""
+    """Adds all macros that clang defines, and the names that directives can query."""
     source.text += "constant char every[] = \"\"\n" + "".join(f"#ifdef {n}\nXSTR({n}) \",\"\n#endif\n" for n in names) + ";\n"
     sizes = "".join(f"#ifdef {n}\n\t\th = h * 3 + sizeof(XSTR({n}));\n#endif\n" for n in names)
     one(source, "all others", {"plain": f"\t\tuint h = 1;\n\t\tfor (int c = 0; c < (int)sizeof(every); c++)\n\t\t\th = h * 31 + every[c];\n{sizes}\t\to[209] = h;"}, {"line": SPLIT}, {})
@@ -280,7 +281,7 @@ def dated():
 
 
 def asked():
-    """Builtins and questions of directives that PoCL's clang does not all know, so that its branches differ from clang 22's."""
+    """Adds builtins and queries that PoCL's clang may not know, so that its branches differ from clang 22's."""
     source = Source()
     source.text += "int around(global int *o, int v) { return v > 3 ? o[v] : v; }\n"
     asks = "".join(f"#ifdef {re.match('[a-z_]+', a)[0]}\n#if {a}\n\t\th = h * 5 + {i};\n#else\n\t\th = h * 7;\n#endif\n#endif\n" for i, a in enumerate(ASKS))
@@ -296,12 +297,12 @@ def run(command, folder):
 
 
 def stable(out):
-    """PoCL names its source anew for each build."""
+    """PoCL uses a new temporary name for its source in each build."""
     return re.sub(r"tempfile_\w{6}", "tempfile_XXXXXX", out)
 
 
 def judge(source, kind, kernels):
-    """How many kernels are as natively, and how many are refused for their reason."""
+    """Counts the kernels with native output, and the ones refused for an accepted reason."""
     same = refused = 0
     for k in kernels:
         if k["name"] not in source.kernels:
@@ -337,7 +338,7 @@ def sweep(source, title, folder):
     return total
 
 
-# compilers that make no vectors take a fraction of the time
+# without vectorisation, compilation takes a fraction of the time
 env = dict(os.environ, POCL_KERNEL_CACHE="0", POCL_WORK_GROUP_METHOD="loops", CL_CONFIG_CPU_VECTORIZER_MODE="1")
 if device == "intel":
     env["OCL_ICD_VENDORS"] = os.environ.get("GPUBPF_TEST_INTEL", "")

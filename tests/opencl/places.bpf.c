@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
- * What captured accesses have in the registers of arguments is told apart.
- * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
- * ENDS: how often lanes enter and leave a block before it begins and before it ends; BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
- * MARK: marks alone, whose values are told; LINES: lines alone; INSNS: instructions by their names, with the first three operands
- * (pointers as offsets), and all of them; CALLS: functions that are called and that return, with two arguments and what they return;
- * PLAIN: accesses counted, of which nothing is asked. */
+/* Sums of the context of memory accesses per kernel and kind of place. Offsets are relative to the kernel's first
+ * argument. Captured accesses (arguments in registers) are counted separately. Variants: SOME: no places of all
+ * spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead; ENDS: entries and exits
+ * of lanes before a block begins and ends; BRANCH: also conditional branches, with taken ones in the field of
+ * barriers; END: a program that may end threads; MARK: only marks, with their values; LINES: only lines; INSNS:
+ * instructions by name, with the first three operands (pointers as offsets), and all of them; CALLS: called and
+ * returning functions, with two arguments and their result; PLAIN: counts accesses and reads no context. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -88,7 +88,7 @@ SEC("gpu/insn/OpExtInst.*max*") int larger(struct gpubpf_ctx *ctx) { return insn
 SEC("gpu/insn/OpCompositeExtract") int extracted(struct gpubpf_ctx *ctx) { return insn(ctx, 21, 0); }
 SEC("gpu/insn/Op*Branch*") int branched(struct gpubpf_ctx *ctx) { return insn(ctx, 22, 0); }
 #elif defined(ENDS)
-/* lanes of a block, by its number and the kernel's, that came to its exit: when it ends, all that entered it */
+/* lanes of a block at its exit, by block number and kernel: when the block ends, these are all that entered */
 GPUBPF_HASH(inside, __u64, __u64, 4096);
 
 static __always_inline __u64 *block_of(struct gpubpf_ctx *ctx)
@@ -116,7 +116,7 @@ GPUBPF_ARRAY(entered, __u64, 1);
 
 SEC("gpu/entry/*") int enter(struct gpubpf_ctx *ctx)
 {
-	gpubpf_add(&entered, 0, 1); /* which kernel it is, the others ask alone */
+	gpubpf_add(&entered, 0, 1); /* identifies the kernel: only other programs need it */
 	return 0;
 }
 
@@ -222,7 +222,7 @@ SEC("gpu/barrier_exit/*") int at_barrier_exit(struct gpubpf_ctx *ctx) { return w
 #else
 SEC("kprobe/__memcapture") int capture(struct pt_regs *regs)
 {
-	struct gpubpf_ctx *ctx = (struct gpubpf_ctx *)regs; /* which it is the beginning of */
+	struct gpubpf_ctx *ctx = (struct gpubpf_ctx *)regs; /* the context that starts here */
 	__u32 key = ctx->kernel % KERNELS * KINDS + 30;
 	struct told *t = bpf_map_lookup_elem(&told, &key);
 

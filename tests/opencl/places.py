@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""places.py BUILD pocl|intel source|il CLANG CASE...: programs at accesses of memory in OpenCL kernels (TAP). Each case
-(tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c; what its kernels wrote is the same, and the programs
-were told of as many accesses, of as many bytes, as the case says, and Oclgrind where it is installed:
-    //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all but .all, and at
+"""places.py BUILD pocl|intel source|il CLANG CASE...: programs at memory accesses in OpenCL kernels. Prints TAP. Each
+case (tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c. Its kernels must write the same output, and
+the programs must count the accesses and bytes that the case states, as must Oclgrind if it is installed:
+    //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all except .all, and at
                                                atomics and barriers
-    //@ told: KERNEL KIND FIELD=SUM ...        what else they were told, summed up
-    //@ oclgrind: all the same                as many as Oclgrind executes, where it is installed
+    //@ told: KERNEL KIND FIELD=SUM ...        sums of other context fields
+    //@ oclgrind: all the same                as many as Oclgrind executes, if it is installed
     //@ assembly: all FILE                     the module, as text for spirv-as
-    //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
-CASE may be random:SEED, random kernels (places_random.py), which are compared alone; random:SEED:N N of them, up to 60;
-random:SEED:N:OBJECT with the programs of that object alone (places, places-line, ...), random:SEED:N:turns with one of five by
-its seed, which is a fifth of the work. CLANG may be a folder with modules of
-them, SEED-N.spv, where no clang is. A key with -il or -source behind it is for that form alone.
-Intel's compiler for CPUs, where it makes vectors, loses stores to a private array at an index that is one of two, with programs or
-without (places/lost.cl); PoCL's, at one that is computed (places/lost-pocl.cl). A difference is the runtime's own, and a SKIP, where it
-does so in that case natively; the kernels that differ have such a store to an array p; and without vectors they are the same."""
+    //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, and the reason contains these words
+CASE may be random:SEED, random kernels (places_random.py), whose output only is compared; random:SEED:N has N
+kernels, up to 60; random:SEED:N:OBJECT uses only that object's programs (places, places-line, ...);
+random:SEED:N:turns uses one of five objects, chosen by the seed, which is a fifth of the work. CLANG may be a folder
+with their modules SEED-N.spv, if there is no clang. A key with the suffix -il or -source applies to that form only.
+Intel's CPU compiler, if it vectorises, loses stores to a private array at an index that is one of two, with or
+without programs (places/lost.cl); PoCL's loses them at a computed index (places/lost-pocl.cl). A difference is the
+runtime's fault, and a SKIP, under these conditions: the runtime loses stores natively in that case; the differing
+kernels have such a store to an array p; and without vectorisation they are equal."""
 import functools
 import json
 import os
@@ -35,7 +36,7 @@ KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all",
          "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch", "call", "call_exit", "call.sum", "call_exit.sum", "call_exit.scaled",
          "call_exit.pair", "block_end", "mem.capture", "mem.plain"]
 TURNS = ["places", "places-sync", "places-ends", "places-call", "places-insn" if sys.argv[3] == "il" else "places-line"]
-SCALAR = {"intel": {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}, "pocl": {"POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}} # no vectors
+SCALAR = {"intel": {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}, "pocl": {"POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}} # scalar
 LOSES = {"intel": ("lost.cl", r"^\s*p\[[^\n]*\?[^\n]*\] \^?= "), "pocl": ("lost-pocl.cl", r"^\s*p\[[^\n]*\w[^\n]*\] = ")}
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
@@ -71,7 +72,7 @@ def probed(app, object_, folder, where, *options, more=()):
 
 
 def told_of(report):
-    """{kernel: {kind: sums}}"""
+    """Returns {kernel: {kind: sums}}."""
     names = {k["id"]: k["name"] for k in report["kernels"] if k["probed"]}
     told = {}
     for m in (m for m in report["maps"] if m["name"] == "told"):
@@ -109,7 +110,7 @@ def check_sums(name, text, kernels, told):
 
 
 def check_listed(name, text, app, folder, where):
-    """A kernel that is refused for what cannot be seen in it has no places of that kind in a list of them."""
+    """Checks that a kernel refused for invisible code has no places of that kind in a list of places."""
     wanted = {(k, words.split()[0]) for k, words in said(text, "refuses") if re.search(r"macro|arrow|understand", words)}
     if form != "source" or not wanted:
         return
@@ -122,7 +123,7 @@ def check_listed(name, text, app, folder, where):
 
 
 def check_oclgrind(name, path, text, told):
-    """What Oclgrind executes: loads and stores, and calls of functions that access memory or wait."""
+    """Checks Oclgrind's counts: loads and stores, and calls of functions that access memory or wait."""
     if not shutil.which("oclgrind"):
         return
     out = run(["oclgrind", "--inst-counts", f"{here}/cl-case", os.path.basename(path)], cwd=os.path.dirname(path)).stdout
@@ -132,7 +133,7 @@ def check_oclgrind(name, path, text, told):
                 (("mem", "global"), ("mem.shared", "local"), ("mem.local", "private"), ("mem.const", "constant"))}
         calls = re.findall(r"(\d+) - call _Z\d+(?:vload|vstore|atom)\S*?PU3AS(\d)", part) + \
             re.findall(r"(\d+) - call _Z\d+atom\S*?PVU3AS(\d)", part)
-        if "barrier" in text: # then programs stood at these, too
+        if "barrier" in text: # programs at these ran as well
             want["atomic"] = sum(int(n) for n in re.findall(r"(\d+) - call _Z\d+atom", part))
             want["barrier"] = sum(int(n) for n in re.findall(r"(\d+) - call _Z7barrierj", part))
         for n, space in calls:
@@ -143,7 +144,7 @@ def check_oclgrind(name, path, text, told):
 
 
 def check_races(name, path):
-    """What a case leaves behind must not depend on which of its lanes comes first."""
+    """Checks that a case's output does not depend on the order of lanes."""
     if not shutil.which("oclgrind"):
         skip(f"{name}: data races", "no oclgrind")
         return
@@ -155,7 +156,7 @@ def check_races(name, path):
 
 
 def random_case(asked, where):
-    """Its file, a name for its module, and the objects whose programs are asked for, if not all."""
+    """Returns the file of a random case, a name for its module, and the requested objects, if not all."""
     seed, *rest = asked.split(":")[1:]
     kernels, path = [int(n) for n in rest[:1]], f"{where}/random.cl"
     print(f"# seed {seed}")
@@ -173,13 +174,13 @@ def vectors_lose():
 
 
 def may_lose(text, kernel):
-    """Has it such a store to its private array p?"""
+    """Does the kernel have such a store to its private array p?"""
     body = re.search(rf"^__kernel void {kernel}\(.*?^}}", text, re.M | re.S)
     return body and re.search(LOSES[device][1], body[0], re.M)
 
 
 def is_lost(text, app, object_, folder, where, native, out):
-    """Is what differs that of vectors that lose stores?"""
+    """Is the difference only that of lost stores in vectorised code?"""
     native, out = native.splitlines(), out.splitlines()
     differ = {line.split()[0] for line, other in zip(native, out) if line != other}
     if len(native) != len(out) or not vectors_lose() or not all(may_lose(text, k) for k in differ):
@@ -189,7 +190,7 @@ def is_lost(text, app, object_, folder, where, native, out):
 
 
 def as_source(file, folder, out):
-    """Whether that is what the kernels leave behind when the runtime compiles them from source, which no probe is in."""
+    """Is the output that of the kernels compiled from source by the runtime, without a probe?"""
     return form == "il" and run([f"{here}/cl-case", file], cwd=folder).stdout == out
 
 
@@ -207,7 +208,7 @@ def check(path, where):
     folder, file = os.path.split(path)
     app = [f"{here}/cl-case", file, *compiled(path, text, where, made)]
     native = run(app, cwd=folder)
-    if native.returncode: # a case that its device does not compile shows nothing
+    if native.returncode: # skips cases that the device cannot compile
         ok(False, name, native.stderr)
         return
     told = {}
@@ -221,7 +222,7 @@ def check(path, where):
     objects += ["places-line"] * (" line " in text or (form == "source" and path.startswith(where)))
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):
-        objects[0] = "places-some" # values that it does not show
+        objects[0] = "places-some" # values are not available there
     if alone:
         objects = [objects[0] if o == "places" else o for o in alone]
     for object_ in objects:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""places_random.py SEED FILE [N]: a case (tests/wrap/case.h) of random kernels that access memory in every form. Each lane
-writes to places of its own, or atomically what does not depend on an order, and sums that may overflow are without a sign; so
-what they leave behind is one thing."""
+"""places_random.py SEED FILE [N]: writes a case (tests/wrap/case.h) of random kernels that access memory in every
+form. The output must be deterministic: each lane writes to its own places, or uses order-independent atomics, and
+sums that may overflow are unsigned."""
 import random
 import sys
 
@@ -26,7 +26,7 @@ __attribute__((noinline)) void leave(__global int *p, int i, int v)
 
 class Kernel:
     def __init__(self, rng, number, local):
-        """local: it has local memory, and then no functions whose results may differ in their last bits."""
+        """local: it has local memory, so it calls no functions whose last bits may differ."""
         self.rng, self.number, self.lines, self.depth, self.names, self.local = rng, number, [], 1, 0, local
 
     def put(self, text):

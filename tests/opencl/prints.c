@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printf in a kernel goes where it went; one work-item prints, so that the order is known. */
+/* printf in a kernel still writes to its destination; one work-item prints, so that the order is fixed. */
 #include "app.h"
 
 static const char source[] =

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our OpenCL applications, native and probed: probed.py BUILD pocl|intel APP... (TAP; see tests/probing.py)"""
+"""probed.py BUILD pocl|intel APP...: runs our OpenCL applications, native and probed. Prints TAP; see
+tests/probing.py."""
 import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 
-MAY_REFUSE = ["cl-globals", "cl-queries", "cl-specialization-again"] # a variable of the program's own; on purpose
+MAY_REFUSE = ["cl-globals", "cl-queries", "cl-specialization-again"] # a program-scope variable; by design
 build, device, apps = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
 names = {"pocl": "Portable", "intel": "Intel"}
 env = dict(os.environ, GPUBPF_TEST_DEVICE=names[device], GPUBPF_TEST_IL=f"{build}/tests/opencl/il_kernels.spv",

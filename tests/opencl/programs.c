@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many programs in several contexts, made and released so that handles are used again; kernels of the same
- * name that differ; programs built twice with other options, or in vain, and ones let go before their kernels are launched. */
+/* Many programs in several contexts, created and released so that handles are reused; different kernels with one name;
+ * programs built twice with other options, or with errors, and programs released before their kernels are launched. */
 #include "app.h"
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static void run_kernels(cl_program program, bool leave, cl_command_queue queue, 
 	cl_uint n = 0;
 
 	CHECK(clCreateKernelsInProgram(program, 2, kernels, &n));
-	if (leave) /* its kernels keep it */
+	if (leave) /* its kernels keep it alive */
 		CHECK(clReleaseProgram(program));
 	for (cl_uint i = 0; i < n; i++) {
 		cl_uint args;
@@ -42,7 +42,7 @@ static void run_kernels(cl_program program, bool leave, cl_command_queue queue, 
 	}
 }
 
-/* Descriptors are the program's: none stays open for a twin. */
+/* The agent must close the descriptor of each twin, because descriptors are the program's. */
 static int twins_open(void)
 {
 	char path[32], to[64] = "";
@@ -60,7 +60,7 @@ static void CL_CALLBACK built(cl_program program, void *called)
 	*(volatile bool *)called = true;
 }
 
-/* A program that has kernels is not built again: they go on as they are. */
+/* A program with kernels cannot be rebuilt: the kernels continue unchanged. */
 static void refused_builds(cl_program program, cl_command_queue queue, cl_mem data)
 {
 	bool called = false;
@@ -113,7 +113,7 @@ static void run_context(void)
 		run_program(context, queue, data, i);
 	CHECK(clEnqueueReadBuffer(queue, data, CL_TRUE, 0, sizeof(out), out, 0, NULL, NULL));
 	app_digest(out, sizeof(out));
-	CHECK(clReleaseContext(context)); /* its objects keep it */
+	CHECK(clReleaseContext(context)); /* its objects keep it alive */
 	CHECK(clReleaseMemObject(data));
 	CHECK(clReleaseCommandQueue(queue));
 }

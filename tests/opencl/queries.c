@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an application asks and what it does wrong: every answer and every error goes into the digest. */
+/* An application's queries and errors: the digest includes every answer and every error code. */
 #include "app.h"
 
 #include <unistd.h>
@@ -55,7 +55,7 @@ static void kernel_answers(cl_kernel k)
 	}
 }
 
-/* PoCL lets go of a kernel that was launched in a thread of its own, some time after the launch has ended. */
+/* PoCL releases a launched kernel in a separate thread, some time after the launch has ended. */
 static void wait_alone(cl_kernel k)
 {
 	cl_uint references = 0;
@@ -136,7 +136,7 @@ int main(void)
 	CHECK(clSetKernelArg(k, 1, sizeof(both), &both));
 	app_arg_mem(k, 2, constants);
 	CHECK(clSetKernelArg(k, 3, 64 * 4, NULL));
-	note_int(launch(k, N, 16)); /* one still missing */
+	note_int(launch(k, N, 16)); /* one argument is still missing */
 	app_arg_u32(k, 4, 9);
 	note_int(launch(k, N, 16));
 	context_answers();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An out-of-order queue whose commands are ordered by events alone, a user event that starts them, profiling,
- * callbacks, markers, tasks and a native function among them. */
+/* An out-of-order queue whose commands only events order, with a user event that starts them,
+ * profiling, callbacks, markers, tasks and a native function. */
 #include "app.h"
 
 #include <pthread.h>

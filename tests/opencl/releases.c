@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything is let go while kernels still run, in one context after the other: OpenCL keeps what they need. */
+/* Releases everything while kernels still run, in several contexts in turn: OpenCL keeps the objects in use. */
 #include "app.h"
 
 #include <unistd.h>
@@ -60,6 +60,6 @@ int main(void)
 	for (int i = 0; i < 1000 && __atomic_load_n(&ended, __ATOMIC_RELAXED) < ROUNDS; i++)
 		usleep(20000);
 	printf("ended %d\n", ended);
-	usleep(100000); /* our callback may come before others of the same event */
+	usleep(100000); /* our callback may run before others of the same event */
 	return app_close();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of 1 to 3 dimensions, with offsets, with groups that do not divide the range, and with a local
- * size that the runtime chooses and the result depends on. */
+/* Launches of 1 to 3 dimensions, with offsets, with groups that do not divide the range, and with a
+ * local size that the runtime chooses and the result depends on. */
 #include "app.h"
 
 static const char source[] =

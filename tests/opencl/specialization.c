@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specialization constants: programs of one module with its own values, with some set, and with all; argv[1] is the
- * module (specialization.cl). */
+/* Specialization constants: programs of one module with default values, with some set, and with all
+ * set; argv[1] is the module (specialization.cl). */
 #include "app.h"
 
 enum { N = 1024 };
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	app_open();
 	p = create(argc, argv);
 	build_and_run(p);
-#ifdef AGAIN /* what was built is built again, with other values: runtimes do not agree on what that means */
+#ifdef AGAIN /* rebuilds a built program with other values: runtimes differ in the effect */
 	specialize(p, 20, 1);
 	build_and_run(p);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sub-buffers, NULL buffers, and arguments that are set again after their first buffer is gone. */
+/* Sub-buffers, NULL buffers, and arguments that are set again after the release of their first buffer. */
 #include "app.h"
 
 enum { N = 4096, PART = 1024 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device in parts: one context over two sub-devices, one program, a queue and launches on each. */
+/* A partitioned device: one context over two sub-devices, one program, a queue and launches on each. */
 #include "app.h"
 
 enum { N = 1024 };
@@ -51,7 +51,7 @@ int main(void)
 	CHECK(clReleaseMemObject(data));
 	for (int i = 0; i < 2; i++)
 		CHECK(clReleaseCommandQueue(queues[i]));
-	/* The context and its sub-devices stay: PoCL 3.1 lets go of a command's event after the call that waited for it
-	 * has returned, and crashes where they are gone by then. */
+	/* The program does not release the context and its sub-devices: PoCL 3.1 releases a command's
+	 * event after the waiting call has returned, and crashes if they no longer exist. */
 	return app_close();
 }

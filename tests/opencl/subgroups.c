@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sub-groups: reductions, scans and broadcasts whose results depend on how lanes are grouped. */
+/* Sub-groups: reductions, scans and broadcasts whose results depend on the grouping of lanes. */
 #include "app.h"
 
 enum { N = 2048 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared virtual memory: SVM pointers as arguments, pointers inside of them that clSetKernelExecInfo names,
- * and Intel's unified shared memory where there is such. */
+/* Shared virtual memory: SVM pointers as arguments, pointers inside SVM that clSetKernelExecInfo
+ * names, and Intel's unified shared memory if available. */
 #include "app.h"
 
 #include <CL/cl_ext.h>

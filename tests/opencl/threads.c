@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that build, set and launch at once: each with kernels of its own, and all with one kernel whose
- * arguments stay. */
+/* Threads that build, set and launch at the same time: each with its own kernels, and all with one
+ * kernel whose arguments stay. */
 #include "app.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters that are written as arrays, of a function that is called. */
+/* Parameters declared as arrays, in a called function. */
 //@ run: arrays 16 16 buf:4096 buf:4096
 //@ mem: arrays call 16:0 call_exit 16:0
 __attribute__((noinline)) static int both(int p[4], const int q[])

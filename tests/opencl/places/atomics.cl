@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C 2.0's atomics, on objects of its atomic types. Counted by hand: those that load and store are accesses, no atomics. */
+/* OpenCL C 2.0 atomics on objects of atomic types. Counted by hand: loads and stores are accesses, not atomics. */
 //@ options: -cl-std=CL2.0
 //@ run: orders 64 16 buf:4096 buf:4096
 //@ mem: orders mem 448:1792 atomic 192:768
@@ -19,7 +19,7 @@ __kernel void orders(__global atomic_int *a, __global int *b)
 	b[i] = atomic_load_explicit(&a[i], memory_order_acquire, memory_scope_device) + old;
 }
 
-/* in a work-group's own memory, which its first lane sets */
+/* in a work-group's memory, which its first lane initialises */
 __kernel void shared(__global ulong *a, __global int *b)
 {
 	__local atomic_uint n;

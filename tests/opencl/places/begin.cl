@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin.spvasm: of 64 lanes each fourth goes three times through the loop and returns early. */
+/* begin.spvasm: every fourth of 64 lanes runs the loop three times and returns early. */
 //@ assembly: all begin.spvasm
 //@ run: begins 64 16 buf:512
 //@ mem: begins line 656:0 line.one 160:0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches of #if by what the runtime's own compiler predefines, for each form: both sides store as often as the other does. */
+/* #if branches on the runtime's predefined macros, in each form: both sides have the same number of stores. */
 //@ options: -cl-std=CL3.0
 #if __OPENCL_C_VERSION__ >= 300
 #define TWO(out, i) out[i] = 2; out[(i) + 64] = 3
@@ -11,7 +11,7 @@
 #else
 #define THREE(out, i)
 #endif
-#if __clang_major__ == 22 /* the reader's, and no runtime's */
+#if __clang_major__ == 22 /* true for our reader, and for no runtime */
 #define FOUR(out, i)
 #else
 #define FOUR(out, i) THREE(out, i); out[(i) + 192] = 5

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that are called, with two arguments and what they return: numbers, a pointer, a fraction by two returns, one
- * function from another, from two kernels. */
+/* Called functions, with two arguments and results: numbers, a pointer, a float with two returns,
+ * one function from another, from two kernels. */
 //@ run: calls 64 16 buf:256 buf:256
 //@ mem: calls call 256:0 call_exit 256:0 call.sum 128:0 call_exit.sum 128:0 call_exit.scaled 64:0
 //@ told: calls call values=512

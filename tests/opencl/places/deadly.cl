@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A barrier before a loop that is entered in its middle: PoCL 3.1's compiler dies of the one kernel's twin. */
+/* A barrier before a loop with two entries: PoCL 3.1's compiler crashes on the twin of this kernel only. */
 //@ run: harmless 64 8 buf:4096
 //@ run: deadly 64 8 buf:4096
 int sum_from(__global int *a, int n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where blocks begin and end: "values" is how many of their lanes had left by then. Lanes leave early, by loops of different
- * lengths, in kernels with barriers and memory of the block's, declared and given, and without. */
+/* Begins and ends of blocks: "values" counts the lanes of a block that had left by then. Lanes leave early, through
+ * loops of different lengths, in kernels with and without barriers and block memory, declared and passed. */
 //@ run: plain 64 16 buf:4096
 //@ mem: plain block_begin 4:0 block_end 4:0
 //@ told: plain block_end values=64

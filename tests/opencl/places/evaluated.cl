@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is evaluated, in which order, and what is not; and memory that is aligned to less than its type. Counted by hand. */
+/* Which expressions are evaluated, and in which order; and memory aligned to less than its type. Counted by hand. */
 //@ options: -cl-std=CL1.2
 //@ run: orders 16 16 buf:4096 buf:4096
 //@ mem: orders mem 48:192 mem.local 128:512
@@ -22,7 +22,7 @@ static int next(__private int *n)
 	return (*n)++;
 }
 
-/* the value, then where it goes: compilers do so, but of structs */
+/* compilers evaluate the value first and then the address, except for structs */
 __kernel void orders(__global int *a, __global int *b)
 {
 	int n = get_global_id(0) * 8;
@@ -34,7 +34,7 @@ __kernel void orders(__global int *a, __global int *b)
 	kept[next(&kept[0]) & 3] = 7;
 }
 
-/* so too where that is in other lines */
+/* the same if the address is on other lines */
 __kernel void split(__global int *a, __global int4 *b)
 {
 	int n = get_global_id(0) * 8;
@@ -48,7 +48,7 @@ __kernel void split(__global int *a, __global int4 *b)
 	b[n].x = __LINE__;
 }
 
-/* arguments of which nothing is told, before those that are */
+/* arguments without context, before arguments with context */
 __kernel void arguments(__global half *a, __global half *b)
 {
 	int n = get_global_id(0) * 8;

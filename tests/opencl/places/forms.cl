@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every form of access, with how many there are and of how many bytes, counted by hand. */
+/* Every form of access, with hand-counted numbers and bytes. */
 //@ oclgrind: all the same
 //@ run: scalars 256 64 buf:4096 buf:4096 i32:200
 //@ mem: scalars mem 800:2600 mem_before 800:2600 mem.shared 0:0 mem.local 0:0 mem.const 0:0 mem.all 800:2600
@@ -26,7 +26,7 @@
 //@ run: barriers 256 64 buf:4096 buf:4096
 //@ mem: barriers mem 512:2048 mem.shared 512:2048
 
-/* 200 of 256 lanes: an int and a char in, an int and an int out */
+/* 200 of 256 lanes load an int and a char, and store an int and an int */
 __kernel void scalars(__global int *a, __global char *b, int n)
 {
 	int i = get_global_id(0);
@@ -107,7 +107,7 @@ __attribute__((noinline)) int twice(__global const int *p, int i)
 
 __attribute__((noinline)) int deep(__global int *p, int i)
 {
-	p[i + 640] = i; /* which no lane reads */
+	p[i + 640] = i; /* no lane reads it */
 	return twice(p, i) + twice(p, i + 256);
 }
 
@@ -118,7 +118,7 @@ __kernel void calls(__global int *a, __global int *b)
 	b[i] = deep(a, i);
 }
 
-/* a function that another kernel calls too */
+/* a function that another kernel also calls */
 __kernel void shares(__global int *a, __global int *b)
 {
 	int i = get_global_id(0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with loops of their own, for which their keys of several words stand, in the heads of loops that work-items leave at
- * different times, of kernels with barriers and without. PoCL 3.1 goes wrong by such loops of the kernel's own, too. */
+/* Programs with their own loops (their keys have several words) in the headers of loops that work-items leave at
+ * different times, in kernels with and without barriers. PoCL 3.1 also fails on such loops in a kernel itself. */
 //@ run: condition 1024 64 buf:4096 local:64
 //@ counted: @branch[condition, 19]: 1280
 //@ counted: @shared[condition, 20]: 256

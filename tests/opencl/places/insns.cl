@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insns.spvasm: a lane i goes i % 4 rounds; its instructions, by hand. Operands are summed up: of the product 2.0 and k, of the
- * choice whether k is 0 and the two, of the shuffle the vector's first 8 bytes, i and k. */
+/* insns.spvasm: lane i runs i % 4 rounds; instructions counted by hand. Sums of operands: of the product 2.0 and k,
+ * of the select its condition (k is 0) and both values, of the shuffle the first 8 bytes of the vector, i and k. */
 //@ assembly: all insns.spvasm
 //@ run: steps 64 16 buf:4096 buf:4096
 //@ mem: steps branch 256:0 insn 2560:0 insn.fmul 96:0 insn.select 96:0 insn.shuffle 96:0 insn.store 128:0 insn.max 96:0 insn.extract 160:0 insn.branch 512:0

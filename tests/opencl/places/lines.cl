@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines.spvasm: each lane copies 64 bytes, each block 64 bytes; then a load from the block's, and a store. */
+/* lines.spvasm: each lane copies 64 bytes, each block copies 64 bytes; then a load from block memory and a store. */
 //@ assembly: all lines.spvasm
 //@ run: copies 64 16 buf:4096 buf:4096
 //@ mem: copies mem 196:8704 mem.shared 68:512

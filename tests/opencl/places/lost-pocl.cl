@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL's loops of work items (3.1, LLVM 15), where they become vectors, leave something else in a private array than its loops that do
- * not (POCL_WORK_GROUP_METHOD), its other methods, Oclgrind and Intel's runtime: in the kernel as it is. */
+/* PoCL (3.1, LLVM 15) computes another private array with vectorised work-item loops than with scalar ones
+ * (POCL_WORK_GROUP_METHOD), its other methods, Oclgrind and Intel's runtime: even in the unprobed kernel. */
 //@ run: lost 128 32 buf:512 buf:512 buf:8192 i32:5
 __kernel void lost(__global int *out, __global const int *in, __global uchar *bytes, int n)
 {

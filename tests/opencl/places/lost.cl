@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores to a private array at an index that is one of two. Intel's compiler for CPUs (2026.22.10) loses some of them where it
- * makes vectors: those of `chosen` in the kernel as it is, those of `beside` beside programs, `counted` shows these without any. */
+/* Stores to a private array at an index that is one of two. Intel's CPU compiler (2026.22.10) loses some of them if it
+ * vectorises: `chosen` in the unprobed kernel, `beside` in a probed one; `counted` reproduces the latter without a probe. */
 //@ run: chosen 128 32 buf:512 buf:512
 //@ mem: chosen mem 256:1024
 //@ told: chosen line accesses=1536

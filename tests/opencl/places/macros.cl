@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accesses that macros make parts of, as generators of kernels write them; how many there are was counted by hand. */
+/* Accesses of which macros expand to parts, as code generators write them; counted by hand. */
 //@ run: reduces 128 64 buf:16 buf:2048 buf:2048 i32:500
 //@ mem: reduces mem 1002:4008 mem.shared 508:2032
 //@ run: nests 64 16 buf:4096 buf:4096
@@ -49,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void reduces(__
 		out[get_group_id(0)] = ldata[0];
 }
 
-/* Uses in arguments, several lines of one use, of one name within another, objects, statements, comments between. */
+/* Nested uses in arguments, a use over several lines, a name in another, objects, statements, comments between. */
 #define AT(p, k) p[(k) & 255]
 #define SUM(a, b) a + b
 #define TWICE(x) SUM(x, x)
@@ -66,7 +66,7 @@ __kernel void nests(__global int *a, __global int *b)
 		AT(b, i + 128) += SUM(AT(a, i), AT(b, i)) * 2;
 }
 
-/* Parameters that are called as keywords are. */
+/* Parameters with the names of keywords. */
 #define PLUS(local) local[i] +
 #define BOTH_OF(global, half) global[i] + global[half] +
 __kernel void words(__global int *a, __global int *b)
@@ -78,7 +78,7 @@ __kernel void words(__global int *a, __global int *b)
 	a[i + 128] = 3;
 }
 
-/* Several arguments of one use are one part. */
+/* Several arguments of one use form one expression. */
 #define ASSIGN(x, y) x = y
 __kernel void parts(__global int *a, __global int *b)
 {
@@ -88,7 +88,7 @@ __kernel void parts(__global int *a, __global int *b)
 	atomic_xchg(&b[i + 64], SUM(i, 3));
 }
 
-/* Macros whose names are others', and one that took arguments before: these stand behind the others. */
+/* Macros with other macros' names, and a redefined function-like macro: they follow the others. */
 #undef PLUS
 #define PLUS SUM
 #define PICK AT
@@ -101,7 +101,7 @@ __kernel void others_names(__global int *a, __global int *b)
 	atomic_xchg(&b[i + 128], PLUS(i, 3));
 }
 
-/* What stays as it is written, since it might mean something else. */
+/* Must stay unchanged, because an expansion could have another meaning. */
 #define BOTH(f, x) SUM(f(a, x), f(b, x))
 #define JOIN(x, y) x##y
 #define LINE_OF(x) (x + __LINE__) * 0 + x

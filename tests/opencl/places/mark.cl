@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One mark with one name and one value, of which compilers make less. */
+/* One mark with one name and one value, which compilers may simplify. */
 //@ options: -I../../../include
 #include <gpubpf/mark.h>
 

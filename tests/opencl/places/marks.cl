@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks of gpubpf/mark.h in OpenCL C; "values" is the sum of what they give. */
+/* Marks of gpubpf/mark.h in OpenCL C; "values" is the sum of their values. */
 //@ options: -I../../../include
 #include <gpubpf/mark.h>
 

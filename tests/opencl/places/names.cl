@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of functions that a backslash stands beside, that macros make, and what cannot be repeated beside them. */
+/* Function names next to a line continuation, names that macros make, and code next to them that cannot be copied. */
 //@ run: before 64 16 buf:256 i32:3
 //@ mem: before mem 128:512
 //@ run: behind 64 16 buf:256 i32:3

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C 1.1, which has no static functions, with functions that a twin copies and that stand beside it. */
+/* OpenCL C 1.1, which has no static functions; the twin contains copies of functions next to the originals. */
 //@ options: -cl-std=CL1.1
 //@ run: old 64 16 buf:1024
 //@ mem: old mem 192:768 branch 128:0 barrier 64:0 call 64:0 call_exit 64:0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pairs.spvasm: functions with truths and structures. */
+/* pairs.spvasm: functions with booleans and structs. */
 //@ assembly: all pairs.spvasm
 //@ run: pairs 64 16 buf:4096 buf:4096
 //@ mem: pairs mem 64:256 call 128:0 call_exit 128:0 call_exit.pair 128:0

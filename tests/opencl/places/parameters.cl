@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters that are written as arrays: pointers to their elements. How many accesses there are was counted by hand. */
+/* Parameters declared as arrays are pointers to elements. Accesses counted by hand. */
 //@ run: lengths 64 16 buf:256
 //@ mem: lengths mem 128:512
 //@ run: open 64 16 buf:256 buf:256

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What OpenCL C alone says: operators, macros, conditions. Counted by hand. */
+/* Features of OpenCL C source only: operators, macros, conditions. Counted by hand. */
 //@ run: chains 64 16 buf:4096 buf:4096
 //@ mem: chains mem 448:1792 mem_before 448:1792 mem.all 448:1792
 //@ told: chains mem loads=192 stores=256
@@ -46,7 +46,7 @@
 //@ run: ones 64 16 buf:8192 buf:8192
 //@ mem: ones mem 447:5628 mem.local 256:3328
 
-/* stores of 0 to two places, of a load to two */
+/* stores 0 to two places, and a loaded value to two */
 __kernel void chains(__global int *a, __global int *b)
 {
 	int i = get_global_id(0), x;
@@ -57,7 +57,7 @@ __kernel void chains(__global int *a, __global int *b)
 		x++;
 }
 
-/* each ++ a load and a store; of chars and floats too */
+/* each ++ is a load and a store; also of chars and floats */
 __kernel void steps(__global int *a, __global float *b)
 {
 	int i = get_global_id(0), x;
@@ -75,7 +75,7 @@ __kernel void steps(__global int *a, __global float *b)
 	a[i] = x;
 }
 
-/* functions take pointers to what is volatile, whatever they are given */
+/* functions take pointers to volatile, whatever the argument's type */
 __kernel void adds(__global int *a, __global int *b)
 {
 	int i = get_global_id(0);
@@ -84,7 +84,7 @@ __kernel void adds(__global int *a, __global int *b)
 	b[i] = 1;
 }
 
-/* what is volatile is what is pointed to, not the pointers, which are in memory too */
+/* the pointed-to objects are volatile, not the pointers, which are in memory too */
 __kernel void pointers(__global int *a, __global int *b)
 {
 	volatile __global int *__local s[16];
@@ -95,7 +95,7 @@ __kernel void pointers(__global int *a, __global int *b)
 	*s[l] = 2;
 }
 
-/* of float4: one element, two, the whole */
+/* of a float4: one element, two, the whole */
 __kernel void elements(__global float4 *a, __global float4 *b)
 {
 	int i = get_global_id(0);
@@ -166,7 +166,7 @@ __kernel void functions(__global float *a, __global float *b)
 	barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* what a compiler may contract stays in one expression */
+/* an expression that a compiler may contract must stay one expression */
 __kernel void contracts(__global float *a, __global float *b, float f)
 {
 	int i = get_global_id(0);
@@ -252,7 +252,7 @@ __kernel void places_of(__global int *a, __global int *b)
 	b[i] = two[i & 1].x;
 }
 
-/* vectors of one value, whose last parenthesis clang does not count in */
+/* vectors of one value: clang's source range omits their last parenthesis */
 #define WIDE(x) (float4)(x)
 #define TWICE(x, y) ((x) + (float4)(y))
 __kernel void ones(__global float4 *a, __global float4 *b)

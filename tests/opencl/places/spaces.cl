@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C 3.0 on devices with generic addresses and without: an argument that is kept has the space that its function takes. */
+/* OpenCL C 3.0 with and without generic addresses: a saved argument has the address space of the function's parameter. */
 //@ options: -cl-std=CL3.0
 
 //@ run: threes 64 16 buf:768 buf:768

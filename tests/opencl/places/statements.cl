@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of OpenCL C: before the first statement that begins in one. Numbers are those of "#line", from here on. */
+/* Line places in OpenCL C: before the first statement that starts on a line. Numbers follow "#line", from here on. */
 #define ADD(to, n) to += (n)
 #define EACH(k, n) for (uint k = 0; k < (n); k++)
 //@ run: begins 64 16 buf:256

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomics and barriers: what each is given. */
+/* Atomics and barriers with their context. */
 //@ oclgrind: all the same
 //@ refuses: operations end threads
 //@ refuses: squares end threads
@@ -17,7 +17,7 @@
 //@ told: waits barrier_exit barriers=1024
 //@ told: waits atomic spaces=512 operands=512
 
-/* Each of 11 atomics on an int of the lane's own, which is i + 1 before the first. */
+/* Each of 11 atomics on the lane's own int, which is i + 1 before the first. */
 __kernel void operations(__global int *a, __global int *b)
 {
 	int i = get_global_id(0);

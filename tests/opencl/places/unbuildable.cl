@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose text with places, or whose wrapper, cannot be compiled: the others have theirs. */
+/* Kernels whose probed text, or whose wrapper, does not compile: the other kernels keep their probes. */
 //@ run: before 64 32 buf:256
 //@ mem: before mem 128:512
 //@ run: taken 64 32 buf:256
