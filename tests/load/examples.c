@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* examples FOLDER: each example's probes, loaded, verified, and run by the interpreter for every thread of
- * a small grid, as a device would: all entries and exits of a group, groups one after the other. */
+/* examples FOLDER: loads and verifies each example's probes. The interpreter runs them for every thread
+ * of a small grid like a device: all entries and exits of a group, groups one after the other. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void stop(struct run *run)
 	free(run->arena);
 }
 
-/* All programs of a site, for one thread. */
+/* Runs all programs of a site for one thread. */
 static bool thread(struct run *run, enum gpubpf_site site, int launch, int group, int id)
 {
 	struct gpubpf_ctx ctx = {
@@ -142,7 +142,7 @@ static void kernel_counter(struct run *run)
 	   "kernel-counter counts launches, groups and threads");
 }
 
-/* The per-thread values of a map: are they `want` (or not 0, if that is ANY) for the threads that ran? */
+/* Are the per-thread values of a map `want` (or nonzero for ANY) for the threads that ran? */
 static bool each_thread(struct run *run, const char *name, int want)
 {
 	struct gpubpf_map_view view = map(run, name);

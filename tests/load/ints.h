@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of a vmlinux.h, what small probes use: integer types, and the constants of maps. */
+/* The part of a vmlinux.h that small probes use: integer types, and the constants of maps. */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load-show [--gpu] [--attach PROG=PATTERN]... FILE...: what loading made of objects, as lines to compare. */
+/* load-show [--gpu] [--attach PROG=PATTERN]... FILE...: prints the loaded objects as lines, for comparison. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process around a load: its system calls go on as before, other threads and other uses of bpf(2) too,
- * and no privilege is needed. */
+/* The process around a load: its system calls work as before, also in other threads and for other
+ * uses of bpf(2), and loading needs no privilege. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -58,7 +58,7 @@ static void threads(void)
 	ok(!any, "four threads load at once");
 }
 
-/* Nobody, with no capability, no locked memory, few descriptors. */
+/* Drops privileges: user nobody, no capability, no locked memory, few descriptors. */
 static void unprivileged(void)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as text and JSON through BTF that libbpf builds here. */
+/* Values as text and JSON, through BTF that libbpf builds here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static const char *kernel_name(void *ctx, uint64_t id)
 	return id == 7 ? ctx : "";
 }
 
-/* What says a number by a member of no bytes: char[0][n]. */
+/* Makes a struct whose zero-size member char[0][n] encodes a number. */
 static int number_type(int n)
 {
 	return btf__add_array(btf, u32, btf__add_array(btf, u32, character, n), 0);
@@ -125,7 +125,7 @@ static int hist_type(const char *name, int min, int step, int slots)
 	return id;
 }
 
-/* No percentile is above the largest value, and of one value each is that value. */
+/* No percentile exceeds the largest value; with one value each percentile equals it. */
 static void within_largest(void)
 {
 	static const struct gpubpf_hist_shape shapes[] = {
@@ -163,7 +163,7 @@ static void one_amount(void)
 	ok(gpubpf_amounts_percentile(&fine, slot, 1, 99) <= 274800, "a sum that a reader saw too early does no harm");
 }
 
-/* Eight slots to a power of two: the first eight values have one each, those of [48, 52) and [52, 56) the 29th and 30th. */
+/* Eight slots per power of two: the first eight values have one each, those of [48, 52) and [52, 56) the 29th and 30th. */
 static void fine(void)
 {
 	int zero = number_type(0), three = number_type(3), array = btf__add_array(btf, u32, u64, 40);
@@ -192,7 +192,7 @@ static const struct gpubpf_typed_param *params_of(void *ctx, uint64_t id, uint32
 	return id == 7 ? params : NULL;
 }
 
-/* struct gpubpf_args: by the kernel's parameters, or in hex where those are not known or fewer. */
+/* struct gpubpf_args: by the kernel's parameters, or in hex if those are unknown or fewer. */
 static void arguments(void)
 {
 	struct gpubpf_typed_names names = { .kernel = kernel_name, .ctx = "scale", .params = params_of };
@@ -222,7 +222,7 @@ static void arguments(void)
 	ok(strstr(text, "arg31 = 0x0)"), "no more than there is room for");
 }
 
-/* The types of <gpubpf/probe.h> that say what they hold. */
+/* The types of <gpubpf/probe.h> that state their content. */
 static void meanings(void)
 {
 	char whole[300] = "_Z6gatherIfLi4EEvPKfPfi";
@@ -279,7 +279,7 @@ static void meanings(void)
 	json_object_put(json);
 }
 
-/* Structs of structs, all at offset 0: 2^16 scalars a level, were there no bound. */
+/* Nested structs, all at offset 0: 2^16 scalars per level without a bound. */
 static void bombs(void)
 {
 	int type = u32, self;
@@ -302,7 +302,7 @@ static void bombs(void)
 	   "text that does not fit is cut, its length returned");
 }
 
-/* All 64-bit values in as many slots as there can be, of which the last ones are drawn too. */
+/* All 64-bit values in the maximum number of slots; the output includes the last ones. */
 static void largest(void)
 {
 	const struct gpubpf_hist_shape shape = { .n = (65 - 3) << 3, .width = 8, .bits = 3 };
@@ -318,7 +318,7 @@ static void largest(void)
 	free(text);
 }
 
-/* Words to bytes: `text` is what they are as text again, or why they are none. */
+/* Parses words into bytes: `text` is their output as text, or the error. */
 static void reads_these(int type, size_t size, const char *words, const char *const *list, uint32_t n, const char *text)
 {
 	char data[64], why[200] = "", got[256];

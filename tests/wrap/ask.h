@@ -4,8 +4,8 @@
 
 #include "core/worker/job.h"
 
-/* The answer of the device's compiler to the query of an image, as in a session; malloc'd. "!why": the compiler
- * gives none. The compiler is that of `device`; the reader takes it for that of `caps`. */
+/* Asks the device's compiler the query of an image, like a session; the caller frees the answer. "!why": the
+ * compiler gives no answer. The compiler is that of `device`; the reader takes it for that of `caps`. */
 char *ask_compiler(struct gpubpf_worker *clread, struct gpubpf_worker *build, const struct gpubpf_image *image,
 		   const struct gpubpf_device_caps *caps, const struct gpubpf_device_caps *device);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * builtins OPENCL-C.H: each function of OpenCL C that clang's header declares with a pointer or an image is seen by its bytes,
- * or refused with a reason, or one of those listed here, which touch nothing that these lead to. Where a row refuses it, the
- * reason is its own.
+ * builtins OPENCL-C.H: checks each OpenCL C function that clang's header declares with a pointer or an
+ * image. The reader must see its bytes, or refuse it with a reason; or it must be in the list here of
+ * functions that do not access that memory. If a row of the table refuses it, the reason must be the row's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool may_be_nothing(const char *name)
 	return false;
 }
 
-/* The arguments of a declaration's parameters, of which images and pointers alone matter. */
+/* Reads the arguments of a declaration's parameters; only images and pointers matter. */
 static uint32_t read_arguments(char *params, struct cl_argument *arg)
 {
 	uint32_t n = 0;
@@ -48,7 +48,7 @@ static int way_of(const char *name, const struct cl_argument *arg, uint32_t narg
 	return e->unseen ? REFUSED : e->naccesses ? SEEN : NOTHING;
 }
 
-/* NAME(PARAMETERS) of a line that declares a function with a pointer or an image; NULL: it does not */
+/* Returns NAME of a line that declares a function with a pointer or an image; NULL: another line */
 static char *declared(char *line, char **params)
 {
 	char *open = strchr(line, '('), *end = strchr(line, ')'), *name = open;

@@ -93,7 +93,7 @@ int device_load(struct device *dev, const void *binary, size_t size, cl_program 
 	return 0;
 }
 
-/* one argument while its kernel runs */
+/* an argument while its kernel runs */
 struct value {
 	cl_mem memory;
 	cl_sampler sampler;
@@ -110,7 +110,7 @@ static size_t parse_hex(const char *hex, unsigned char *out, size_t room)
 	return n;
 }
 
-/* Known bytes that read as small floats and small integers alike. */
+/* Known bytes that are small both as floats and as integers. */
 static void fill(unsigned char *data, size_t size, uint32_t seed)
 {
 	for (size_t i = 0; i + 4 <= size; i += 4) {
@@ -179,7 +179,7 @@ static cl_int set_arg(struct device *dev, cl_kernel kernel, cl_uint i, const cha
 	return clSetKernelArg(kernel, i, parse_hex(word, bytes, sizeof(bytes)), bytes);
 }
 
-/* Append what the argument's memory now holds. */
+/* Appends the current content of the argument's memory. */
 static cl_int read_back(struct device *dev, const struct value *v, struct outcome *out)
 {
 	const size_t zero[3] = { 0 }, region[3] = { v->width, v->width, 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a case on the OpenCL device at hand: buffers with known content, one kernel after the other, and
- * everything that the kernels wrote. */
+/* Runs a case on the selected OpenCL device: buffers with known content, one kernel after the
+ * other, and everything that the kernels wrote. */
 #ifndef GPUBPF_TESTS_WRAP_DEVICE_H
 #define GPUBPF_TESTS_WRAP_DEVICE_H
 
@@ -20,19 +20,19 @@ struct device {
 	struct gpubpf_device_caps caps;
 };
 
-/* what the kernels of a case left behind */
+/* output of the kernels of a case */
 struct outcome {
 	unsigned char *data;
 	size_t size;
 };
 
-/* 0, or an OpenCL error; *what says of which call. */
+/* Returns 0, or an OpenCL error; *what names the failed call. */
 int device_open(struct device *dev, const char **what);
-/* The application's way: clBuildProgram, or clCompileProgram and clLinkProgram with headers. */
+/* Builds like an application: clBuildProgram, or clCompileProgram and clLinkProgram with headers. */
 int device_build(struct device *dev, const struct case_file *c, cl_program *program, const char **what);
 int device_build_il(struct device *dev, const void *module, size_t size, cl_program *program, const char **what);
 int device_load(struct device *dev, const void *binary, size_t size, cl_program *program, const char **what);
-/* Run all runs of a case. arena NULL: the original kernels; else the twins, with launch numbers from 0. */
+/* Performs all runs of a case. arena NULL: the original kernels; else the twins, with launch numbers from 0. */
 int device_run(struct device *dev, const struct case_file *c, cl_program program, cl_mem arena,
 	       struct outcome *out, const char **what);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrap-dialects [-d] CLREAD BUILD: whether clang reads a source as the device's own compiler does. The source has a kernel for
- * each macro and value that it tests. For each option the reader lists the same kernels as the runtime's program has.
- * The reader refuses sources whose branches it cannot know.
+ * wrap-dialects [-d] CLREAD BUILD: does clang read a source like the device's own compiler? The
+ * source has a kernel for each macro and value that it tests. For each option, the reader must list
+ * the kernels of the runtime's program. The reader must refuse sources whose branches it cannot know.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static const char *write_source(void)
 	return text;
 }
 
-/* The kernels that the runtime has of it, between semicolons; NULL: it does not take the options. */
+/* Returns the runtime's kernels of the text, separated by semicolons; NULL: it refuses the options. */
 static char *built_kernels(const char *text, const char *with)
 {
 	static char list[NAMES];
@@ -91,7 +91,7 @@ static char *built_kernels(const char *text, const char *with)
 	return err ? NULL : list;
 }
 
-static char said[sizeof(((struct gpubpf_diag *)0)->what)]; /* why the reader did not read the last source */
+static char said[sizeof(((struct gpubpf_diag *)0)->what)]; /* why the reader refused the last source */
 
 static struct gpubpf_kernel_info *inspect_on(const struct gpubpf_device_caps *caps, const char *text, const char *with, const char *answer,
 					     uint32_t *n)
@@ -160,7 +160,7 @@ static void sweep(const char *text, const char *with)
 	free(infos);
 }
 
-/* the reason why the reader refuses a source's kernel k, "": it does not */
+/* the reason for which the reader refuses a source's kernel k; "": accepted */
 static const struct verdict {
 	const char *with, *text, *answer, *reason;
 } verdicts[] = {
@@ -253,7 +253,7 @@ static void write_file(const char *folder, const char *name, const char *text)
 		abort();
 }
 
-/* Branches of headers count as those of the source do; one that is gone has its own reason. */
+/* Branches of headers count like those of the source; a missing header has its own reason. */
 static void judge_headers(void)
 {
 	static const char text[] = "#include \"parts/first.h\"\n#include <parts/first.h>\n"
@@ -288,7 +288,7 @@ static void judge_headers(void)
 	rmdir(folder);
 }
 
-/* Headers that do not exist, in branches that clang takes for a GPU's triple and the device's compiler does not. */
+/* Missing headers in branches that clang takes for a GPU's triple and the device's compiler does not. */
 static void judge_branches_without_headers(void)
 {
 	static const char *const texts[] = {
@@ -311,7 +311,7 @@ static void judge_branches_without_headers(void)
 	}
 }
 
-/* A header that only the device's compiler finds: its text is not known. One that it does not find either is gone. */
+/* A header that only the device's compiler finds has unknown text. One that it does not find is missing. */
 static void judge_own_headers(void)
 {
 	static const char text[] = "#include \"none/own.h\"\nkernel void k(int v) {}\n";
@@ -325,7 +325,7 @@ static void judge_own_headers(void)
 	ok(!n && strstr(said, "'none/own.h', which the program includes, was deleted"), "a header that the device does not find: %s", said);
 }
 
-/* NVIDIA's compiler looks into the working directory and its folder include. */
+/* NVIDIA's compiler searches the working directory and its folder include. */
 static void judge_searched(void)
 {
 	static const char text[] = "#include <in.h>\n#include \"out.h\"\n#ifdef IN\nkernel void IN(int v) {}\n#endif\nkernel void OUT(int v) {}\n";

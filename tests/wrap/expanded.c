@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap-expanded FILE: an OpenCL C source as it is read where places are asked for, with macros replaced that hide some. */
+/* wrap-expanded FILE: prints an OpenCL C source as the reader sees it for places: macros that hide places are expanded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""expanded.py TOOL CLANG SEED COUNT: what TOOL (expanded.c) makes of COUNT random sources full of macros has the same tokens behind
-the preprocessor as the sources had, in as many lines."""
+"""expanded.py TOOL CLANG SEED COUNT: TOOL (expanded.c) expands COUNT random sources full of macros. After
+preprocessing, its output must have the same tokens and the same number of lines as the sources."""
 import random
 import re
 import subprocess
@@ -12,7 +12,7 @@ sys.path.append(__file__.rsplit('/', 2)[0])
 from tap import ok, plan
 
 tool, clang, first, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-# bodies by how many parameters they have; M and N are macros of one and two that stand before it or, last, anywhere
+# bodies by number of parameters; M and N are macros with one and two, defined before it or, for the last one, anywhere
 BODIES = {0: ['a[i]', '1 + a[i]', 'a[i], a[i + 1]', '(a[i])', '- a[i]', 'i', 'M(i)', '__LINE__', '"," [i & 1]', 'M'],
           1: ['a[x]', '1 + a[x]', '(a[x])', 'x', 'x + x', 'a[x] + b[x]', 'M(x)', 'M(x) + a[x]', 'N(x, x)', 'sizeof(#x)', 'a[x##0]',
               'M', '- x', '(x /* , ( */ + 1)', 'a[x] + __LINE__'],
@@ -63,7 +63,7 @@ with tempfile.TemporaryDirectory() as work:
             f.write(text)
         made = subprocess.run([tool, f'{work}/before.cl'], capture_output=True, text=True)
         if made.returncode == 1:
-            continue  # it means nothing
+            continue  # it has no meaning
         with open(f'{work}/after.cl', 'w', encoding='ascii') as f:
             f.write(made.stdout)
         read += 1

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V: each function has its own lines, though several have the same ones, as what is in line has; and each of them once. */
+/* SPIR-V: each function has its own line places, once per line, even if inlined functions have the same lines. */
 #include "backends/spirv/spirv/spv.h"
 #include "tests/tap.h"
 
 #define FUNCTIONS 8
-#define LENGTH 64   /* instructions of one: as many as the table has slots, so that functions do not tell these apart */
-#define WORDS 4     /* of an instruction at most */
+#define LENGTH 64   /* instructions per function: equals the table's slots, so that functions collide in it */
+#define WORDS 4     /* maximum words of an instruction */
 
 static uint32_t words[FUNCTIONS * LENGTH * WORDS];
 static struct gpubpf_spv_insn insns[FUNCTIONS * LENGTH];
 
-/* A function with an instruction at line 7, and one more; and one at line 7 of another file. */
+/* Makes a function with one instruction at line 7 and another, which odd functions have at line 7 of another file. */
 static void put_function(uint32_t first)
 {
 	static const uint16_t ops[LENGTH] = {
 		SpvOpFunction, SpvOpLabel, SpvOpLine, SpvOpNop, SpvOpLine, [LENGTH - 2] = SpvOpReturn, SpvOpFunctionEnd
-	}; /* and SpvOpNop, which is 0 */
+	}; /* the rest is SpvOpNop, which is 0 */
 
 	for (uint32_t i = first; i < first + LENGTH; i++) {
 		insns[i] = (struct gpubpf_spv_insn){ .at = i * WORDS, .op = ops[i - first], .n = WORDS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the targets of OpenCL C make is read back by the reader of OpenCL C: the text of clc as it is, and broken. */
+/* The OpenCL C reader reads the output of the OpenCL C targets: the text of clc, unchanged and damaged. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int validate(const struct gpubpf_target *target, const char *text, size_t
 	return target->validate(&piece, caps, diag);
 }
 
-/* the text with the first `what` in it replaced, malloc'd */
+/* Replaces the first `what` in the text; the caller frees the result */
 static char *replaced(const struct gpubpf_blob *text, const char *what, const char *by)
 {
 	const char *at = memmem(text->data, text->size, what, strlen(what));

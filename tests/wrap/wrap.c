@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test-wrap [-d] [-s|-i CLANG] CLREAD BUILD FOLDER CASE...: each case is read and wrapped by gpubpf-clread, built by
- * gpubpf-build together with counting sites in OpenCL C (-s: in SPIR-V, that clang makes of it; -i: the case too), loaded as a binary and run. Every lane is
- * counted exactly once at entry and exit, the arguments are what the context promises, and what the
- * kernels wrote is the same to the bit as without.
+ * test-wrap [-d] [-s|-i CLANG] CLREAD BUILD FOLDER CASE...: gpubpf-clread reads and wraps each case.
+ * gpubpf-build builds it with counting sites in OpenCL C (-s: in SPIR-V that clang compiles from it; -i:
+ * the case too); the test loads the binary and runs it. Each lane must be counted exactly once at entry
+ * and exit, the arguments must match the context's promise, and the kernels' output must be bit-identical.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct gpubpf_worker *clread, *build;
 static bool probe_il, program_il;      /* the probe, the program are SPIR-V */
 static struct device dev;
 
-/* one case on its way */
+/* one case in progress */
 struct run {
 	struct case_file file;
 	struct gpubpf_pool pool;
@@ -38,7 +38,7 @@ struct run {
 	struct gpubpf_insertions at;
 	struct gpubpf_twin_image twin, binary;
 	struct gpubpf_blob module;     /* the program, if it is SPIR-V */
-	char *answer;                  /* of the device's compiler */
+	char *answer;                  /* from the device's compiler */
 };
 
 static const uint32_t site_progs[] = { 0 };
@@ -89,7 +89,7 @@ static void add_sites(struct run *r, struct gpubpf_kernel_info *k)
 	}
 }
 
-/* Kernels that are built but not run; those whose wrapper the vendor must refuse, what comes back names. */
+/* Adds kernels that are built but not run; the build's answer must name the ones whose wrapper the vendor refuses. */
 static void add_unrun(struct run *r)
 {
 	for (uint32_t i = 0; i < r->file.nchecks; i++) {
@@ -141,7 +141,7 @@ static bool choose_sites(struct run *r)
 	return true;
 }
 
-/* The counting probe, by hand. */
+/* The hand-written counting probe. */
 static char *probe_text(const struct run *r)
 {
 	char *text;
@@ -196,7 +196,7 @@ static bool check_refusals(struct run *r)
 	return good;
 }
 
-/* What only IL is refused for: a case that says so has nothing else to show then. */
+/* Checks a refusal that applies to IL only: the case then has no other result. */
 static bool refused_as_il(struct run *r)
 {
 	bool any = false;
@@ -223,7 +223,7 @@ static void list_inside(const struct gpubpf_kernel_info *k, char *out, size_t si
 				 gpubpf_place_kind(k->places[p].kind)->name, k->places[p].line);
 }
 
-/* The places of instructions, of kernels and functions, with the lines. */
+/* Checks the places of instructions in kernels and functions, with their lines. */
 static void check_inside(struct run *r, struct gpubpf_image image)
 {
 	struct gpubpf_kernel_info *infos = NULL;
@@ -322,7 +322,7 @@ static bool build_twin(struct run *r)
 	return true;
 }
 
-/* How often a kernel ran in all, in lanes; *last is the number of its last run. */
+/* Returns the lanes of all runs of a kernel; *last is the number of its last run. */
 static uint64_t lanes_of(const struct run *r, const char *kernel, uint64_t *last)
 {
 	uint64_t lanes = 0;
@@ -413,7 +413,7 @@ static bool make_module(struct run *r)
 	char *options = calloc(1, 2 * strlen(r->file.options) + 1);
 	bool quoted = false;
 
-	/* for the shell, which minds what stands outside of quotes */
+	/* the shell interprets characters outside of quotes */
 	for (const char *at = r->file.options; *at; at++) {
 		quoted ^= *at == '"';
 		sprintf(options + strlen(options), strchr("()#", *at) && !quoted ? "\\%c" : "%c", *at);
@@ -460,7 +460,7 @@ static int is_case(const struct dirent *e)
 	return n > 3 && strcmp(e->d_name + n - 3, ".cl") == 0;
 }
 
-/* Intel's CPU runtime, where it is; false: it is not here. */
+/* Selects Intel's CPU runtime; false: not installed. */
 static bool use_intel(void)
 {
 	const char *icd = getenv("GPUBPF_TEST_INTEL");
@@ -468,7 +468,7 @@ static bool use_intel(void)
 	return icd && access(icd, R_OK) == 0 && setenv("OCL_ICD_VENDORS", icd, 1) == 0;
 }
 
-/* Options; the index of the first word after them, 0: wrong. */
+/* Parses options; returns the index of the first word after them, 0: an error. */
 static int read_options(int argc, char **argv, bool *intel)
 {
 	int c;
@@ -521,7 +521,7 @@ int main(int argc, char **argv)
 	opts.memory = 0;
 	gpubpf_worker_create(&opts, &clread);
 	note("device %s, %s", dev.caps.name, dev.caps.driver);
-	/* where the application stands: folders of -I are relative to it, in other processes too */
+	/* the application's working directory: folders of -I are relative to it, in other processes too */
 	if (chdir(argv[first + 2]) == 0)
 		run_all(".", argv + first + 3);
 	gpubpf_worker_destroy(clread);

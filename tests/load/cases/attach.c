@@ -1,4 +1,4 @@
-// --attach replaces the pattern; twice makes two programs of one.
+// --attach replaces the pattern; two of them make two programs of one.
 // ARGS: --attach on=add_* --attach on=sub_* --attach bare=mul
 // >>> prog 0 on section kprobe/do_exit pattern add_* site entry
 // >>> prog 1 on section kprobe/do_exit pattern sub_* site entry

@@ -1,4 +1,4 @@
-// A callback is a sub-program whose address is taken.
+// A callback is a subprogram whose address is taken.
 // >>> func use at 0
 // >>> func each at
 // >>> = func[

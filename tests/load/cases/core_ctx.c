@@ -1,4 +1,4 @@
-// A context declared with fewer fields and in another order is relocated to ours.
+// A context declared with fewer fields in another order: CO-RE relocates it to ours.
 // >>> prog 0 use
 // >>> *(u64 *)(r1 +360)
 // >>> *(u64 *)(r1 +168)

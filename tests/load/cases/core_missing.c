@@ -1,4 +1,4 @@
-// A field that no context has: bpf_core_field_exists() says so, and the object loads.
+// A field that no context has: bpf_core_field_exists() returns 0, and the object loads.
 // >>> prog 0 use
 // >>> insn 0: r0 = 0
 #include <gpubpf/probe.h>

@@ -1,4 +1,4 @@
-// struct pt_regs as a vmlinux.h of another kernel has it: relocated to the context's first part.
+// struct pt_regs of another kernel's vmlinux.h: CO-RE relocates it to the first part of the context.
 // CFLAGS: -D__TARGET_ARCH_x86
 // >>> *(u64 *)(r1 +72)
 // >>> *(u64 *)(r1 +88)

@@ -1,4 +1,4 @@
-// Global data: contents, kinds, types; addresses of variables are offsets into the map's one value.
+// Global data: contents, kinds, types; a variable's address is an offset into the map's only value.
 // >>> map 0 data.rodata ARRAY key 4 value 24 max 1 flags 0x480 rdonly data
 // >>>   init { .limit = 77, .greeting = "hello" }
 // >>> map 1 data.data ARRAY key 4 value 8 max 1 flags 0x400 data

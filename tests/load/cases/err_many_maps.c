@@ -1,4 +1,4 @@
-// All objects together have up to 256 maps.
+// All objects together may have up to 256 maps.
 // >>> error BAD_MAP
 // >>> try:
 #include <gpubpf/probe.h>

@@ -1,4 +1,4 @@
-// A map of a type that no GPU has may be the host programs', not a GPU program's.
+// Host programs may use a map type without GPU support; GPU programs may not.
 // >>> section 'gpu/entry/*', program 'ours': uses map 'devices' of type 14, which no GPU has
 // >>> at line 15
 #include <gpubpf/probe.h>

@@ -1,4 +1,4 @@
-// --gpu: a kprobe program is ours though Linux has such a function.
+// --gpu: a kprobe program is for the GPU even if Linux has a function of that name.
 // ARGS: --gpu
 // >>> prog 0 on_exit section kprobe/do_exit pattern do_exit site entry
 // !!! note:

@@ -1,4 +1,4 @@
-// Programs of the host and of the Linux kernel stay out, and so do their maps of types that no GPU has.
+// Host and Linux kernel programs are not loaded, and neither are their maps of types without GPU support.
 // >>> note: on_exit (kprobe/do_exit) is left to the Linux kernel
 // >>> note: map devices is of type 14
 // >>> note: map rings is of type 12, which no GPU has with such elements

@@ -1,4 +1,4 @@
-// bpftime's sections may have cuda__ before a kernel's name; of a mangled one an underscore is both's.
+// bpftime's sections may have cuda__ before a kernel's name; a mangled name shares its underscore.
 // >>> prog 0 on_entry section kprobe/cuda__vadd pattern vadd site entry
 // >>> prog 1 on_exit section kretprobe/cuda__Z3addPf pattern _Z3addPf site exit
 // >>> prog 2 nested section kprobe/cuda__ZN1a3addEv pattern _ZN1a3addEv site entry

@@ -1,4 +1,4 @@
-// Source lines, without the blanks in front.
+// Source lines, without leading blanks.
 // >>> line 9: return ctx->launch + ctx->kernel;
 // >>> insn 0: r
 #include <gpubpf/probe.h>

@@ -1,4 +1,4 @@
-// A name that is longer than a pattern can be stands in its short form.
+// A name longer than a pattern can be appears in its short form.
 // >>> pattern _ZN7cutlassxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx$b290a1efad3033a0$xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx site entry
 #include <gpubpf/probe.h>
 

@@ -1,4 +1,4 @@
-// Every map type, by the kernel's words.
+// Every map type, declared with the kernel's syntax.
 // >>> map 0 hash HASH key 4 value 8 max 16 flags 0x0 object 0
 // >>> map 1 array ARRAY key 4 value 8 max 16 flags 0x0 object 0
 // >>> map 2 perf PERF_EVENT_ARRAY key 0 value 0

@@ -1,4 +1,4 @@
-// What the elements are like is one more map behind the others, which no name in the object stands for.
+// The prototype of the elements is one more map after the others, without a symbol in the object.
 // >>> map 0 first ARRAY key 4 value 8 max 2 flags 0x0 object 0
 // >>> map 1 outer ARRAY_OF_MAPS key 4 value 4 max 3 flags 0x0 object 0
 // >>> map 2 outer.inner ARRAY key 4 value 8 max 2 flags 0x0 object 0

@@ -1,4 +1,4 @@
-// Pinning is the kernel's: maps of a GPU live in the session.
+// Pins belong to the kernel: maps of a GPU are in the session.
 // >>> note: map counts is not pinned
 // >>> map 0 counts ARRAY
 #include <gpubpf/probe.h>

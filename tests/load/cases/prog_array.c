@@ -1,4 +1,4 @@
-// Programs that are only gone on in have no kernel; what goes on in others is made one with them.
+// Programs that are only tail-call targets have no kernel; a program is merged with its targets.
 // >>> map 0 jumps PROG_ARRAY key 4 value 4 max 2 flags 0x0 object 0
 // >>> prog 0 one section gpu/entry pattern  site entry
 // >>> prog 1 first section gpu/entry/k pattern k site entry

@@ -1,4 +1,4 @@
-// Every section for a GPU; names that bpftime and libbpf use.
+// Every GPU section; names that bpftime and libbpf use.
 // >>> prog 0 a section gpu/entry/_Z3addPf pattern _Z3addPf site entry
 // >>> prog 1 b section gpu/exit/blur_* pattern blur_* site exit
 // >>> prog 2 c section kprobe/no_such_function_in_linux pattern no_such_function_in_linux site entry

@@ -1,4 +1,4 @@
-// Sub-programs are part of each program that calls them, with their names and lines.
+// Subprograms are part of each program that calls them, with their names and lines.
 // >>> prog 0 first
 // >>>   func first at 0
 // >>>   func twice at

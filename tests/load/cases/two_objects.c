@@ -1,4 +1,4 @@
-// Equal names in two objects stay apart; maps are resolved to their own object's.
+// Equal names in two objects stay separate; a map reference resolves to its own object's map.
 // WITH: two_objects_other
 // >>> object 1 sha256
 // >>> map 0 counts ARRAY key 4 value 8 max 1 flags 0x0 object 0

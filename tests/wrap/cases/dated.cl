@@ -3,7 +3,7 @@
 //@ refused: by_function compiled at another time
 //@ refused: in_string compiled at another time
 //@ run: written 64 16 buf:256
-// when the program was compiled: a twin is compiled at another time
+// time of compilation: a twin is compiled at another time
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 int hour(int i) { return __TIME__[i & 1]; }

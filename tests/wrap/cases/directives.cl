@@ -4,7 +4,7 @@
 //@ refused: counted_by_macro code with __COUNTER__
 //@ run: chosen 64 16 buf:256
 //@ run: unpasted 64 16 buf:256
-// directives in bodies that a wrapper would repeat: what they leave behind would make another body of it
+// directives in a body that a wrapper would repeat: their effect would change the second copy
 #define F(x) ((x) + 1)
 __kernel void defines(__global int *p)
 {

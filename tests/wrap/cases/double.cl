@@ -1,5 +1,5 @@
 //@ run: only 16 4 buf:64
-// extensions choose what there is: the device's, not those that our reader knows
+// extensions select code: the device's extensions count, not those of our reader
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;

@@ -2,7 +2,7 @@
 //@ run: named 64 16 buf:256
 //@ run: changed 64 16 buf:256
 //@ run: functions 64 16 buf:256
-// bodies that wrappers repeat, and files that #line names: __FILE__ at each place is what it is without a wrapper
+// repeated bodies and #line with a file name: __FILE__ must be the same as without a wrapper at each place
 #define SUM(name) (sizeof(name) * 1000 + name[0] + 3 * name[sizeof(name) - 2])
 __kernel void leaves(__global int *p)
 {

@@ -1,5 +1,5 @@
 //@ refused: leaves gives the file another name
-// a file that #line names in a body that reads the name through a macro
+// #line sets a file name in a body that reads it through a macro
 #define HERE sizeof(__FILE__)
 __kernel void leaves(__global int *p)
 {

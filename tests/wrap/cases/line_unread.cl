@@ -1,5 +1,5 @@
 //@ run: leaves 64 16 buf:256
-// a file that #line names in a body that does not read the name: a copy after it keeps the lines
+// #line sets a file name in a body that does not read it: a copy after it keeps the lines
 __kernel void leaves(__global int *p)
 {
 	__local int t[64];

@@ -1,8 +1,8 @@
 //@ run: exact 65536 64 buf:262144 local:256
 //@ run: gather 65536 64 buf:262144
 //@ barrier: exact
-/* What vectors of lanes and single lanes must compute alike. (With tmp[get_local_id(0) ^ 21] PoCL 3.1 itself
- * gives wrong results where it vectorises for AVX-512.) */
+/* Computations that vectorised and scalar code must round alike. (With tmp[get_local_id(0) ^ 21]
+ * PoCL 3.1 itself gives wrong results if it vectorises for AVX-512.) */
 __kernel void exact(__global float *p, __local float *tmp)
 {
 	float x = p[get_global_id(0)];
@@ -12,7 +12,7 @@ __kernel void exact(__global float *p, __local float *tmp)
 	p[get_global_id(0)] = fmax(tmp[63 - get_local_id(0)], x / 3) + convert_float(mad24((int)x, 5, 7)) -
 			      rint(tmp[get_local_id(0) ^ 21] * x);
 }
-/* By itself it runs; with an atomic behind it, Intel's runtime 2026.2 compiles its IL wrongly when it vectorises. */
+/* Alone it runs; with an atomic after it, Intel's runtime 2026.2 miscompiles its IL if it vectorises. */
 __kernel void gather(__global uint *p)
 {
 	__local struct { uint a[64]; uint n; } s;

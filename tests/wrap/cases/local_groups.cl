@@ -4,7 +4,7 @@
 //@ barrier: shared
 //@ barrier: leaves
 //@ barrier: nested
-/* Many groups at once, on as many threads as the device has: local variables are each group's own. */
+/* Many groups run at once, on all threads of the device: each group has its own local variables. */
 #define SIZE 256
 #define LEAVE(c) do { if (c) return; } while (0)
 __kernel void shared(__global uint *p)

@@ -1,7 +1,7 @@
 //@ run: math 65536 64 buf:262144 local:256
 //@ refused-as-il: math inexact functions
 //@ barrier: math
-/* Vectors of lanes and single lanes round these otherwise, and the twin of IL with local memory has the latter. */
+/* Vectorised and scalar code round these differently, and an IL twin with local memory uses the latter. */
 __kernel void math(__global float *p, __local float *tmp)
 {
 	float x = p[get_global_id(0)];

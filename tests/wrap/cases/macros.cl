@@ -8,7 +8,7 @@
 //@ run: body_arg 16 4 buf:64
 //@ run: unusual 16 - buf:64 i32:1
 //@ arg: renamed 1 0x3
-// kernels that macros make, in every way that sources at hand do
+// kernels that macros make, in every way that occurs in real sources
 #define KERNEL_FQ kernel
 #define GLOBAL_AS __global
 #define MAKE(type) __kernel void gen_##type(__global type *p) { p[get_global_id(0)] += (type)OFFSET; }

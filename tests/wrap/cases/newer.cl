@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C 3.1, which clang 22 does not know: kernels that read and write one image, and that have functions of a group. */
+/* OpenCL C 3.1, which clang 22 does not know: kernels that read and write one image, and that use group functions. */
 //@ options: -cl-std=CL3.1
 //@ run: pictured 64 16 img:8
 //@ run: grouped 64 16 buf:256

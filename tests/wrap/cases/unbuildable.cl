@@ -2,7 +2,7 @@
 //@ run: last 16 4 buf:64
 //@ unbuildable: taken
 //@ unbuildable: sized
-// wrappers that cannot compile cost themselves alone
+// a wrapper that cannot compile does not affect other kernels
 __kernel void gpubpf_twin_taken(__global int *p) { p[0] = 1; }
 __kernel void good(__global int *p) { p[get_global_id(0)] += 1; }
 __kernel void taken(__global int *p) { p[0] = 2; }
