@@ -25,7 +25,7 @@ static void blanks(struct cursor *c)
 		c->p++;
 }
 
-/* the text is next; words end where they end */
+/* consumes the text if it is next; a word must end there */
 static bool eat(struct cursor *c, const char *text)
 {
 	size_t n = strlen(text);
@@ -38,7 +38,7 @@ static bool eat(struct cursor *c, const char *text)
 	return true;
 }
 
-/* r0 to r10, or w0 to w10; *wide tells which */
+/* r0 to r10, or w0 to w10; *wide is set for r */
 static bool reg(struct cursor *c, int *r, bool *wide)
 {
 	char *end;
@@ -116,7 +116,7 @@ static int size_code(const char *type)
 	return codes[(unsigned char)type[1] & 0x3f];
 }
 
-/* "(u32 *)(r1 +4)"; what stands before the star of a load was eaten */
+/* "(u32 *)(r1 +4)"; the caller consumed the part before the star of a load */
 static bool memory(struct cursor *c, int *code, bool *sext, int *base, int64_t *off)
 {
 	char type[8];
@@ -224,7 +224,7 @@ static bool swap(struct cursor *c, int dst)
 	return false;
 }
 
-/* what follows "rN =" */
+/* the part after "rN =" */
 static bool assign(struct cursor *c, int dst, int cls)
 {
 	int src, code, base;

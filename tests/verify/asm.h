@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An assembler for test programs, in the syntax of the kernel's verifier log, which gpubpf_insn_format()
- * writes too; with labels and with helpers and maps by name. */
+/* An assembler for test programs, in the syntax of the kernel's verifier log, which
+ * gpubpf_insn_format() writes too; it adds labels, and helpers and maps by name. */
 #ifndef GPUBPF_TESTS_VERIFY_ASM_H
 #define GPUBPF_TESTS_VERIFY_ASM_H
 
@@ -22,9 +22,9 @@ struct assembly {
 	char error[160];
 };
 
-/* One line: an instruction, a label ("name:"), "hex" and raw bytes, or nothing. False with error set. */
+/* Assembles a line: an instruction, a label ("name:"), "hex" and raw bytes, or nothing. False: sets error. */
 bool asm_line(struct assembly *a, const char *line);
-/* Resolve labels. */
+/* Resolves labels. */
 bool asm_finish(struct assembly *a);
 
 #endif

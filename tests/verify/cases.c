@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cases: one file a case. Lines before "---" say what is expected, those after it are the program (asm.h).
+ * Runs one case per file. Lines before "---" state the expectations, lines after it are the program (asm.h).
  *
- *   # text                          what the case shows
+ *   # text                          purpose of the case
  *   map NAME TYPE KEY VALUE MAX [FLAGS]   TYPE: a number or a name of map_types.def
  *   rodata NAME "text" | HEX        a read-only map of one value with this content
- *   opts WORD...                    kernel (verdicts on kernel programs), leaks, exit, block (it stands at gpu/block_begin/),
- *                                   place=NAME, cost=N, states=N, target=NAME (limits.def), stack=N, frames=N (of a target that has so much)
- *   accept | reject CODE text       the verdict; of a refusal its code and a piece of what it says
- *   remedy text                     a piece of what it says to do
- *   warn text | nowarn              a piece of a warning; no warning at all
+ *   opts WORD...                    kernel (verdicts on kernel programs), leaks, exit, block (the place is gpu/block_begin/),
+ *                                   place=NAME, cost=N, states=N, target=NAME (limits.def), stack=N, frames=N (target limits)
+ *   accept | reject CODE text       the verdict; for a refusal its code and a part of the message
+ *   remedy text                     a part of the remedy
+ *   warn text | nowarn              a part of a warning; no warning at all
  *   fact PC NAME[=VALUE]            const=N, always, never, uniform, warp, varying, divergent, together,
- *                                   rmw, unreached, trips=N, of an access frame=N (255: any) and map=N
+ *                                   rmw, unreached, trips=N; of an access frame=N (255: any) and map=N
  *                                   (65535: any)
- *   cost NAME=N                     insns, atomics, event_bytes, prints, loads, stores; warp_insns of 32 lanes
+ *   cost NAME=N                     insns, atomics, event_bytes, prints, loads, stores; warp_insns for 32 lanes
  */
 #include <dirent.h>
 #include <errno.h>
@@ -338,7 +338,7 @@ static int is_case(const struct dirent *d)
 	return dot && !strcmp(dot, ".case");
 }
 
-/* The name of the file, and the problem if there is one. */
+/* Prints the name of the file, and the problem if there is one. */
 static void run_folder(const char *folder)
 {
 	struct dirent **names;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pure domains against concrete numbers, exhaustively at small widths: tristate numbers of 8 bits (each
- * with each member, against all of 4 bits), intervals of 8 bits by the same code as those of 64, and products of both on
- * small numbers and their neighbours at the ends of 32 and 64 bits.
+ * Checks the abstract domains against concrete numbers, exhaustively at small widths: tristate
+ * numbers of 8 bits (each member, against all of 4 bits), intervals of 8 bits with the code for 64
+ * bits, and products of both for small numbers and their neighbours at the limits of 32 and 64 bits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool in_scalar(const struct scalar *s, uint64_t v)
 
 typedef struct tnum (*tnum_op)(struct tnum a, struct tnum b);
 
-/* op on all tnums of abits and bbits, on all their members */
+/* op on all tnums of abits and bbits, for all their members */
 static bool tnum_sound(tnum_op op, enum gpubpf_alu_op alu, unsigned int abits, unsigned int bbits)
 {
 	const uint64_t alast = 1u << abits, blast = 1u << bbits;
@@ -89,7 +89,7 @@ static bool tnum_range_sound(void)
 	return true;
 }
 
-/* The members next to each number, against a search for them. */
+/* Compares the nearest member to each number with a search. */
 static bool tnum_next_exact(void)
 {
 	for (uint64_t m = 0; m < 256; m++)
@@ -110,7 +110,7 @@ static bool tnum_next_exact(void)
 	return true;
 }
 
-/* Signed and unsigned intervals of 8 bits: what is left is exactly what is in both. */
+/* Signed and unsigned intervals of 8 bits: the reduction must keep exactly the numbers in both. */
 static bool reduce_exact(void)
 {
 	for (int ulo = 0; ulo < 256; ulo += 3)
@@ -170,7 +170,7 @@ static const uint64_t anchors[] = {
 };
 #define NANCHORS (sizeof(anchors) / sizeof(anchors[0]))
 
-/* The k-th small set around an anchor: an interval of 1 to 5 numbers, or 4 numbers by 2 unknown bits. */
+/* Makes the k-th small set around an anchor: an interval of 1 to 5 numbers, or 4 numbers by 2 unknown bits. */
 static void make(struct scalar *s, uint64_t anchor, int k, uint64_t members[8], int *n)
 {
 	*n = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Families of programs of the Linux kernel's kprobe type, many to a file, in the assembler of asm.h. Our verdict is
- * the one that is written down, and so is the running kernel's (BPF_F_STRICT_ALIGNMENT), where bpf(2) is allowed and
- * the kernel deduces what Linux 6.18.44 does:
+ * Families of programs of the Linux kernel's kprobe type, many per file, in the assembler of asm.h. Our verdict must
+ * be the stated one. The running kernel (BPF_F_STRICT_ALIGNMENT) must agree, if bpf(2) is allowed and its verifier
+ * deduces what Linux 6.18.44 does:
  *
- *   map NAME TYPE KEY VALUE MAX [FLAGS ["TEXT"]]   for all programs of the file; with a text, which programs only read
- *   == accept|reject NAME                 a program begins
+ *   map NAME TYPE KEY VALUE MAX [FLAGS ["TEXT"]]   for all programs of the file; with a text, read-only for programs
+ *   == accept|reject NAME                 starts a program
  *   @lookup MAP                           r0 is the value of key 0, or NULL; r10 - 8 holds the key
- *   @value MAP                            the same, and the program returns 0 if there is none
+ *   @value MAP                            the same, but the program returns 0 for NULL
  *   @zero FROM TO                         writes zeros to r10 - FROM up to r10 - TO, 8 bytes each
  */
 #include <dirent.h>
@@ -28,11 +28,11 @@
 struct family {
 	char name[64];
 	struct gpubpf_map maps[MAX_MAPS];
-	char text[MAX_MAPS][64];  /* what they hold at first */
+	char text[MAX_MAPS][64];  /* their initial content */
 	uint32_t nmaps;
 	struct linux_verifier kernel;
-	int no_kernel;            /* why it cannot be asked: -errno, 0 it can */
-	char program[128];        /* the one that is being read, "" none */
+	int no_kernel;            /* why the kernel is not available: -errno, 0: it is */
+	char program[128];        /* the current one, "" none */
 	bool accept;
 	struct assembly assembly;
 	uint32_t nlabels;
@@ -178,7 +178,7 @@ static int is_family(const struct dirent *d)
 	return dot && !strcmp(dot, ".family");
 }
 
-/* What the kernel said when it was asked for maps: 0, or why it cannot be asked. */
+/* Runs a file; returns 0, or the error of creating maps in the kernel. */
 static int run_family(const char *folder, const char *name)
 {
 	static struct family f;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State containment: fuzz-contain [SECONDS [SEED]] runs accepted programs in the interpreter and checks before
- * every instruction that the concrete registers and stack lie inside one of the verifier's states there, and,
- * in a second verification that prunes by marks, that what the facts say holds. It goes on past SECONDS until there are
- * enough programs to ask that a tenth of them were accepted and run.
+ * State containment: fuzz-contain [SECONDS [SEED]] runs accepted programs in the interpreter.
+ * Before every instruction, the concrete registers and stack must be inside one of the verifier's
+ * states. In a second verification, which prunes by marks, its facts must hold. The test continues
+ * after SECONDS until it has enough programs; a tenth must be accepted and run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "tests/tap.h"
 
 #define MAX_STATES 4096
-#define ENOUGH 500 /* programs, of which a part must be accepted and run */
+#define ENOUGH 500 /* minimum number of programs, some of which must run */
 
-struct seen {                       /* a state that the verifier walked through */
+struct seen {                       /* a state of the verifier's walk */
 	struct seen *next;
 	struct state *state;
 };
@@ -28,10 +28,10 @@ struct check {
 	uint16_t live[GEN_MAX_INSNS];
 	uint32_t nseen;
 	struct verifier keeper;     /* owns the copies of states */
-	uint64_t checked, contained, proven; /* instructions; programs that were run against states, and facts */
+	uint64_t checked, contained, proven; /* instructions; programs checked against states, and against facts */
 	uint64_t before[GPUBPF_NREGS];
 	uint32_t before_pc;
-	uint64_t trail[2][GEN_MAX_INSNS]; /* what each instruction made in two threads, in order */
+	uint64_t trail[2][GEN_MAX_INSNS]; /* result of each instruction in two threads, in order */
 	int which;
 };
 
@@ -73,7 +73,7 @@ static bool in_scalar(const struct scalar *s, uint64_t value)
 	       in_bounds(&s->w32, (uint32_t)value, (int32_t)value);
 }
 
-/* The base is any element of the map; of a part that varies widely nothing is asked. */
+/* The base may be any element of the map; does not check a part that varies widely. */
 static bool in_value(const struct check *r, const struct reg *reg, uint64_t address)
 {
 	const struct gpubpf_map_layout *l = &r->run.layout.maps[reg->map];
@@ -124,7 +124,7 @@ static bool in_slot(const struct check *r, const struct stack_slot *s, const uin
 	return !n || in_reg(r, &s->reg, value);
 }
 
-/* what r's number is without the constant that was added to it */
+/* r's number without the constant added to it */
 static uint64_t linked_base(const struct reg *r, uint64_t value)
 {
 	if (!r->linked)
@@ -201,7 +201,7 @@ static bool in_access(const struct check *r, const struct gpubpf_access *a, uint
 	return a->spaces & (GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD);
 }
 
-/* what the facts say of the instruction that was just run */
+/* checks the facts of the instruction that just ran */
 static bool fact_holds(const struct check *r, const struct gpubpf_interp_state *at)
 {
 	const struct gpubpf_insn *insn = &r->run.insns[r->before_pc];
@@ -221,7 +221,7 @@ static bool fact_holds(const struct check *r, const struct gpubpf_interp_state *
 						(uint64_t)(int64_t)insn->off, insn->width);
 }
 
-/* What the instruction that was just run made: a number, or the way of a branch. */
+/* Records the result of the last instruction: a number, or the direction of a branch. */
 static void leave_trail(struct check *r, const struct gpubpf_interp_state *at)
 {
 	const struct gpubpf_insn *insn = &r->run.insns[r->before_pc];
@@ -232,7 +232,7 @@ static void leave_trail(struct check *r, const struct gpubpf_interp_state *at)
 		*trail = (*trail + made + 1) * 0x9e3779b97f4a7c15ull;
 }
 
-/* Two threads of a warp, or of a block, made the same of what is said to be uniform there. */
+/* Two threads of a warp, or of a block, must have equal results where a fact says uniform. */
 static void check_uniform(struct check *r, uint32_t flag)
 {
 	for (uint32_t pc = 0; pc < r->run.prog.ninsns && !r->run.problem[0]; pc++)
@@ -272,7 +272,7 @@ static bool verify(struct check *r, const struct watch *watch)
 	return verify_watched(&r->run.unit, &r->run.prog, &opts, watch, &diag) == 0;
 }
 
-/* Thread 0 and another see the same memory and arguments. */
+/* Thread 0 and another one run with the same memory and arguments. */
 static void run_two(struct check *r, struct gen *g, uint32_t other)
 {
 	uint64_t rng = g->rng;
@@ -288,7 +288,7 @@ static void run_two(struct check *r, struct gen *g, uint32_t other)
 	r->run.thread = 0;
 }
 
-/* false: a problem was found */
+/* false: found a problem */
 static bool try_program(struct check *r, struct gen *g)
 {
 	struct watch watch = { keep_state, r, true };

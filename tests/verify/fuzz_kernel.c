@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Linux kernel's verifier as an oracle: fuzz-kernel [SECONDS | COUNTn [SEED [all]]] generates and mutates programs, and
- * fails when we accept one that the kernel (BPF_F_STRICT_ALIGNMENT) refuses, or fewer than a tenth are accepted by both:
- * it goes on past SECONDS until there are enough to say so. Where the kernel names a range
- * that it lost, the program is run thousands of times: it is ours to answer for if one access goes wrong. Programs that only a privileged
- * kernel would take are judged as it judges them. With `all`, those that only we refuse are shown as well. SKIP where
- * bpf(2) is refused.
+ * The Linux kernel's verifier as an oracle: fuzz-kernel [SECONDS | COUNTn [SEED [all]]] generates and
+ * mutates programs. It fails if our verifier accepts a program that the kernel (BPF_F_STRICT_ALIGNMENT)
+ * refuses, or if both accept fewer than a tenth; it continues after SECONDS until it has enough. If the
+ * kernel reports a range that it lost, the test runs the program thousands of times, and one wrong
+ * access is our bug. Programs that need privileges are compared with the privileged verdict. With `all`
+ * it also prints programs that only our verifier refuses. SKIP if bpf(2) is refused.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,19 +20,19 @@
 #include "tests/tap.h"
 
 #define LOG_SIZE (1 << 20)
-#define ENOUGH 1000 /* programs, of which a part must be accepted */
+#define ENOUGH 1000 /* minimum number of programs, some of which must be accepted */
 
 static struct {
 	uint64_t programs, both, refused, stricter, precise, unsound;
 } count;
 
 static struct run witness;
-static bool walked[GEN_MAX_INSNS]; /* by us */
+static bool walked[GEN_MAX_INSNS]; /* by our verifier */
 static uint32_t refused_at;        /* by the kernel */
 
 static char log_text[LOG_SIZE];
 
-/* The last line of the log is statistics; the reason is the one before. Limits are not safety. */
+/* The log's last line has statistics, the line before it the reason. Limits are no safety matter. */
 static bool is_limit(const char *log)
 {
 	static const char *const limits[] = { "too large", "too complex", "combined stack size", "The sequence of" };
@@ -43,7 +43,7 @@ static bool is_limit(const char *log)
 	return false;
 }
 
-/* The instruction that the log ends at. */
+/* The instruction at which the log ends. */
 static uint32_t last_pc(const char *log)
 {
 	uint32_t pc = 0, at;
@@ -58,7 +58,7 @@ static uint32_t last_pc(const char *log)
 	return pc;
 }
 
-/* The kernel lost a range that we did not, at an access or at a branch before. It may be right: then some run
+/* The kernel lost a range that we kept, at an access or an earlier branch. If it is right, some run
  * goes wrong. */
 static bool is_range(const char *log)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* RFC 9669 3 and 4: what is needed of the encoding */
+/* RFC 9669 3 and 4: the required part of the encoding */
 enum { LDX = 0x61, ST = 0x62, STX = 0x63, ATOMIC = 0xc3, ALU32 = 0x04, ALU64 = 0x07, JMP = 0x05, JMP32 = 0x06 };
 enum { SRC = 0x08, W = 0x00, H = 0x08, B = 0x10, DW = 0x18 };
 
@@ -97,7 +97,7 @@ static int jump_code(struct gen *g)
 	return jumps[pick(g, 11)] | (chance(g, 30) ? JMP32 : JMP);
 }
 
-/* leave the program unless a comparison holds */
+/* leaves the program unless a comparison holds */
 static void gen_bound(struct gen *g, int reg)
 {
 	if (chance(g, 35))
@@ -106,7 +106,7 @@ static void gen_bound(struct gen *g, int reg)
 		to_end(g, jump_code(g), reg, 0, chance(g, 70) ? (int32_t)pick(g, 50) : number(g));
 }
 
-/* a jump over what fn makes */
+/* a jump over the code of fn */
 static void gen_skip(struct gen *g, void (*fn)(struct gen *g))
 {
 	uint32_t at = g->n;
@@ -145,7 +145,7 @@ static void gen_access(struct gen *g, int base, int off)
 	}
 }
 
-/* value pointer plus a number that was bounded, or nearly */
+/* value pointer plus a bounded, or almost bounded, number */
 static void gen_value(struct gen *g)
 {
 	int reg = chance(g, 50) ? 8 : 9;
@@ -350,7 +350,7 @@ static void gen_link(struct gen *g)
 	gen_bound(g, chance(g, 50) ? a : b);
 }
 
-/* masks made of one bit, with constants: choices that are walked apart */
+/* bit masks and selects with constants: the verifier walks each choice separately */
 static void gen_masks(struct gen *g)
 {
 	int reg = chance(g, 50) ? 8 : 9, mask = (int)(2 + pick(g, 4));

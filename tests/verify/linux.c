@@ -13,7 +13,7 @@
 
 #define LD_IMM64 0x18
 #define MAX_FUNCTIONS 8
-#define LOG_WALK 1 /* log_level: the walk; statistics alone (BPF_LOG_STATS of linux/bpf_verifier.h) */
+#define LOG_WALK 1 /* log_level: the walk; only statistics (BPF_LOG_STATS of linux/bpf_verifier.h) */
 #define LOG_STATS 4
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -76,7 +76,7 @@ void linux_close(struct linux_verifier *k)
 		close(k->fds[--k->nmaps]);
 }
 
-/* Where functions begin, in order; 0 of them: nobody is called back, and the kernel asks for no types. */
+/* Finds the starts of functions, in order; 0: no callbacks, so the kernel needs no types. */
 static uint32_t find_functions(const struct gpubpf_raw_insn *raw, uint32_t n, struct bpf_func_info *info)
 {
 	uint32_t found = 0;
@@ -98,7 +98,7 @@ static uint32_t find_functions(const struct gpubpf_raw_insn *raw, uint32_t n, st
 	return called_back ? found : 0;
 }
 
-/* Types of functions, all static: a function that is called back must be one. A descriptor or -errno. */
+/* Loads types of functions, all static, which callbacks must be. Returns a descriptor or -errno. */
 static int load_types(struct bpf_func_info *info, uint32_t n)
 {
 	struct btf *btf = btf__new_empty();

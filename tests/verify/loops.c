@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops of real code, as compilers make them: verify-loops FIGURES OBJECT... verifies every program of the objects,
- * and counts the instructions that are walked. Where the running Linux kernel accepts a program
- * (BPF_F_STRICT_ALIGNMENT), so do we, after at most 4 times what the kernel walked. Where bpf(2) is not allowed, or
- * the kernel is older than Linux 6.18.44, FIGURES says what the kernel did; programs that another compiler made
- * are then left out. What the kernel is known to refuse, mostly after a million instructions, it is not asked again.
- * verify-loops --record FIGURES OBJECT... asks the kernel all and writes FIGURES:
+ * verify-loops FIGURES OBJECT...: verifies every program of the objects, which are loops of real code from
+ * compilers, and counts the walked instructions. If the running Linux kernel accepts a program
+ * (BPF_F_STRICT_ALIGNMENT), our verifier must accept it too, and walk at most 4 times as many instructions. If
+ * bpf(2) is not allowed or the kernel is older than Linux 6.18.44, FIGURES has the kernel's results; programs from
+ * another compiler are then skipped. The test does not repeat known refusals of the kernel, mostly after a million
+ * instructions. verify-loops --record FIGURES OBJECT...: runs the kernel on all programs and writes FIGURES:
  *
  *   OBJECT PROGRAM INSTRUCTIONS HASH accept|refuse WALKED
  */
@@ -25,7 +25,7 @@
 #include "tests/tap.h"
 
 #define TIMES 4
-#define LEAST 500           /* programs to compare; fewer: the test did not do its work */
+#define LEAST 500           /* minimum number of compared programs */
 #define MAX_FIGURES 4096
 
 struct figure {
@@ -38,10 +38,10 @@ struct figure {
 struct loops {
 	struct figure figures[MAX_FIGURES];
 	uint32_t nfigures;
-	int no_kernel;            /* why it cannot be asked: -errno, 0 it can */
+	int no_kernel;            /* why the kernel is not available: -errno, 0: it is */
 	FILE *record;
-	uint32_t compared, other, refused; /* programs */
-	double most;              /* our instructions for one of the kernel's */
+	uint32_t compared, other, refused; /* numbers of programs */
+	double most;              /* largest ratio of our instructions to the kernel's */
 	char most_name[160];
 };
 
@@ -98,7 +98,7 @@ static bool take_map(struct object *o, const struct bpf_map *from)
 	return content && pread(bpf_map__fd(from), content, map->value_size, 0) == (ssize_t)map->value_size;
 }
 
-/* The object's maps and relocated programs, as a kernel would get them. */
+/* Reads the object's maps and relocated programs, as the kernel would get them. */
 static bool object_open(struct object *o, const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -134,7 +134,7 @@ static void object_close(struct object *o)
 	gpubpf_sys_finish(&o->sys);
 }
 
-/* Maps by index. False: a descriptor that is no map's. */
+/* Replaces map descriptors by indexes. False: a descriptor of no map. */
 static bool relocate(const struct object *o, struct gpubpf_raw_insn *insns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -194,7 +194,7 @@ static const struct figure *recorded(const struct object *o, const char *program
 	return NULL;
 }
 
-/* What the kernel does with the program: it is asked, or the record is. NULL: neither knows. */
+/* The kernel's result, from the kernel or from the record. NULL: unknown. */
 static const struct figure *theirs(const struct object *o, const char *program, const struct gpubpf_raw_insn *insns,
 				   uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of a million walked states: a clear error, in under 2 seconds of processor time and 256 MiB. */
+/* Programs with a million states to walk: a clear error, in under 2 seconds of CPU time and 256 MiB. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -24,7 +24,7 @@ static void line(const char *fmt, ...)
 		note("%s", assembly.error);
 }
 
-/* a counter that is known in each of two million rounds */
+/* a counter whose value is known in each of two million rounds */
 static void counts(void)
 {
 	line("r0 = 0");
@@ -47,7 +47,7 @@ static void bits(void)
 	line("out:");
 }
 
-/* rounds that leave other numbers in 32 slots of stack, compared in each */
+/* rounds that write different numbers to 32 stack slots, compared in each round */
 static void stack(void)
 {
 	for (int i = 1; i <= 32; i++)

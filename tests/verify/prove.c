@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter of a debug build proves facts again: true ones hold, and each kind that is made false is found. */
+/* The interpreter of a debug build checks facts again: true ones hold, and each kind of false fact is detected. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static bool build(struct world *w, struct gpubpf_diag *diag)
 	return w->arena && gpubpf_verify(&w->unit, &w->prog, NULL, diag) == 0;
 }
 
-/* GPUBPF_OK, or why the run was refused */
+/* GPUBPF_OK, or why the interpreter refused the run */
 static enum gpubpf_error run(struct world *w)
 {
 	static const struct gpubpf_ctx ctx = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };

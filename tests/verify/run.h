@@ -8,20 +8,20 @@
 
 struct run {
 	struct gpubpf_insn insns[GEN_MAX_INSNS];
-	struct gpubpf_prog prog;    /* its instructions are insns; the caller sets how many */
+	struct gpubpf_prog prog;    /* its instructions are insns; the caller sets their number */
 	struct gpubpf_unit unit;
 	struct gpubpf_map maps[GEN_NMAPS];
 	struct gpubpf_layout layout;
 	void *arena, *pristine;
-	uint32_t thread;            /* of a block of 64, two warps of 32, which one runs */
-	char problem[1024];         /* what went wrong, "" nothing yet */
+	uint32_t thread;            /* thread of a block of 64, two warps of 32 */
+	char problem[1024];         /* first problem, "" none */
 };
 
 typedef void (*run_observer)(void *arg, const struct gpubpf_interp_state *state);
 
 bool run_setup(struct run *r);
 void run_finish(struct run *r);
-/* One run with new contents. An access that the interpreter refuses is a problem. */
+/* Runs once with new contents. An access that the interpreter refuses is a problem. */
 void run_once(struct run *r, struct gen *g, run_observer observe, void *arg);
 
 #endif

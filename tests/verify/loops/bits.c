@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tricks with bits, most of them without branches. */
+/* Bit manipulation, mostly without branches. */
 #include "loop.h"
 
 LOOP(popcount_kernighan)

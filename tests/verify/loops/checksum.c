@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over bytes, halves and words. */
+/* Sums over bytes, half words and words. */
 #include "loop.h"
 
 LOOP(internet)

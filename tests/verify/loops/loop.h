@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the files of this folder: each LOOP is one program. What it reads and writes is global data, of which nothing is known. */
+/* For the files of this folder: each LOOP is one program. It reads and writes global data with unknown content. */
 #ifndef GPUBPF_TESTS_VERIFY_LOOPS_LOOP_H
 #define GPUBPF_TESTS_VERIFY_LOOPS_LOOP_H
 

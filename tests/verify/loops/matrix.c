@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of two dimensions, and what is computed row by row. */
+/* Two-dimensional tables, and computations by rows. */
 #include "loop.h"
 
 LOOP(multiply)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers, options and names as they come from a wire. */
+/* Headers, options and names of network packets. */
 #include "loop.h"
 
 LOOP(tlv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that look random, and what is done with them. */
+/* Pseudo-random numbers and their uses. */
 #include "loop.h"
 
 LOOP(lcg)

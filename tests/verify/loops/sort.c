@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting, by networks and by loops, in memory that all see and on the stack. */
+/* Sorting, by networks and by loops, in shared memory and on the stack. */
 #include "loop.h"
 
 static __always_inline void order(u32 *a, int i, int j)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a libc does with strings. */
+/* String functions of a libc. */
 #include "loop.h"
 
 static __always_inline bool is_space(u8 c)
