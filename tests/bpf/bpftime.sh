@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A peer's examples with their own loaders, unmodified, on an OpenCL kernel. bpftime.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
+# bpftime.sh GPUBPF OBJECTS LOOP CLANG TYPES CC: bpftime's examples with their unmodified loaders, on an OpenCL kernel.
 . "$(dirname "$0")/../cli/lib.sh"
 launches="3 0" options=
 clang=$4 types=$5 cc=$6 GPUBPF=$(realpath "$GPUBPF") LOOP=$(realpath "$LOOP")
@@ -9,7 +9,7 @@ if ! command -v bpftool > /dev/null; then skip "bpftime's loaders" "no bpftool, 
 
 { cat "$types"; echo 'struct pt_regs { unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss; };'
   echo 'enum { BPF_F_MMAPABLE = 1024 }; typedef __s64 s64;'; } > "$T/vmlinux.h"
-# compile FOLDER NAME: the object, its skeleton and its loader, as they are
+# compile FOLDER NAME: builds the unmodified object, its skeleton and its loader
 compile() {
 	from=${GPUBPF_CORPUS:-}/bpftime-examples/$1 to=$T/$1
 	if [ ! -f "$from/$2.c" ]; then skip "$1" "GPUBPF_CORPUS has no bpftime-examples/$1"; return 1; fi
@@ -21,7 +21,7 @@ compile() {
 	set --; for p in $(grep -o '^int cuda__[a-z_]*' "$from"/*.bpf.c | cut -c5-); do set -- "$@" -a "$p=step_one"; done
 	attach=$*
 }
-# go PATTERN APP LOADER [ARG]...: the loader, and when all of it is attached, after which it shows something, a program of three launches, in its folder, until it prints this
+# go PATTERN APP LOADER [ARG]...: starts the loader in its folder; when it is attached, runs a program of three launches, and waits until the loader prints PATTERN
 go() {
 	cat > "$T/go" <<-E
 		cd "$to"; stdbuf -oL "$3" "${4:-}" > "$T/shown" & it=\$!
@@ -56,7 +56,7 @@ if compile host_map_test host_map_test; then
 	unset BPFTIME_MAP_GPU_THREAD_COUNT
 fi
 
-# these share arrays with uprobes, which are the Linux kernel's
+# these share arrays with uprobes, which run in the Linux kernel
 cp "$LOOP" "$T/app"
 "$GPUBPF" run -o "$OBJ/../cli/shared_array.bpf.o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
 if grep -q 'on_host is not attached' "$T/err"; then skip "arrays shared with the Linux kernel's programs" "$(grep -m 1 'not attached' "$T/err")"; finish; fi

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One-liners of bpftrace (Debian's) as they are, on a kernel of a GPU. bpftrace.sh GPUBPF OBJECTS LOOP
+# bpftrace.sh GPUBPF OBJECTS LOOP: unmodified one-liners of Debian's bpftrace, on a GPU kernel.
 . "$(dirname "$0")/../cli/lib.sh"
 GPUBPF=$(realpath "$GPUBPF")
 use_device pocl
 if ! command -v bpftrace > /dev/null; then skip "bpftrace" "it is not installed"; finish; fi
 if ! bpftrace -e 'BEGIN { exit(); }' > "$T/out" 2>&1; then skip "bpftrace" "it does not run here: $(grep -m 1 ERROR "$T/out")"; finish; fi
 
-# a program with a function of the kernel's name, as a host stub is
+# a program with a host function of the kernel's name, like a host stub
 objcopy --redefine-sym host_step=step_one "$LOOP" "$T/app"
 cd "$T" || exit 1
-# line LAUNCHES TEXT: of 1024 threads each
+# line LAUNCHES TEXT: launches of 1024 threads each
 line() { run "$GPUBPF" bpf --gpu $way -- bpftrace -e "$2" -c "$T/app $1 0"; }
 # what STATUS NAME
 refuses() { [ "$rc" != 0 ] && grep -q "$1" "$T/err"; ok $? "$2"; }
@@ -31,7 +31,7 @@ line 3 'uprobe:./app:step_one { @m = max(arg1); }'; refuses 'program step_one is
 line 3 'uprobe:./app:step_one { @[comm] = count(); }'; refuses 'program step_one is refused: .*get_current_comm, which does not exist on a GPU' "as is what a GPU lacks"
 line 3 'uprobe:./app:step_one+1 { @ = count(); }'; [ "$rc" != 0 ]; ok $? "and a place within a function"
 
-# where a supervisor answers, which makes uprobes for the loader to know them
+# a supervisor creates uprobes, so that the loader finds them
 way=--supervise
 line 20 'uprobe:./app:step_one { @[pid] = count(); } uretprobe:./app:step_one { @r = count(); }'
 is 0 "supervised: a uprobe and a uretprobe of a host stub"; prints '^@\[[0-9]*\]: 20480$' "are on the kernel"; prints '^@r: 20480$' "both"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of many kinds that programs of the Linux kernel and one for a GPU name. Which of them is loaded first is their order here. */
+/* Maps of many kinds, shared by programs of the Linux kernel and one GPU program. The order here is the order of loading. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>
@@ -10,7 +10,7 @@
 struct record {
 	__u64 time, number, kind;
 };
-const struct record *record_type;      /* by which a session knows where a record has its time */
+const struct record *record_type;      /* tells a session where a record has its time */
 struct both {
 	__u64 of_kernel, of_gpu;
 };
@@ -103,7 +103,7 @@ static __always_inline void tell(void *ctx, __u64 number, __u64 kind)
 GPU_PROGRAM
 #endif
 
-/* key 1 of `values`: how many came out of the queue, and how many not in order; `asked`: what the loader put in, doubled */
+/* key 1 of `values`: values popped from the queue, and how many were out of order; `asked`: twice the loader's value */
 SEC("uprobe")
 int on_host(void *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bridged OBJECT COMMAND N: a loader whose maps have programs of the Linux kernel and of a GPU, and that knows of no difference: what
- * both did before, while and after the command's kernels run. */
+/* bridged OBJECT COMMAND N: a loader that shares maps between programs of the Linux kernel and of a
+ * GPU without knowing it. Prints their results before, during and after the command's kernels. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,7 +37,7 @@ __attribute__((noinline, visibility("default"))) void probed_function(void)
 	__asm__ volatile("");
 }
 
-/* While the command runs, and n times more: what its kernels put into a queue is taken out. */
+/* While the command runs, and n times more: pops the values that its kernels push into a queue. */
 static void *call(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
@@ -51,7 +51,7 @@ static void *call(void *arg)
 	return arg;
 }
 
-/* Records of each kind come in order, and all in that of their times. */
+/* Records of each kind must arrive in order, and all together by time. */
 static int see(struct seen *s, const void *data)
 {
 	const struct record *r = data;
@@ -105,7 +105,7 @@ static void print_sums(const char *when)
 	printf("%s %llu %llu %llu %llu\n", when, at("sums", 0), at("table", 1), in_all_cpus(), at("recent", 3));
 }
 
-/* The kernel's alone: what its program did just now is there, and it finds what the loader put in just now. */
+/* A kernel-only map: the program's last write is visible, and the program sees the loader's last write. */
 static void step(unsigned long long i)
 {
 	__u32 key = 7;
@@ -133,7 +133,7 @@ static int attach(void)
 	return 0;
 }
 
-/* What this kernel has not is left out, as loaders do. */
+/* Leaves out what this kernel does not support, like other loaders. */
 static int load(const char *path)
 {
 	obj = bpf_object__open_file(path, NULL);
@@ -194,7 +194,7 @@ static void run_all(char *command, struct ring_buffer *ring, struct perf_buffer 
 		pthread_join(threads[i], NULL);
 }
 
-/* The kernel's last records are given when none can come before them. */
+/* Reads the kernel's last records after no earlier ones can arrive. */
 static void read_all(struct ring_buffer *ring, struct perf_buffer *perf)
 {
 	while (seen[0].of_kernel < calls || seen[1].of_kernel < calls)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A loader's maps that have programs of the Linux kernel and of a GPU (here on a CPU): they are one to it. bridged.sh GPUBPF OBJECTS LOOP
-# CLANG TYPES CC [--supervise]
+# bridged.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]: a loader shares its maps between
+# programs of the Linux kernel and of a GPU (here a CPU); to the loader each is one map.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 way=$7 launches=100 loader=$T/bridged

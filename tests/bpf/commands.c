@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands enum: the commands of bpf(2) that the Linux kernel has, by its BTF, a line each.
- * commands nothing: what each of 64 answers of what is no descriptor, no number and no attribute.
- * commands theirs|ours: what each answers of a map, a program, a link and an event of perf_event_open(2), all of the kind that kprobes
- * have, the Linux kernel's or ours: the same but for what the table says.
+ * commands enum: prints the commands of bpf(2) in the Linux kernel's BTF, one per line. commands nothing:
+ * prints the result of 64 commands for an invalid descriptor, number and attribute. commands theirs|ours:
+ * prints the result of each for a map, a program, a link and a perf_event_open(2) event, the Linux
+ * kernel's or ours, all of the kprobe kind. Both must be equal, except for the table's differences.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -13,7 +13,7 @@
 
 #include "probe_event.h"
 
-#define ATTR 168                   /* bytes, more than any kernel has; what it does not know is to be zero */
+#define ATTR 168                   /* size in bytes, larger than any kernel's; unknown members must be zero */
 
 union attr {
 	union bpf_attr known;
@@ -30,7 +30,7 @@ static int list(void)
 	for (int i = 0; t && i < btf_vlen(t); i++) {
 		const char *name = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
 
-		if (!strncmp(name, "BPF_", 4) && strcmp(name, "BPF_PROG_RUN")) /* another name of PROG_TEST_RUN */
+		if (!strncmp(name, "BPF_", 4) && strcmp(name, "BPF_PROG_RUN")) /* an alias of PROG_TEST_RUN */
 			printf("%d %s\n", btf_enum(t)[i].val, name + 4);
 	}
 	return !t;
@@ -52,7 +52,7 @@ static void ask_nothing(void)
 		memset(&attr, 0xff, sizeof(attr));
 		ask(cmd, &attr, 128);
 		memset(&attr, 0, sizeof(attr));
-		attr.words[0] = attr.words[1] = 1u << 29; /* no descriptor, no number, no type */
+		attr.words[0] = attr.words[1] = 1u << 29; /* an invalid descriptor, number and type */
 		ask(cmd, &attr, sizeof(attr.known));
 		ask(cmd, NULL, sizeof(attr.known));
 	}
@@ -60,7 +60,7 @@ static void ask_nothing(void)
 	ask(0x7fffffff, &attr, sizeof(attr.known));
 }
 
-/* Of each command the attribute that names what there is, which is zero otherwise. */
+/* Sets the attribute that names the existing object for each command; the rest is zero. */
 static union attr naming(int cmd, int map, int prog, int link, int perf)
 {
 	static uint32_t key, out[32], count = 1;
@@ -124,7 +124,7 @@ static union attr naming(int cmd, int map, int prog, int link, int perf)
 		attr->prog_bind_map.map_fd = map;
 		break;
 	default:
-		memset(&a, 0xff, 4); /* they make, or find by number, or are none of those */
+		memset(&a, 0xff, 4); /* these create, or find by number, or do neither */
 	}
 	return a;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The table of bpf(2)'s commands, which is the manual's too, beside the running kernel's, and what each answers.
-# commands.sh GPUBPF OBJECTS LOOP TABLE [--supervise]
+# commands.sh GPUBPF OBJECTS LOOP TABLE [--supervise]: compares the table of bpf(2) commands, which
+# the manual includes, with the running kernel's, and the result of each command.
 . "$(dirname "$0")/../cli/lib.sh"
 table=$4 way=$5
 sed -n 's/^GPUBPF_COMMAND(\([0-9]*\), \([A-Z_]*\), .*/\1 \2/p' "$table" > "$T/table"

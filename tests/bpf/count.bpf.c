@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a libbpf loader loads: programs for a GPU by their names and by a kernel's, with all forms of data. */
+/* Programs for a libbpf loader: for GPU places and for a kernel function, with all forms of data. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>
@@ -50,7 +50,7 @@ int cuda__leave_with_a_long_name(void *ctx)
 	if (n)
 		__sync_fetch_and_add(n, 1);
 	key = 0;
-	n = bpf_map_lookup_elem(&split, &key); /* as bpftrace counts: of a CPU's value nothing is lost */
+	n = bpf_map_lookup_elem(&split, &key); /* counts like bpftrace: no update of a CPU's value is lost */
 	value = n ? *n + 1 : 1;
 	bpf_map_update_elem(&split, &key, &value, BPF_ANY);
 	return 0;

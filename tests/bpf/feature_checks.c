@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libbpf asks the Linux kernel to learn what it can do, and what it answers: a line each, the same with the preload. */
+/* Prints the results of libbpf's probes for kernel features, one per line; the preload must not change them. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loaders in Go, by cilium/ebpf as Debian has it (golang-go, golang-github-cilium-ebpf-dev). go.sh GPUBPF OBJECTS LOOP SOURCE
+# go.sh GPUBPF OBJECTS LOOP SOURCE: loaders in Go with Debian's cilium/ebpf (golang-go, golang-github-cilium-ebpf-dev).
 . "$(dirname "$0")/../cli/lib.sh"
 src=$4 o=$OBJ/rings.bpf.o
 use_device pocl
@@ -9,7 +9,7 @@ export GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE="$T/go" GOFLAGS=-p=2
 [ -d "$GOPATH/src/github.com/cilium/ebpf" ] || { skip "loaders in Go" "no cilium/ebpf: ci/deps go installs it"; finish; }
 # build NAME OUT FLAGS...
 build() { from=$1 out=$2; shift 2; go build "$@" -o "$T/$out" "$src/go/$from/main.go" 2> "$T/err"; ok $? "$out is built"; }
-# all WHO: what the loader read
+# all WHO: checks everything that the loader read
 all() {
 	is 0 "$1"; prints '^ring 4717056$' "has each record of a ring buffer"; prints '^perf 4717056$' "and of perf buffers"
 	prints '^counted 3072 3072$' "and looks up what was counted"; prints '^is Kpro RingBuf$' "and what its programs and maps are"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cilium/ebpf's own examples, which have nothing for a GPU, are the same as without us: programs in Go, whose system calls a supervisor
-# answers. go_examples.sh GPUBPF - -: those in the folder GPUBPF_CILIUM_EXAMPLES, of the release that golang-github-cilium-ebpf-dev has
+# go_examples.sh GPUBPF - -: cilium/ebpf's own examples, in the folder GPUBPF_CILIUM_EXAMPLES, of the same release as
+# golang-github-cilium-ebpf-dev. They have nothing for a GPU; a supervisor answers their system calls, and their output must stay.
 . "$(dirname "$0")/../cli/lib.sh"
 what="cilium/ebpf's examples, as without us"
 all_skipped() { skip "$what" "$1"; finish; }

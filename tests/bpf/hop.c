@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that is linked statically, and what such do: hop exec|vfork|deny CMD [ARG]..., hop pid|map, hop late FILE. */
+/* A statically linked program: hop exec|vfork|deny CMD [ARG]..., hop pid|map, hop late FILE. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -25,7 +25,7 @@ static int in_child(char **argv)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-/* As in a container that allows no seccomp filters. */
+/* Simulates a container that forbids seccomp filters. */
 static void deny_filters(void)
 {
 	struct sock_filter insn[] = {
@@ -40,7 +40,7 @@ static void deny_filters(void)
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
-/* A map of a type that no kernel has, which a session makes. */
+/* Creates a map of a type that no kernel has; only a session can. */
 static int make_map(void)
 {
 	union bpf_attr attr = { .map_type = 1503, .key_size = 4, .value_size = 8, .max_entries = 1 };

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# libbpf-tools as Debian has them, or as built from their source, with nothing for a GPU: what they tell of a workload, and what they say of
-# what this kernel lacks, is the same as without us. libbpf_tools.sh GPUBPF - - [built]: those in the folder GPUBPF_LIBBPF_TOOLS
+# libbpf_tools.sh GPUBPF - - [built]: Debian's libbpf-tools, or built ones in the folder GPUBPF_LIBBPF_TOOLS. They
+# have nothing for a GPU: their output on a workload, and their messages on missing kernel features, must stay.
 . "$(dirname "$0")/../cli/lib.sh"
 what="libbpf-tools, as without us"
 all_skipped() { skip "$what" "$1"; finish; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load OBJECT COMMAND [PROGRAM]: a loader as libbpf's users write them: it loads an object, with this program too, attaches
- * it, runs a command, and prints its maps. */
+/* load OBJECT COMMAND [PROGRAM]: a typical libbpf loader: it loads an object (with PROGRAM too),
+ * attaches it, runs a command, and prints its maps. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void attach(struct bpf_object *obj)
 			exit(7);
 }
 
-/* Of a value each CPU the sum; `beyond`: what lies behind them was written over. */
+/* Sums a per-CPU value; `beyond`: memory after the values was overwritten. */
 static __u64 sum_of(int fd, bool *beyond)
 {
 	int cpus = libbpf_num_possible_cpus();

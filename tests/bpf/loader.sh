@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loaders that know nothing of gpubpf. loader.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]
+# loader.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]: loaders that do not know about gpubpf.
 . "$(dirname "$0")/../cli/lib.sh"
 clang=$4 types=$5 cc=$6 way=$7 o=$OBJ/count.bpf.o load=$OBJ/load
 use_device pocl
@@ -15,7 +15,7 @@ run "$GPUBPF" bpf $way -- "$load" "$o" true cuda__refused; is 2 "a program that 
 says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libbpf tells it"
 says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
 
-# rings, as libbpf reads them; the perf buffers have room for a part of what comes
+# rings read by libbpf; the perf buffers hold only a part of the records
 run "$GPUBPF" bpf $way -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"
 prints '^ring 3072 sum 4717056 wrong 0 lost 0$' "has each of a ring buffer"; prints '^perf 3072 sum 4717056 wrong 0 lost 0$' "and of perf buffers"
 awk '/^waits / { good = $2 <= $4 + 100 } END { exit !good }' "$T/err"; ok $? "and waits for them: $(grep '^waits ' "$T/err")"
@@ -24,11 +24,11 @@ for i in 1 2 3; do
 	prints '^ring 1024 at the end$' "$i: all is there when the program has ended"
 done
 
-# one session, and who comes and goes
+# one session; processes join and leave
 printf '"%s" "%s" true > /dev/null || exit 1\nfor _ in $(seq 600); do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
 	"$load" "$o" "$GPUBPF" > "$T/ends"
 run "$GPUBPF" bpf $way -- sh "$T/ends"; is 0 "a loader that has ended has nothing attached"
-# until launched, or counted: ends with the reason where that will never be. A launch that is counted as probed may not have run.
+# waits until launched, or counted; gives up with the reason if that is impossible. A launch counted as probed may not have run.
 cat > "$T/until" <<-E
 	launched() { grep -q '"launches": *[1-9]' "$T/report"; }
 	counted() { "$GPUBPF" map lookup counts key 1 0 0 0 -j 2> /dev/null | grep -q '"value": *[1-9]'; }
@@ -44,14 +44,14 @@ printf '"%s" "%s" true > /dev/null; sleep 0.3; "%s" 1 0 > /dev/null; exit 0\n' "
 run "$GPUBPF" bpf $way -- sh "$T/after"; is 0 "a program that comes when a loader has ended"
 [ ! -s "$T/err" ]; ok $? "is given the memory of its maps"
 run "$GPUBPF" bpf $way -- "$OBJ/odd_loader"; is 0 "one that does what few do, and what none should"; prints '^all as it should be$' "finds bpf(2)"
-# a loader that stays until the fifo is written to
+# a loader that runs until the fifo is written
 mkfifo "$T/end"
 printf 'rm -f "%s/up"; "%s" "%s" "touch %s/up; cat %s/end" > "%s/said" &\nwhile [ ! -e "%s/up" ]; do sleep 0.05; done\n' \
 	"$T" "$load" "$o" "$T" "$T" "$T" "$T" > "$T/stays"
 { cat "$T/stays"; printf '"%s" bpf -S "$GPUBPF_SESSION" -- "%s" 2 0; echo > "%s/end"; wait; cat "%s/said"\n' "$GPUBPF" "$LOOP" "$T" "$T"; } > "$T/joins"
 run "$GPUBPF" bpf $way -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one that joins by the session's socket"
 
-# bpftool as it is
+# unmodified bpftool
 if command -v bpftool > /dev/null; then
 	cat - > "$T/tools" <<-E
 		for what in map prog link btf; do bpftool \$what list; done
@@ -94,7 +94,7 @@ if command -v bpftool > /dev/null; then
 	pins=$(sed -n 's/^pins are in //p' "$T/out"); [ -n "$pins" ] && [ ! -e "$pins" ]; ok $? "and the folder with the session"
 else skip "bpftool" "it is not installed"; fi
 
-# all that is not for a GPU is the kernel's
+# everything that is not for a GPU goes to the kernel
 "$OBJ/feature_checks" > "$T/theirs" < /dev/null; what="what libbpf asks to learn what the kernel can do has the kernel's answers, $(grep -c . "$T/theirs") of them"
 if grep -q '^a kprobe: done' "$T/theirs"; then
 	run "$GPUBPF" bpf $way -- "$OBJ/feature_checks" < /dev/null; diff "$T/theirs" "$T/out" > "$T/err"; ok $? "$what"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map_rules [named]: prints what bpf(2) and mmap(2) answer about maps. With `named` a program for a GPU names each map first. */
+/* map_rules [named]: prints the results of bpf(2) and mmap(2) for maps. With `named` a GPU program uses each map first. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What bpf(2) and mmap(2) answer about maps of the session is what Linux answers about its own. map_rules.sh GPUBPF OBJECTS
+# map_rules.sh GPUBPF OBJECTS: bpf(2) and mmap(2) on maps of the session must have the results of the kernel's maps.
 . "$(dirname "$0")/../cli/lib.sh"
 "$OBJ/map_rules" > "$T/linux" 2>&1
 if ! grep -q '^letters: done' "$T/linux"; then skip "map rules" "the Linux kernel makes no maps of ours"; finish; fi

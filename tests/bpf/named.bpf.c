@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that goes on in others, and looks up in maps that it finds in maps, all as its loader has put them there. */
+/* A program that tail-calls others, and looks up in maps that it finds in maps; the loader fills all of these. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>

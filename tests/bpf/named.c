@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* named OBJECT COMMAND: a loader that puts programs and maps into maps, before and after it attaches; after each step it runs
- * the command, and prints what was counted. A line each of what is not as the Linux kernel has it. */
+/* named OBJECT COMMAND: a loader that puts programs and maps into maps, before and after it attaches. After each
+ * step it runs the command and prints the counts. Prints a line for each difference from the Linux kernel. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static __u64 value_of(int fd, __u32 key)
 	return value;
 }
 
-/* What a slot names, by the number that a look-up gives. */
+/* Does the slot hold this map, by the number that a look-up returns? */
 static int is_map(const char *outer, const void *key, int fd)
 {
 	struct bpf_map_info a = { 0 };

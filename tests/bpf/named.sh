@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loaders with maps of maps and of programs. named.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]
+# named.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]: loaders with maps of maps and program arrays.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 way=$7 named=$OBJ/named o=$OBJ/named.bpf.o
 
-# steps WHO PREFIX...: what stands in maps is what programs see, before and after they are attached
+# steps WHO PREFIX...: programs see the current content of maps, before and after they are attached
 steps() {
 	who=$1; shift
 	run "$@" "$GPUBPF" bpf $way -- "$named" "$o" "$LOOP 3 0"; is 0 "a loader that puts programs and maps into maps$who"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loader that does what few do, and what none should: a line each of what is not as the Linux kernel has it. */
+/* A loader with rare and with invalid operations: prints a line for each difference from the Linux kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -56,7 +56,7 @@ static int freeze(int map)
 	return bpf(BPF_MAP_FREEZE, &attr);
 }
 
-/* A program for a GPU that names the map, so that it is the session's. */
+/* Loads a GPU program that uses the map, so that the map moves to the session. */
 static int load(int map)
 {
 	const struct bpf_insn insns[] = {
@@ -84,7 +84,7 @@ static int attach(int prog)
 	return bpf(BPF_LINK_CREATE, &attr);
 }
 
-/* Maps that programs may only read, frozen: of one key, and of more than one value. */
+/* Maps that are read-only for programs, frozen: with one key, and with several values. */
 static void constants(void)
 {
 	int hash = make(BPF_MAP_TYPE_HASH, 4, 1, BPF_F_RDONLY_PROG), array = make(BPF_MAP_TYPE_ARRAY, 4, 4, BPF_F_RDONLY_PROG);
@@ -118,7 +118,7 @@ static void batches(void)
 	check("a program is loaded", prog >= 0);
 	check("a batch is put in", !bpf(BPF_MAP_UPDATE_BATCH, &attr) && attr.batch.count == 3);
 	attr.batch.out_batch = (unsigned long)&at;
-	do { /* the Linux kernel gives whole buckets */
+	do { /* the Linux kernel returns whole buckets */
 		attr.batch.count = 8;
 		ret = bpf(BPF_MAP_LOOKUP_BATCH, &attr);
 		n += attr.batch.count;
@@ -152,7 +152,7 @@ static void *ask_much(void *arg)
 	return arg;
 }
 
-/* Signals, threads and forks while questions are on their way. */
+/* Signals, threads and forks while requests are in flight. */
 static void at_once(void)
 {
 	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -177,7 +177,7 @@ static void at_once(void)
 	check("children ask too", well);
 }
 
-/* Detached by close(2), and attached again at once. */
+/* Detaches with close(2), and attaches again at once. */
 static void again(void)
 {
 	int prog = load(shared), link = attach(prog);
@@ -187,7 +187,7 @@ static void again(void)
 	check("and again", attach(prog) >= 0);
 }
 
-/* Who has a handle has its file, and may lock it. */
+/* A process with a handle has its file, and may lock it. */
 static void locks(void)
 {
 	struct bpf_map_info info = { 0 };
@@ -201,7 +201,7 @@ static void locks(void)
 	check("and given then", bpf(BPF_MAP_GET_FD_BY_ID, &attr) >= 0);
 }
 
-/* A ring's memory is mapped as the kernel's is, and no other way; what is written to it costs its own records alone. */
+/* A ring's memory can be mapped like the kernel's, and in no other way; a write to it affects its own records only. */
 static void rings(void)
 {
 	int map = make_of(BPF_MAP_TYPE_RINGBUF, 0, 0, 8192, 0), hash = make(BPF_MAP_TYPE_HASH, 4, 8, 0), perf;
@@ -228,7 +228,7 @@ static void rings(void)
 	check("no ring of that size", make_of(BPF_MAP_TYPE_RINGBUF, 0, 0, 12288, 0) < 0 && errno == EINVAL);
 }
 
-/* As libbpf from 1.5 on maps global data: before any program is loaded. */
+/* Maps global data before any program is loaded, like libbpf from 1.5 on. */
 static void early(void)
 {
 	int map = make_of(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE), other;
@@ -247,10 +247,10 @@ static void early(void)
 	check("what is no map is refused", load(other) < 0);
 }
 
-/* The Linux kernel here may have no kprobes: then the file is ours, for who has loaded a program that is one. */
+/* The Linux kernel here may lack kprobes: then we provide the file to processes that loaded a kprobe program. */
 static const char type_of_kprobes[] = "/sys/bus/event_source/devices/kprobe/type";
 
-/* A name may end where a page ends behind which there is none. */
+/* A name may end at a page end, with no page after it. */
 static void names(void)
 {
 	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +261,7 @@ static void names(void)
 	check("a name is read to its end", open(name, O_RDONLY) >= 0);
 }
 
-/* A child that has loaded nothing itself */
+/* A child that has not loaded a program */
 static void children(void)
 {
 	pid_t child = fork();
@@ -272,7 +272,7 @@ static void children(void)
 	check("a child has what its parent had", waitpid(child, &status, 0) == child && !status);
 }
 
-/* Maps whose flags say how the Linux kernel is to make them are made, and say so. */
+/* Creates maps with flags that control how the Linux kernel makes them; the flags must be reported back. */
 static void flags(void)
 {
 	int trie = make_of(BPF_MAP_TYPE_LPM_TRIE, 8, 8, 4, BPF_F_NO_PREALLOC), hash = make_of(BPF_MAP_TYPE_HASH, 4, 8, 4, BPF_F_NO_PREALLOC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order FIRST LAST, order cases: a loader that is its own application, in one case after another. A program for a GPU and two uprobes of
- * the Linux kernel name four maps, in each order of loading, naming and attaching. A case is exact if all maps have what each program
- * put in. Prints maps that are not, and the number of cases.
+ * order FIRST LAST, order cases: a loader that is also the application, in a range of cases. A GPU program
+ * and two uprobes of the Linux kernel use four maps, in each order of loading, naming and attaching. A
+ * case passes if all maps have every program's values. Prints wrong maps, and the number of cases.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,16 +17,16 @@
 #include "putting.h"
 
 #define THREADS 256
-#define STEPS 10                   /* calls of each uprobe's function at a time */
+#define STEPS 10                   /* calls of each uprobe's function per step */
 #define MAPS 4
 #define PROGS 3
-#define ORDERS 24                  /* of four maps */
+#define ORDERS 24                  /* orders of four maps */
 #define LOADS 6                    /* orders of three programs */
 #define RING_BYTES (1 << 16)
 #define ENTRIES 4096
-#define PATIENCE_S 5               /* for records that are late */
+#define PATIENCE_S 5               /* timeout for late records */
 
-enum { GPU, FIRST, SECOND };       /* the programs: what each puts in is its number */
+enum { GPU, FIRST, SECOND };       /* the programs: each stores its own number */
 
 /* when programs are attached, and when the loader opens its rings */
 enum { ATTACH_LATER, ATTACH_AT_ONCE, ATTACH_REVERSED, OPEN_EARLY, WAYS };
@@ -81,7 +81,7 @@ static int attach(struct one_case *o, int who)
 	return o->event[who] < 0 ? o->event[who] : 0;
 }
 
-/* -- what comes -- */
+/* -- records -- */
 
 struct seen_ring {
 	struct one_case *o;
@@ -165,7 +165,7 @@ static void read_all(struct one_case *o)
 
 	while (!has_rings(o) && time(NULL) < until)
 		ring_buffer__poll(o->rings, 20);
-	ring_buffer__poll(o->rings, 100); /* what comes twice */
+	ring_buffer__poll(o->rings, 100); /* reads duplicates */
 	for (int m = 0; m < MAPS; m++)
 		if (o->types[m] != BPF_MAP_TYPE_RINGBUF)
 			read_values(o, m);
@@ -173,7 +173,7 @@ static void read_all(struct one_case *o)
 
 /* -- a case -- */
 
-/* The number's order of n things */
+/* The permutation of n items with this number */
 static void permute(unsigned int number, int n, int *order)
 {
 	for (int i = 0; i < n; i++)

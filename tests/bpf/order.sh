@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Maps that a program for a GPU (here for a CPU) and two of the Linux kernel's name, in all orders: sums are exact. order.sh GPUBPF OBJECTS
-# LOOP. GPUBPF_TEST_ORDERS: every how many of the cases, 61 otherwise, 1: all. A session each: twins of the same naming are made once.
+# order.sh GPUBPF OBJECTS LOOP: a GPU program (here on a CPU) and two of the Linux kernel share maps, in all orders: sums must be
+# exact. GPUBPF_TEST_ORDERS: runs every n-th case, default 61, 1: all. One session runs all, so that equal twins are made once.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 all=$("$OBJ/order" cases | sed -n 's/^cases //p') every=${GPUBPF_TEST_ORDERS:-61} ran=0 exact=0

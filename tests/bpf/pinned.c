@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pinned DIR COMMAND: pins maps in a BPF file system before a program for a GPU names them. Other processes of the session open the
- * pin, its new name and the kernel's number; a second loader counts on. Another process maps one ring buffer before that program is
- * loaded, and a third process maps one after.
+ * pinned DIR COMMAND: pins maps in a BPF file system before a GPU program uses them. Other processes
+ * of the session open the pin, its new name and the kernel's id; a second loader continues to count.
+ * One process maps a ring buffer before that program is loaded, and a third process maps one after.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ static unsigned long long value_in(int fd)
 	return value;
 }
 
-/* For a GPU; the program, which is attached */
+/* Loads and attaches a GPU program; returns it */
 static int count_in(const int *maps, uint32_t n)
 {
 	struct code c = { .n = 0 };
@@ -85,7 +85,7 @@ static void wait_for(int fd)
 		exit(1);
 }
 
-/* Maps the ring before or after its parent has loaded a program for a GPU, and reads until it has had all. */
+/* Maps the ring before or after its parent has loaded a GPU program, and reads until all records have arrived. */
 static void read_ring(const char *pin, bool early, int ready, int loaded, unsigned long all)
 {
 	struct ring_buffer *rb = NULL;
@@ -121,7 +121,7 @@ static void start(struct reader *r, const char *pin, bool early, unsigned long a
 	wait_for(r->ready[0]);
 }
 
-/* As another process does that finds the pin */
+/* Acts as another process that finds the pin */
 static void tell_value(const char *what, const char *pin, uint32_t id)
 {
 	pid_t pid;

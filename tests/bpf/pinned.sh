@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Maps of the Linux kernel that are pinned in its own file system, and become a GPU's: every process of the session finds these there.
-# pinned.sh GPUBPF OBJECTS LOOP [CLANG TYPES CC --supervise]
+# pinned.sh GPUBPF OBJECTS LOOP [CLANG TYPES CC --supervise]: maps of the Linux kernel, pinned in
+# its own file system, become a GPU's: every process of the session must find these under the pins.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 way=$7

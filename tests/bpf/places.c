@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock|access]: attaches a program for a GPU to that kprobe. The name's first byte is repeated LENGTH
- * times. Prints what the program counts while the command runs, or why it is not attached; with `clock`, the base of helper 502;
- * with `access`, the program reads how many bytes an access has.
+ * places NAME[+OFFSET|/LENGTH] COMMAND [ret|clock|access]: attaches a GPU program to that kprobe. The name's
+ * first byte is repeated LENGTH times. Prints the program's count while the command runs, or why it is not
+ * attached; with `clock`, the base of helper 502; with `access`, the program reads how many bytes an access has.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Where loaders' kprobes stand: accesses of memory, kernels with long names, and what no kernel has, which a line tells. places.sh GPUBPF
-# OBJECTS LOOP [CLANG TYPES CC --supervise]
+# places.sh GPUBPF OBJECTS LOOP [CLANG TYPES CC --supervise]: places of loaders' kprobes: memory
+# accesses, kernels with long names, and functions that no kernel has, which a message reports.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 way=$7

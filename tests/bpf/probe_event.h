@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of perf_event_open(2) for a program: a uprobe of this program's host_step(), which is the Linux kernel's, or a kprobe. */
+/* perf_event_open(2) events for a program: a uprobe on this program's host_step(), in the Linux kernel, or a kprobe. */
 #ifndef GPUBPF_TESTS_BPF_PROBE_EVENT_H
 #define GPUBPF_TESTS_BPF_PROBE_EVENT_H
 
@@ -42,7 +42,7 @@ static uint32_t type_of(const char *pmu)
 	return type;
 }
 
-/* Of the function, NULL: of host_step(), in this process alone: another may run the same test. */
+/* For the function, NULL: for host_step(), only in this process: another one may run the same test. */
 static int open_event(const char *function, bool off)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = off };

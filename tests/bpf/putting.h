@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, made of instructions, that put the word at fp - 8 into maps, and their events. */
+/* Programs built of instructions, which store the word at fp - 8 in maps, and their events. */
 #ifndef GPUBPF_TESTS_BPF_PUTTING_H
 #define GPUBPF_TESTS_BPF_PUTTING_H
 
@@ -152,7 +152,7 @@ static uint32_t type_of(const char *pmu)
 	return type;
 }
 
-/* A function of this process alone, since another may run the same test, or NULL: a GPU's kernel step_one. The event, or -errno. */
+/* Attaches to a function of this process (another may run this test), or NULL: a GPU's kernel step_one. Event, or -errno. */
 static inline int attach_at(void (*function)(void), int prog)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type_of(function ? "uprobe" : "kprobe") };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record a thread into each kind of ring that libbpf reads. */
+/* Writes a record per thread to each kind of ring that libbpf reads. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rings OBJECT COMMAND RECORDS [ended]: a loader as libbpf's users write them, that reads so many records of a ring buffer and of perf
- * buffers by epoll(7), of buffers which have room for some of them alone, while a command runs, and prints what came. With "ended" it looks
- * into the ring buffer once, and waits for nothing, when the command has ended. */
+/* rings OBJECT COMMAND RECORDS [ended]: a typical libbpf loader. It reads RECORDS records of a ring buffer
+ * and of perf buffers by epoll(7) while a command runs, and prints them; some buffers hold only a part of
+ * them. With "ended" it polls the ring buffer once, without waiting, after the command has ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define SECONDS 240 /* at most */
+#define SECONDS 240 /* timeout */
 
 struct record {
 	__u64 number, kind;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tools that have nothing for a GPU say the same with and without us. Sourced by scripts that have cli/lib.sh's functions, all_skipped()
-# and in $tools_in the programs; then they set $tools, lines of
-#	NAME|ARGUMENTS|what is compared of its output: lines of the workload, as many of its first lines, or all lines, each once
-# and call all() for each side, and compared().
+# Tools without a GPU part must have the same output with and without gpubpf. Scripts with cli/lib.sh's
+# functions and all_skipped() source this file after they set $tools_in to the folder of the programs.
+# Then they set $tools, lines of NAME|ARGUMENTS|part of the output to compare: lines of the workload, a
+# number of first lines, or all lines, each once. Finally they call all() for each side, and compared().
 { [ "$(id -u)" = 0 ] && unshare -m true 2> /dev/null; } || all_skipped "not root, or no unshare"
 if [ ! -e /sys/kernel/tracing/events ]; then
 	[ -z "${GPUBPF_TEST_IN:-}" ] || all_skipped "no tracefs"
@@ -19,7 +19,7 @@ workload() {
 		sleep 0.25
 	done
 }
-# all WHERE PREFIX...: each tool, at once, while the workload runs; their outputs, errors and statuses to that folder
+# all WHERE PREFIX...: runs all tools at once during the workload; writes outputs, errors and statuses to WHERE
 all() {
 	where=$T/$1; shift; mkdir "$where"
 	echo "$tools" | while IFS='|' read -r name args compare; do
@@ -30,9 +30,9 @@ all() {
 	for _ in $(seq 300); do [ "$(ls "$where" | grep -c '\.rc$')" = "$(ls "$where" | grep -c '\.out$')" ] && break; sleep 0.5; done
 }
 first=3 last=12
-# numbers and addresses; opensnoop's newer form ends with an error at some events that it does not want, and a busy machine loses some
+# removes numbers and addresses; newer opensnoop ends with an error at some unwanted events, and a busy machine loses some
 plain() { sed -E '/^Lost [0-9]+ events on CPU/d; /^error polling ring.perf buffer: Operation not permitted/d; s/ Consider increasing --.*//; s/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/ +/ /g; s/^ //' "$1"; }
-# told SIDE NAME COMPARE: what is compared
+# told SIDE NAME COMPARE: prints the part to compare
 told() {
 	o=$T/$1/$2
 	case $3 in
@@ -42,7 +42,7 @@ told() {
 	esac
 	plain "$o.err" | grep -v '^gpubpf: ' | sort -u; cat "$o.rc"
 }
-# compared SIDE: of each tool a line, same NAME LINES STATUS or other NAME
+# compared SIDE: prints a line per tool, same NAME LINES STATUS or other NAME
 compared() {
 	echo "$tools" | while IFS='|' read -r name args compare; do
 		[ -e "$T/theirs/$name.out" ] || continue

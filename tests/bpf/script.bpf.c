@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What script.c loads: uprobes of a function, which with a session are on the kernel of that name. */
+/* Programs that script.c loads: uprobes of a function; with a session they attach to the kernel of that name. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script APP FOLDER STEP...: a loader with a skeleton, as libbpf-tools have one, and what it is told to do, a line each:
- *	step=N              before it is loaded, which the next one does
- *	enter, leave        attach that program to step_one() of APP; -enter, -leave: let the link go
- *	run=N               APP N 0
- *	put=K=N, del=K      in `seen`
- *	zero                `total`
- *	counts, events      what was counted, and which records came since
- *	pin=WHAT=NAME       a map, a program (prog-enter) or a link (link-enter) in the folder; unpin=WHAT */
+/* script APP FOLDER STEP...: a loader with a skeleton, like libbpf-tools',
+ * that performs these steps: step=N              sets the variable before the
+ * load, which the next step does enter, leave        attach that program to
+ * step_one() of APP; -enter, -leave: destroy the link run=N              
+ * runs APP N 0 put=K=N, del=K      in `seen` zero                `total`
+ * counts, events      print the counts, and new records pin=WHAT=NAME       a
+ * map, a program (prog-enter) or a link (link-enter) in the folder;
+ * unpin=WHAT */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Hours of bpftool, bpftrace and a loader with a skeleton at random, with a session and with the Linux kernel: the same output, but for what
-# is theirs. script.sh GPUBPF OBJECTS LOOP SOURCE TOOL_OBJECT CC SECONDS: as many seconds, or GPUBPF_TEST_SECONDS; GPUBPF_TEST_SEED is the first seed
+# script.sh GPUBPF OBJECTS LOOP SOURCE TOOL_OBJECT CC SECONDS: runs bpftool, bpftrace and a loader with a skeleton at random, with a session
+# and with the Linux kernel: equal output, except for known differences. GPUBPF_TEST_SECONDS overrides SECONDS; GPUBPF_TEST_SEED: first seed
 . "$(dirname "$0")/../cli/lib.sh"
 src=$4 tool=$5 cc=$6 seconds=${GPUBPF_TEST_SECONDS:-$7}
 what="a script at random, as with the Linux kernel"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""script_random.py WORDS TOOL_RANDOM SEED ACTS: a script of so many acts, each what somebody does who has bpftool, bpftrace and a
-loader with a skeleton (script.c): maps, programs and links are pinned, shown, changed, let go and outlive who made them, while an
-application runs now and then. It is run as sh SCRIPT PINS OBJECT APP LOADER."""
+"""script_random.py WORDS TOOL_RANDOM SEED ACTS: writes a script of ACTS random acts of a user of bpftool, bpftrace
+and a loader with a skeleton (script.c): maps, programs and links are pinned, shown, changed and released, and
+outlive their creators, while an application runs at times. Run it as sh SCRIPT PINS OBJECT APP LOADER."""
 import random
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import sys
 words, tool, seed, acts = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 r = random.Random(seed)
 lines = [f"pins=$1 object=$2 app=$3 loader=$4\n. '{words}'"]
-pinned = {}  # name: what it is
+pinned = {}  # name: kind
 made = 0
 
 
@@ -25,7 +25,7 @@ def launches():
 
 
 def loader():
-    """A loader: some steps in an order that makes sense, and some that do not."""
+    """A loader: some steps in a sensible order, and some out of order."""
     steps, links = ([f"step={r.randint(2, 9)}"] if r.random() < 0.4 else []), set()
     if r.random() < 0.8:
         steps.append(f"put=2={r.randint(0, 50)}")
@@ -33,7 +33,7 @@ def loader():
         what = r.choice(["enter", "leave", "-enter", "-leave", "run", "run", "run", "put", "del", "zero", "counts", "events", "pin", "pin", "unpin",
                          "step"])
         if what in ("enter", "leave"):
-            # its first link is pinned, and goes on: the Linux kernel would run it twice, where ours is attached already
+            # its first link is pinned and stays: the Linux kernel would run the program twice, ours is attached already
             if what not in links and any(step.startswith(f"pin=link-{what}=") for step in steps):
                 continue
             links.add(what)
@@ -61,7 +61,7 @@ def loader():
 
 
 def look():
-    """What was pinned."""
+    """Uses a pinned object."""
     if not pinned:
         return
     name = r.choice(list(pinned))

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loaders that no library stands before: static ones, and those of another libc. static.sh GPUBPF OBJECTS LOOP SOURCE CC
+# static.sh GPUBPF OBJECTS LOOP SOURCE CC: loaders that no preload can reach: static ones, and ones with another libc.
 . "$(dirname "$0")/../cli/lib.sh"
 src=$4 cc=$5 o=$OBJ/count.bpf.o
 use_device pocl
 quiet() { sed '/^device: /d; /launches: /d' "$T/out" > "$T/out2" && mv "$T/out2" "$T/out"; }
-# build NAME OUT CC... LIBRARIES: false, and skipped, where it cannot be
+# build NAME OUT CC... LIBRARIES: on failure skips the tests and returns false
 build() { out=$1 from=$2; shift 2; "$@" -O2 "$src/$from.c" -o "$T/$out" $libs 2> "$T/err" || { skip "$out" "it cannot be linked: $(grep -m 1 . "$T/err")"; return 1; }; }
 counted='^counts 9216 3072 0 0 seen 0=1 total 3072 batch 1 missing No such file or directory split 3072$'
 
@@ -20,7 +20,7 @@ if build load load $cc -static && build rings rings $cc -static; then
 	run "$GPUBPF" bpf -- "$T/load" "$o" true cuda__refused; is 2 "a program that the verifier refuses is its error"
 	says "PROG LOAD LOG" "with a log"
 
-	# whoever runs it
+	# started in different ways
 	run "$GPUBPF" bpf -- sh -c "'$T/load' '$o' '$LOOP 3 0' & wait \$!"; quiet; prints "$counted" "a shell's child is seen"
 	run "$GPUBPF" bpf -- sh -c "exec '$T/load' '$o' '$LOOP 3 0'"; quiet; is 42 "and what a shell becomes"; prints "$counted" "the same"
 	run "$GPUBPF" bpf -- env "$T/load" "$o" "$LOOP 3 0"; quiet; prints "$counted" "what execvp(3) runs"
@@ -47,7 +47,7 @@ if build load load $cc -static && build rings rings $cc -static; then
 	says 'another program (.*) supervises its system calls already' "is told"
 fi
 
-# the process is the program: its number, its end
+# the process stays the program's: its pid, its exit status
 run "$GPUBPF" bpf -- sh -c "'$T/hop' pid & echo \$!; wait"; [ "$(sort -u "$T/out" | grep -c .)" = 1 ]; ok $? "whoever started it knows its number"
 run "$GPUBPF" bpf -- sh -c "exec '$T/hop' exec sh -c 'kill -TERM \$\$'"; is 143 "and how it ends"
 ! grep -q gpubpf "$T/err"; ok $? "and we say nothing"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One word to which a kernel of a GPU, a uprobe of the Linux kernel's and a thread of the loader add. */
+/* A GPU kernel, a uprobe of the Linux kernel and a loader thread add to one word. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sums OBJECT COMMAND N: while the command's kernels add to a word, a function that the Linux kernel probes is called N times,
- * and a thread adds N times by itself: what there is then. */
+/* sums OBJECT COMMAND N: while the command's kernels add to a word, calls a function with a kernel
+ * uprobe N times, and a thread adds N times: prints the final value. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Nothing is lost of what a GPU's kernel (here on a CPU), a uprobe and a host thread add to one word. sums.sh GPUBPF OBJECTS LOOP
-# GPUBPF_TEST_SUMS: how often each, 200000 otherwise.
+# sums.sh GPUBPF OBJECTS LOOP: a GPU's kernel (here on a CPU), a uprobe and a host thread add to one
+# word: no add may be lost. GPUBPF_TEST_SUMS: adds per actor, default 200000.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 each=${GPUBPF_TEST_SUMS:-200000} launches=$(((${GPUBPF_TEST_SUMS:-200000} + 1023) / 1024))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switches [COMMAND]: what ioctl(2) does to probes and to buffers of perf_event_open(2), a line each: of a uprobe of its own, which is the
- * Linux kernel's, or of the kernel step_one that COMMAND launches once, with 1024 threads, and says so. The lines are the same. */
+/* switches [COMMAND]: prints the effect of ioctl(2) on probes and buffers of perf_event_open(2), one line each: for a uprobe of this
+ * program, in the Linux kernel, or for the kernel step_one, which COMMAND launches once with 1024 threads. The lines are equal. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/ioctl.h>
@@ -12,7 +12,7 @@
 
 #define TIMES 1024
 #define CPUS 256
-#define PAGES 16                   /* of a buffer's data: all records have room in one */
+#define PAGES 16                   /* data pages of a buffer, enough for all records */
 #define RECORD 24                  /* bytes with its header */
 
 static const char *command;
@@ -49,7 +49,7 @@ static void close_buffers(void)
 	}
 }
 
-/* Count, and put a record. */
+/* Counts, and emits a record. */
 static int load(void)
 {
 	const struct bpf_insn insns[] = {
@@ -71,7 +71,7 @@ static int load(void)
 	return fd;
 }
 
-/* When this returns, what is to be counted has run; what runs it may not have ended. */
+/* When this returns, the counted calls have happened; the process may still run. */
 static FILE *work(void)
 {
 	FILE *f = command ? popen(command, "r") : NULL;
@@ -110,7 +110,7 @@ static void run(const char *what, int probe)
 	FILE *f = work();
 
 	if (probe >= 0)
-		ioctl(probe, PERF_EVENT_IOC_DISABLE, 0); /* all that was put is there then */
+		ioctl(probe, PERF_EVENT_IOC_DISABLE, 0); /* all emitted records are in the buffer then */
 	else
 		set_buffers(PERF_EVENT_IOC_DISABLE, 0);
 	tell(what);

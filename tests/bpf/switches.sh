@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Probes and buffers that a loader switches on and off: as the Linux kernel has it. switches.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]
+# switches.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]: probes and buffers that a loader enables and disables, compared with Linux.
 . "$(dirname "$0")/../cli/lib.sh"
 way=$7
 use_device pocl

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bpftool is shown: a program that both the Linux kernel and a session take, with maps and data of named types. */
+/* An object for bpftool that both the Linux kernel and a session can load, with maps and data of named types. */
 #include "../load/ints.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What users of bpftool do, to the Linux kernel's maps and programs and to a session's: the same output, but for what is theirs.
-# tool.sh GPUBPF OBJECTS - STEPS OBJECT [RANDOM]: the steps; or, for GPUBPF_TEST_SECONDS, those that RANDOM makes, each time others
+# tool.sh GPUBPF OBJECTS - STEPS OBJECT [RANDOM]: bpftool commands on the Linux kernel's maps and programs and on a session's:
+# the output must be equal, except for known differences. Runs STEPS, or for GPUBPF_TEST_SECONDS new ones from RANDOM
 . "$(dirname "$0")/../cli/lib.sh"
 steps=$4 o=$5 random=${6:-}
 what="bpftool's steps, as with the Linux kernel's maps and programs"
@@ -10,7 +10,7 @@ command -v bpftool > /dev/null || all_skipped "bpftool is not installed"
 { command -v unshare > /dev/null && [ "$(id -u)" = 0 ]; } || all_skipped "no unshare, or not root"
 "$OBJ/feature_checks" < /dev/null | grep -q '^a kprobe: done' || all_skipped "the kernel lets us load nothing"
 . "$(dirname "$0")/tool_same.sh"
-# theirs STEPS; ours STEPS WAY [NAME]: what they print with the Linux kernel's maps, and that ours print it too
+# theirs STEPS; ours STEPS WAY [NAME]: the output with the Linux kernel's maps; the session's must equal it
 theirs() {
 	unshare -m sh -c "mount -t bpf bpf '$R/bpffs' && sh '$1' '$R/bpffs' '$o'" 2> "$T/err" | same > "$T/theirs"
 	grep -q '^> ' "$T/theirs" || all_skipped "no BPF file system: $(head -1 "$T/err")"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tool_random.py WORDS SEED COMMANDS: a script of so many of bpftool's commands, as tool_steps.sh is one: maps of each kind that it
-makes, pins, shows, fills, reads, empties and lets go, by arguments of which some are wrong. What the Linux kernel leaves open
-is not asked: in which order a hash table's keys come, what an LRU table forgets, what else a Bloom filter seems to have."""
+"""tool_random.py WORDS SEED COMMANDS: writes a script of COMMANDS random bpftool commands, in the form of
+tool_steps.sh: it creates, pins, shows, fills, reads, empties and releases maps of each kind, with some wrong
+arguments. It avoids results that the Linux kernel leaves open: the order of a hash table's keys, evictions of an LRU
+table, false positives of a Bloom filter."""
 import random
 import sys
 
@@ -41,7 +42,7 @@ class Map:
         if kind == 'lpm_trie':
             self.keys = [f'{r.randrange(8 * (self.key - 4) + 1)} 0 0 0 {octets(self.key - 4)}' for _ in range(5)]
         elif kind in ORDERED:
-            self.keys = [f'{i} 0 0 0' for i in range(min(self.entries + 1, 6))] # one is not there, of few entries
+            self.keys = [f'{i} 0 0 0' for i in range(min(self.entries + 1, 6))] # one is absent, with few entries
         else:
             self.keys = [octets(self.key) for _ in range(6)]
 
@@ -67,7 +68,7 @@ def make(number=None, kind=None):
     if wrong:
         key, value, entries = r.choice([(key + 600, value, entries), (key, 0, entries), (key, value, 0), (key + 3, value, entries)])
     if wrong and m.kind in ('hash', 'percpu_hash', 'lru_hash', 'lru_percpu_hash', 'lpm_trie') and value and entries:
-        key = 0 # any other is one that they have
+        key = 0 # any other is one of their keys
     t(f'map create {m.pins[0]} type {m.kind} key {key} value {value} entries {entries} name map{number}', *(' ' + f for f in m.flags))
     if not taken and not wrong:
         maps[number] = m
@@ -82,14 +83,14 @@ def dump(m):
         t(r.choice(['', '-j ']) + f'map dump {m.at()}')
     elif m.kind in ('queue', 'stack', 'bloom_filter'):
         t(f'map peek {m.at()}') if m.kind != 'bloom_filter' else t(f'map pop {m.at()}')
-    elif 'percpu' not in m.kind: # whose lines belong together
+    elif 'percpu' not in m.kind: # its lines belong together
         t(f'map dump {m.at()} | sort')
 
 
 def pin(m):
     name = f'"$pins/p{r.randrange(6)}"'
     if any(name in other.pins for other in maps.values()):
-        t(f'map pin {m.at()} {name}') # it is there
+        t(f'map pin {m.at()} {name}') # the name exists
     else:
         t(f'map pin {m.at()} {name}')
         m.pins.append(name)

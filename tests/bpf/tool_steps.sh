@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# What users of bpftool do, each with its output: tool_steps.sh FOLDER OBJECT, where names can be given. Numbers are not shown:
-# theirs are others.
+# tool_steps.sh FOLDER OBJECT: typical bpftool commands with their output; objects are addressed by
+# name where possible, and numbers are hidden, because they differ.
 pins=$1 object=$2
 . "$(dirname "$0")/tool_words.sh"
-# created TYPE KEY VALUE ENTRIES [WORD]...: made, and shown
+# created TYPE KEY VALUE ENTRIES [WORD]...: creates the map and shows it
 created() {
 	m=$pins/$1 type=$1 key=$2 value=$3 entries=$4; shift 4
 	t map create "$m" type "$type" key "$key" value "$value" entries "$entries" name "$type" "$@"
 	t map show pinned "$m"; t -j map show pinned "$m"
 }
-# keyed: elements of a map of 4 bytes each
+# keyed: element commands on a map with 4-byte keys and values
 keyed() {
 	t map lookup pinned "$m" key 1 0 0 0
 	t map update pinned "$m" key 1 0 0 0 value 5 0 0 0 any; t map update pinned "$m" key 1 0 0 0 value 6 0 0 0 noexist
