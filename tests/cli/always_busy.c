@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that is always running, on a busy machine too: AHEAD launches are enqueued before one has ended, until it is killed. */
+/* A kernel that always runs, even on a busy machine: AHEAD launches are queued ahead, until the process is killed. */
 #include "opencl.h"
 
 #define N 1024

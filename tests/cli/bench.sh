@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bench/run in small: what is measured is of no interest here, that each row can be measured is.
-# bench.sh GPUBPF OBJECTS - SOURCE BUILD
+# bench.sh GPUBPF OBJECTS - SOURCE BUILD: a short run of bench/run: ignores the measured values, and
+# checks that each row can be measured.
 . "$(dirname "$0")/lib.sh"
 if ! have_device; then skip "bench/run" "$device"; finish; fi
 ls /etc/OpenCL/vendors/pocl*.icd > "$T/icd" 2>/dev/null || { skip "bench/run" "PoCL is not installed"; finish; }

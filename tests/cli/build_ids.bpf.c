@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack of each launch, by files and where in them. */
+/* The stack of each launch, as files and offsets. */
 #include <gpubpf/probe.h>
 
 struct frame { /* struct bpf_stack_build_id */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts calls of a device function; of which, a glob over its demangled name says. */
+/* Counts calls of device functions that match a glob over their demangled names. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(calls, __u64, 1);

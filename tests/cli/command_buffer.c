@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_buffer LAUNCHES [change]: one kernel launched by itself, and one in a command buffer; prints what they computed.
- * change: its arguments and its size change between launches of the buffer (cl_khr_command_buffer_mutable_dispatch).
- * 77: there is no such extension. */
+/* command_buffer LAUNCHES [change]: launches one kernel directly and one in a command buffer, and
+ * prints their results. change: arguments and size change between launches of the buffer
+ * (cl_khr_command_buffer_mutable_dispatch). Exit status 77: the extension is missing. */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char source[] =
 	"__kernel void step_one(__global int *v) { size_t i = get_global_id(0); v[i] += (int)i; }\n"
 	"__kernel void step_two(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + 1; }\n";
 
-/* cl_khr_command_buffer_mutable_dispatch 0.9.2 and later; Debian's headers have an earlier one */
+/* cl_khr_command_buffer_mutable_dispatch 0.9.2 and later; Debian's headers have an older one */
 struct dispatch_change {
 	cl_mutable_command_khr command;
 	cl_uint nargs, nsvm_args, ninfos, dim;
@@ -42,7 +42,7 @@ static void *find(cl_device_id device, const char *name)
 	return function;
 }
 
-/* Launch i: the other buffer, or half of the work-items. */
+/* For launch i sets the other buffer, or half of the work-items. */
 static void change_launch(cl_command_buffer_khr buffer, cl_mutable_command_khr command, update_fn update,
 			  const cl_mem mems[2], int i)
 {
@@ -57,7 +57,7 @@ static void change_launch(cl_command_buffer_khr buffer, cl_mutable_command_khr c
 	check(update(buffer, 1, &type, changes), "clUpdateMutableCommandsKHR");
 }
 
-/* mems: the buffers that it changes between, NULL: it does not */
+/* mems: the two buffers between which it alternates, NULL: no change */
 static void launch_recorded(const struct opencl *cl, cl_kernel kernel, int launches, const cl_mem *mems)
 {
 	update_fn update = mems ? (update_fn)find(cl->device, "clUpdateMutableCommandsKHR") : NULL;

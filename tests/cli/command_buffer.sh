@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Kernels in command buffers: counted, not probed, and told. command_buffer.sh GPUBPF OBJECTS APP
+# command_buffer.sh GPUBPF OBJECTS APP: kernels in command buffers are counted, not probed, and reported.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corners callback: a kernel launched in the callback of an event, where a runtime may have lent its only thread.
- * corners reload: a program that loads the OpenCL loader, lets go of it, and loads it again.
- * corners header FOLDER: a program includes a file of FOLDER, which is on a relative path, and leaves; then one that
- *   is changed after the build.
- * corners closed: a program that closes all sockets before it launches anything.
- * Prints what the kernels computed, exits with 42; 77: no device.
+ * corners callback: launches a kernel in an event's callback, which may run in the runtime's only
+ * thread. corners reload: loads the OpenCL loader, unloads it, and loads it again. corners header
+ * FOLDER: a program includes a file of FOLDER by relative path and leaves the directory; then
+ *   the file of another program changes after its build.
+ * corners closed: closes all sockets before it launches anything. Prints the kernels' results and
+ * exits with 42; 77: no device.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -60,7 +60,7 @@ static void close_device(void)
 	dlclose(loader);
 }
 
-static const char *folder; /* where the folder of the header lies that the program includes */
+static const char *folder; /* folder of the header that the program includes */
 static enum { STAY, LEAVE, CHANGE } after_build;
 
 static void write_header(int n)
@@ -120,7 +120,7 @@ struct later {
 	cl_kernel kernel;
 };
 
-/* The kernel is made here, so that nothing has waited for its twin. */
+/* Creates the kernel here, so that no thread has waited for its twin. */
 static void CL_CALLBACK in_callback(cl_event event, cl_int status, void *arg)
 {
 	struct later *later = arg;
@@ -174,7 +174,7 @@ static void run(const char *name, int callback)
 	cl.clReleaseMemObject(data);
 }
 
-/* A relative path, left between build and launch; the file changed between two builds; and after a build. */
+/* A relative path with a chdir between build and launch; a file that changes between two builds, and after one. */
 static void run_in_folder(void)
 {
 	open_device();

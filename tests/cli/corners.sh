@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Launches in an event's callback, a loader that is loaded again, headers that change, and no /sys. corners.sh GPUBPF OBJECTS CORNERS
+# corners.sh GPUBPF OBJECTS CORNERS: launches in an event's callback, a reloaded loader, changed headers, and no /sys.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of many kinds, for what is said of their elements. */
+/* Maps of many kinds, to show and change their elements. */
 #include <gpubpf/probe.h>
 
 struct place {

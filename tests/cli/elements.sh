@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Elements of maps of a running session, of kinds and types that run.sh has not. elements.sh GPUBPF OBJECTS LOOP
+# elements.sh GPUBPF OBJECTS LOOP: elements of maps in a running session, of kinds and types that run.sh does not cover.
 . "$(dirname "$0")/lib.sh"
-# fits WHAT NAME: standard output, without blanks and line ends, is WHAT
+# fits WHAT NAME: standard output without blanks and line ends must be WHAT
 fits() { [ "$(tr -d ' \n' < "$T/out")" = "$1" ]; ok $? "$2"; }
-# asks WHAT COMMAND...: done
+# asks WHAT COMMAND...: the command must succeed
 asks() { what=$1; shift; run "$GPUBPF" map "$@"; is 0 "$what"; }
-# fails WHY WHAT COMMAND...: it ends with 1, and one line that says so
+# fails WHY WHAT COMMAND...: it must exit with 1 and print one line with WHY
 fails() { why=$1 what=$2; shift 2; run "$GPUBPF" map "$@"; is 1 "$what"; says "$why" "says so"; one_line "it"; }
 hold -o "$OBJ/elements.bpf.o"
 
-# what is put in is there, a zero as well
+# an updated value is stored, including zero
 asks "a value of zero in a hash" update hash key 5 value 0
 asks "its dump" dump hash; fits 'hash(HASH,roomfor4)KEYVALUE50' "has it"
 asks "CSV" dump hash --csv; prints '^hash,,,,5,,0$' "has it"
@@ -21,14 +21,14 @@ asks "zeros of all copies of a struct" update place_copies key 7 value .x=0
 asks "their dump" dump place_copies; prints '^ *7  *0  { .x = 0, .y = 0 }$' "has one of them"
 asks "others" update place_copies key 7 value .x=4; asks "their dump" dump place_copies; prints '{ .x = 4, .y = 0 }' "has those"
 
-# bpftool's word before a map's name
+# bpftool's keyword before a map's name
 asks "a dump by name" dump name hash; fits 'hash(HASH,roomfor4)KEYVALUE50' "is the map's"
 asks "a look-up by name" lookup name hash key 5; prints '^key: 5  value: 0$' "too"
 fails 'there is no map name in the session' "the map that is called so" lookup name key 5
 fails 'there is no map hashes in the session, did you mean hash?' "one that is called nearly so" lookup hashes key 5
 fails 'did you mean elements.data?' "one by libbpf's word for it" dump .data
 
-# a bloom filter has no entries, and breaks nobody's report
+# a bloom filter has no entries, and must not break reports
 asks "a dump of all maps" dump; prints '^seen (BLOOM_FILTER, room for 4)$' "has a bloom filter"; prints '^places (QUEUE' "and what comes behind it"
 asks "CSV of all" dump --csv; prints '^elements.data,,,,threshold,,3$' "has what comes behind it"
 asks "a report" show; asks "JSON of all" dump -j; prints '"name": "elements.data"' "has what comes behind it"
@@ -38,7 +38,7 @@ fails 'a value is missing; gpubpf map peek seen value DATA' "peek at no value" p
 fails 'map seen, of type BLOOM_FILTER, has no entries: gpubpf map peek' "to watch it" watch seen -n 1
 fails 'map ring, of type RINGBUF, has no entries: its records' "to watch a ring" top ring -n 1
 
-# values of queues by their types; what has no key is shown without one
+# values of queues are shown by type, and maps without keys without a key
 asks "push of a struct" push places value .x=-3 .y=4; asks "peek" peek places; prints '^value: { .x = -3, .y = 4 }$' "has it"
 asks "watch" watch places -n 1; prints '^value: { .x = -3, .y = 4 }$' "has no keys"; asks "top" top places -n 1; prints '^{ .x = -3, .y = 4 }$' "neither"
 asks "top as JSON" top places -n 1 -j; fits '[{"key":null,"value":{"x":-3,"y":4}}]' "has it as JSON"
@@ -48,7 +48,7 @@ asks "one as JSON has it" push places value '{"x":7,"y":-8}'; asks "pop" pop pla
 fails 'expected , or } before it' "one that does not end" push places value '{ .x = 5'
 fails 'map places is empty' "another pop" pop places
 
-# numbers below zero are no options
+# negative numbers are not options
 asks "a number below zero" update hash key 1 value -9; asks "look-up" lookup hash key 1; prints '^key: 1  value: -9$' "has it"
 asks "a fraction" update array key 2 value -.5; asks "look-up" lookup array key 2; prints '^key: 2  value: -0.5$' "has it"
 run "$GPUBPF" map lookup hash -x; is 2 "an option that is none"; says '^gpubpf: -x: map lookup has no such option' "is told"

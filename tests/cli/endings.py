@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS STEADY (TAP).
-Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer that makes
-the device look like a card). And what can be read in its middle: of STEADY, which is always running kernels."""
+"""endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS STEADY: ends of a traced program, and the counts that remain. Prints
+TAP. Tests Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer
+that makes the device look like a card). Also reads maps of STEADY, which always runs kernels."""
 import glob
 import json
 import os
@@ -25,7 +25,7 @@ WAIT = 240
 
 
 def until(done):
-    """done() within a generous time; what it answered"""
+    """Waits for done() within a generous time; returns its result."""
     end = time.monotonic() + WAIT
     while not (answer := done()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -48,7 +48,7 @@ def kernel(report):
 
 
 def probing(*options):
-    """has the running session counted anything?"""
+    """Has the running session counted anything?"""
     dump = subprocess.run([gpubpf, "map", "dump", "-j", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
     try:
         maps = json.loads(dump.stdout)
@@ -58,7 +58,7 @@ def probing(*options):
 
 
 def at_terminal(command, when):
-    """Run it in the foreground of a terminal and type Ctrl-C when when() says so: wait status, what was seen."""
+    """Runs it in the foreground of a terminal and types Ctrl-C when when() is true; returns wait status and output."""
     pid, terminal = pty.fork()
     if not pid:
         os.execv(command[0], command)
@@ -66,7 +66,7 @@ def at_terminal(command, when):
 
     def read_and_ask():
         nonlocal seen
-        while select.select([terminal], [], [], 0)[0]:  # what nobody reads stops who writes
+        while select.select([terminal], [], [], 0)[0]:  # a full terminal buffer would block the writer
             try:
                 seen += os.read(terminal, 4096)
             except OSError:
@@ -134,7 +134,7 @@ def leaves(how, launches):
 
 
 def two():
-    """each process has an arena of its own, which began with 7 (SUMS: an object)"""
+    """each process has its own arena, which started with 7 (SUMS: an object)"""
     path = os.path.join(scratch.name, "two")
     ended = subprocess.run([gpubpf, "run", "-o", sums, "-j", "--report", path, "--", "/bin/sh", "-c",
                             f'export OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS"; {loop} 2 0; {loop} 3 0'],
@@ -159,13 +159,13 @@ def killed(launches):
 
 
 def dump(*options):
-    """of the running session: exit status, document or text, standard error"""
+    """Dumps from the running session: exit status, document or text, standard error"""
     ended = subprocess.run([gpubpf, "map", "dump", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
     return ended.returncode, json.loads(ended.stdout) if "-j" in options and ended.stdout else ended.stdout, ended.stderr
 
 
 def while_running(layers, look, *options):
-    """look() while STEADY is being probed, as a dump with these options says"""
+    """Calls look() while STEADY is probed, according to a dump with these options."""
     with subprocess.Popen([gpubpf, "run", "-q", "-o", probe, "--", "/bin/sh", "-c",
                            f'OPENCL_LAYERS="{layers}$OPENCL_LAYERS" exec {steady}'], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as tool:
@@ -210,6 +210,6 @@ for n in (3, 50):
     leaves(0, n)
 two()
 killed(50)
-while_running(discrete + ":", snapshots, "--consistent")  # without a pause nothing is copied
+while_running(discrete + ":", snapshots, "--consistent")  # without a pause the agent copies nothing
 while_running("", no_snapshot)
 plan()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Are all threads of a block gone when the ready probes take it for ended? Where a CPU runs them in their order, yes. */
+/* Have all threads of a block left when the ready probes consider it ended? On a CPU that runs them in order, yes. */
 #include "../../examples/probes/block_begins.h"
 
 GPUBPF_ARRAY(left, __u64, PLACES);

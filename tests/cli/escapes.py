@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that a stranger wrote reaches a terminal as it is: escapes.py GPUBPF OBJECTS (TAP). Each command gets objects,
-images, paths and arguments with C0 and C1 controls, broken UTF-8 and text that turns around; what it prints must be valid
-UTF-8 without any of these."""
+"""escapes.py GPUBPF OBJECTS: text from untrusted files must not reach a terminal unescaped. Prints TAP. Each command
+gets objects, images, paths and arguments with C0 and C1 controls, invalid UTF-8 and bidirectional text. Its output
+must be valid UTF-8 without any of these."""
 import os
 import subprocess
 import sys
@@ -17,12 +17,12 @@ for name in ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME"):
     os.mkdir(env[name], mode=0o700)
 count, failed = 0, False
 
-# by length: what takes the place of a name in an object, where no byte may be added
+# by length: replaces a name in an object, where no byte may be added
 HOSTILE = b"\x1b]0;\x9b2J\xff\xe2\x80\xae\xc2\x9b31m\x07\xc0\x80\xed\xa0\x80\x7f\x1b[H\xe2\x81\xa6\xef\xbf"
 
 
 def forbidden(data):
-    """the first thing in the bytes that a terminal must not get, or None"""
+    """Returns the first forbidden thing in the bytes, or None."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -36,7 +36,7 @@ def forbidden(data):
 
 
 def check(name, said, results):
-    """said: must any of the outputs have what was escaped?"""
+    """said: must one of the outputs contain the escaped text?"""
     global count, failed
     count += 1
     bad = [(args, why) for args, out in results if (why := forbidden(out))]
@@ -77,7 +77,7 @@ def fill(n):
 
 
 probe, bad = (open(os.path.join(objects, name + ".bpf.o"), "rb").read() for name in ("probe", "bad"))
-# each name of an object by itself: what is refused for one is not read further
+# each name of an object separately: after a refusal the rest is not read
 for word, data in ((b"enter", probe), (b"counts", probe), (b"records", probe), (b"gpu/entry/step_*", probe),
                    (b"probe.bpf.c", probe), (b"gpubpf_add(&counts", probe), (b"struct seen", probe), (b"launch", probe),
                    (b"Dual", probe), (b"thread %d of launch", probe), (b"bad.bpf.c", bad)):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Figures mean what they say: launches = probed + missed, by reason; and a run that probed nothing says so. figures.sh GPUBPF OBJECTS LOOP
+# figures.sh GPUBPF OBJECTS LOOP: consistent counts: launches = probed + missed, by reason; a run without probes reports it.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 json() { python3 -c "import json; r=json.load(open('$T/r')); k=r['kernels'][0] if r['kernels'] else {}; print($1)" 2>&1; }
@@ -39,12 +39,12 @@ until_true launched
 "$GPUBPF" session attach enter=step_one > "$T/links" 2>&1; until_true probing
 timeout 60 "$GPUBPF" session detach "$(awk '$2 == "enter" { print $1 }' "$T/links" | head -1)" > "$T/links" 2>&1; sleep 0.5
 let_go; wait $tool; rc=$?; is 42 "attached and detached while it ran"
-# launches between the attach and the moment that its twin is made are late
+# launches between the attach and the completion of its twin are late
 value "what came before and after is not called late" "k['launches'] == k['probed'] + k['missed'], k['missed'] == sum(k['missed_by'].values()), \
 k['missed_by'].get('not_attached', 0) > 1, set(k['missed_by']) <= {'not_attached', 'late'}" "True True True True"
 value "in words" "'launched while no program was attached to it' in k['reason']" True
 
-# an application with a cache of kernels: the binary is loaded by a process that has not seen the source
+# an application with a cache of kernels: a process that has not seen the source loads the binary
 apps=$(dirname "$(dirname "$OBJ")")/tests/opencl
 for name in hashcat darktable-cl kept; do
 	cp "$apps/cl-binaries" "$T/$name"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forked LAUNCHES: uses OpenCL and forks; the child launches its parent's kernel step_before so often, and then
- * step_after, of a context of its own. Needs a device that works in the child of a fork.
+ * forked LAUNCHES: uses OpenCL and forks; the child launches its parent's kernel step_before LAUNCHES
+ * times, and then step_after in its own context. Needs a device that works in a forked child.
  */
 #include "opencl.h"
 

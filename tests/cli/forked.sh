@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A child that was forked after its parent had used OpenCL: forked.sh GPUBPF OBJECTS FORKED
+# forked.sh GPUBPF OBJECTS FORKED: a child forked after its parent used OpenCL.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Global data of all kinds, for skeletons: constants that a loader sets, sums, and what lies where C would not have it. */
+/* Global data of all kinds, for skeletons: constants that a loader sets, sums, and members at offsets unusual in C. */
 #include <gpubpf/probe.h>
 #include <stdbool.h>
 

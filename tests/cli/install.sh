@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What `meson install` puts down works from where it is put, and a user's program builds against it.
-# install.sh GPUBPF OBJECTS LOOP SOURCE-ROOT BUILD-ROOT
+# install.sh GPUBPF OBJECTS LOOP SOURCE-ROOT BUILD-ROOT: files from `meson install` work from their
+# destination, and a user's program builds against them.
 . "$(dirname "$0")/lib.sh"
 root=$4 build=$5
 run env DESTDIR="$T/dest" meson install -C "$build" --no-rebuild; is 0 "meson install"

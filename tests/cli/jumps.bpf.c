@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A map of programs whose slots the host changes. */
+/* A program array whose slots the host changes. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(went, __u64, 4);
@@ -13,7 +13,7 @@ struct {
 	__array(values, int(void *));
 } ways SEC(".maps") = { .values = { [1] = (void *)&left } };
 
-/* more slots than a line of a table shows; nobody goes on in it */
+/* more slots than a table line shows; no program tail-calls through it */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 40);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Maps of programs, whose slots change while kernels run. jumps.sh GPUBPF OBJECTS LOOP
+# jumps.sh GPUBPF OBJECTS LOOP: program arrays whose slots change while kernels run.
 . "$(dirname "$0")/lib.sh"
 o=$OBJ/jumps.bpf.o
 run "$GPUBPF" prog show "$o"; prints '^ *left  *gpu/entry  *entry  *[0-9]*$' "a program of no kernel"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# For the shell tests of the command line. GPUBPF: the tool; T: a scratch folder; OBJ: the objects.
+# Functions for the shell tests of the command line. GPUBPF: the tool; T: a scratch folder; OBJ: the objects.
 GPUBPF=$1 OBJ=$2 LOOP=$3
 T=$(mktemp -d) || exit 1
 trap 'rm -rf "$T"' EXIT
@@ -18,7 +18,7 @@ finish() { echo "1..$n"; exit $failed; }
 
 # run CMD...: standard output to $T/out, standard error to $T/err, the status to $rc
 run() { timeout 300 "$@" > "$T/out" 2> "$T/err"; rc=$?; accounts "$*"; }
-# Whatever made a report: each launch in it is probed, or missed for a reason.
+# In every report, each launch is probed, or missed for a reason.
 accounts() {
 	for f in "$T/out" "$T/err" "$T/r"; do
 		[ ! -e "$f" ] || ! grep -q 'the agent reported no reason' "$f" || ok 1 "launches = probed + missed, by reason: $1"
@@ -29,19 +29,19 @@ says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }
 one_line() { [ "$(grep -cv ': warning: ' "$T/err")" = 1 ]; ok $? "$1: in one line"; }
 
-# until_true CMD...: wait for it, longer than any machine needs; its last status
+# until_true CMD...: waits until it succeeds, with a very long timeout; returns its last status
 until_true() { for _ in $(seq 2000); do "$@" 2> /dev/null && return 0; sleep 0.1; done; return 1; }
-# hold ARG...: run with them, as $tool in the background, a program that has started and stays until let_go
+# hold ARG...: runs gpubpf with them as $tool in the background, with a program that runs until let_go
 hold() {
 	rm -f "$T/up" "$T/go"
 	"$GPUBPF" run "$@" -- sh -c '> "$0"; until [ -e "$1" ]; do sleep 0.1; done; echo finished > "$1"' "$T/up" "$T/go" > /dev/null 2>&1 & tool=$!
 	until_true [ -e "$T/up" ]
 }
 let_go() { > "$T/go"; }
-# has the session that runs probed a launch?
+# has the running session probed a launch?
 probing() { timeout 60 "$GPUBPF" session report -j | grep -q '"probed": *[1-9]'; }
 
-# does a device answer? $device is its reason if not
+# does a device work? otherwise $device is the reason
 have_device() {
 	[ -x "$LOOP" ] || { device="the workload was not built: no OpenCL headers"; return 1; }
 	timeout 60 "$LOOP" 1 0 > "$T/native" 2> /dev/null
@@ -50,7 +50,7 @@ have_device() {
 	return 1
 }
 
-# The OpenCL runtime of that name, with which the tests that follow run; all of them are skipped without it.
+# Selects the OpenCL runtime of that name for the following tests; skips all of them if it is not installed.
 use_device() { # pocl|intel
 	case $1 in
 	pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;

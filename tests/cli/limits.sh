@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each limit of a process at its edges: the program ends as it does by itself, or is not started, with the reason.
-# limits.sh GPUBPF OBJECTS LOOP
+# limits.sh GPUBPF OBJECTS LOOP: resource limits in corner cases: the program ends as without
+# probes, or does not start, with a reason.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
 have_device; opencl=$?
 
-# what the user may do: run it, or be told. WHAT PRLIMIT... --
+# the program runs, or the tool reports why not. WHAT PRLIMIT... --
 bounded() {
 	run prlimit "$1" "$GPUBPF" run -o "$p" -q -- sh -c 'exit 7'
 	if [ "$rc" = 125 ]; then says "ulimit\|limit\|memory" "$1: refused, with the reason: $(head -1 "$T/err")"

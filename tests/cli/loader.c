@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stand-ins for an OpenCL loader, with LAYERS one that has that text in it, and with DRIVER for its driver. */
+/* A fake OpenCL loader; with LAYERS it contains that text, as if it had layers; with DRIVER it is a driver. */
 #include <dlfcn.h>
 #include <stddef.h>
 

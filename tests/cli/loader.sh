@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# OpenCL that a layer cannot see is named. loader.sh GPUBPF OBJECTS LOADS CUDA-DRIVER
+# loader.sh GPUBPF OBJECTS LOADS CUDA-DRIVER: OpenCL that a layer cannot observe is reported.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o loads=$LOOP driver=$OBJ/driver.so.1
 native() { [ "$(cat "$T/out")" = "done" ]; ok $? "$1: the output is its own"; }

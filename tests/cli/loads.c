@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loads LOADER [DRIVER [CUDA]]: a program that comes with an OpenCL loader, with a driver's name uses it, and with that of
- * CUDA's loads a module there too. */
+/* loads LOADER [DRIVER [CUDA]]: a program with its own OpenCL loader; with a driver's name it uses
+ * that driver, and with that of CUDA's driver it loads a module too. */
 #include <dlfcn.h>
 #include <stdio.h>
 

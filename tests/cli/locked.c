@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locked HOW: launches a kernel, gives up system calls by a filter that ends the process, and launches two more. HOW: by
- * prctl, seccomp, for all threads (all), early, before anything else, or before it is executed anew, without a filter of its
- * own (inherited); none of what probing needs (other). */
+/* locked HOW: launches a kernel, installs a seccomp filter that kills the process for some system calls,
+ * and launches two more. HOW: through prctl, seccomp, for all threads (all), before anything else (early),
+ * or before a re-exec without its own filter (inherited); a filter that probing does not need (other). */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

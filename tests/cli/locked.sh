@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that lock themselves up by seccomp(2). locked.sh GPUBPF OBJECTS LOCKED
+# locked.sh GPUBPF OBJECTS LOCKED: programs that restrict themselves with seccomp(2).
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS

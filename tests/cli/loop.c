@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
- * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches; with
- * LOOP_UNTIL it goes on until there is a file of that name; the kernel is called LOOP_NAME; LOOP_STEPS more steps are taken
- * beside, by a thread of their own, and what is printed comes after them. */
+/* loop LAUNCHES MS: launches a kernel repeatedly with pauses; prints its result. With a third
+ * argument it ends by that signal, or for 0 by _exit(). With LOOP_FORKS it forks a child before it
+ * launches; with LOOP_UNTIL it continues until a file of that name exists; LOOP_NAME names the
+ * kernel; a separate thread takes LOOP_STEPS more steps, and the output follows them. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,14 +16,14 @@ static const char format[] =
 	"__kernel void %s(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + (int)i; }\n"
 	"__kernel void never_launched(__global int *v) { v[0] = 0; }\n";
 
-/* for uprobes: once a launch, before it */
+/* for uprobes: called once before each launch */
 void host_step(void);
 __attribute__((noinline)) void host_step(void)
 {
 	__asm__ volatile("");
 }
 
-/* the same, and not by the steps beside */
+/* the same, but not by the extra steps */
 void host_pause(void);
 __attribute__((noinline)) void host_pause(void)
 {

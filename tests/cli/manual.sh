@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages, completions and ENV.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT
+# manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT: manual pages, completions and ENV.md agree with the tables in the code.
 . "$(dirname "$0")/lib.sh"
 root=$2
 pages=$T/man

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names a kernel that nobody launches. */
+/* Names a kernel that is never launched. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(counts, __u64, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where counts go is the host's to say, by what it puts into a map of maps. */
+/* Counts into the map that the host puts into a map of maps. */
 #include <gpubpf/probe.h>
 
 struct counts {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Maps of maps, whose elements change while kernels run. nested.sh GPUBPF OBJECTS LOOP
+# nested.sh GPUBPF OBJECTS LOOP: maps of maps, whose elements change while kernels run.
 . "$(dirname "$0")/lib.sh"
 o=$OBJ/nested.bpf.o
 for target in ptx clc; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call on an element of a map of maps, or on a map by its name. */
+/* One helper call takes an element of a map of maps, or a map by name. */
 #include <gpubpf/probe.h>
 
 struct counts {

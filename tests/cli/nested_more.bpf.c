@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One more map that can be an element of nested.bpf.c's. */
+/* Another map that can be an element of nested.bpf.c's. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(third, __u64, 1);

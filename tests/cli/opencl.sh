@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpubpf with a real OpenCL program: exact counts, and output that is its own. opencl.sh GPUBPF OBJECTS LOOP DEVICE
+# opencl.sh GPUBPF OBJECTS LOOP DEVICE: gpubpf with a real OpenCL program: exact counts, and unchanged output.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 use_device "${4:-}"
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
-# same LAUNCHES WHAT: its last line; what the agent says of a tool that is gone may come behind it
+# same LAUNCHES WHAT: compares its last line; the agent's message about a missing tool may follow it
 same() { [ -e "$T/native$1" ] || "$LOOP" "$1" 0 > "$T/native$1"; grep ' launches: ' "$T/native$1" > "$T/a"; grep ' launches: ' "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
 "$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"
 
@@ -66,7 +66,7 @@ until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels have the name A::A(); .* such as _ZN1AC2Ev' "and told apart by their own names"
 run "$GPUBPF" map lookup by_kernel key _ZN1AC1Ev; is 0 "by which each is found"
 let_go; wait $tool
-# a map of allocations that joins: of what was made before, and of what is freed
+# an allocation map that joins: earlier allocations, and freed ones
 rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$p" -- sh -c 'LOOP_UNTIL=$1 "$2" 1 100 > "$0.out" & sleep 1; > "$0"; wait' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
@@ -128,7 +128,7 @@ is 42 "another backend"; same 4 "another backend"; [ "$(json "r['kernels']")" = 
 dumped() { timeout 20 "$GPUBPF" map dump --csv > "$T/csv" 2> /dev/null; grep -q '^counts,,,,1,,4096$' "$T/csv"; }
 until_true dumped; > "$T/dumped"; wait $one
 [ "$(head -3 "$T/csv" | tr '\n' ' ')" = "map,process,backend,device,key,copy,value counts,,,,0,,4096 counts,,,,1,,4096 " ]; ok $? "map dump --csv: $(sed -n 2p "$T/csv")"
-# lasting ARG...: run with them, in the background, a program that launches until let_go
+# lasting ARG...: runs a program in the background that launches until let_go
 lasting() { rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run "$@" -- "$LOOP" 1 20 > "$T/out" 2>&1 & }
 launches() { sed -n 's/ launches: .*//p' "$T/out"; }
 rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 1 20 > "$T/out1" 2>&1 & one=$!
@@ -149,8 +149,8 @@ run "$GPUBPF" run -o "$p" --duration 1 -j --report "$T/r" -- "$LOOP" 40 50; is 4
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0 9; is 137 "a program that is killed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 4096 ]; ok $? "its counts survive"
 
-# programs that a sanitizer's library is linked to, as they are; races between drivers' own threads, of which TSan sees
-# half, are not theirs
+# unmodified programs linked to a sanitizer's library; TSan sees half of the races between drivers'
+# own threads, which are not the programs'
 export TSAN_OPTIONS=ignore_noninstrumented_modules=1
 for s in address thread; do
 	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$LOOP-$s" 2 0 > "$T/native2" 2> /dev/null
@@ -160,7 +160,7 @@ for s in address thread; do
 	[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "it is probed"
 done
 
-# a tree beside a copy of the tool, with workers that hang or die
+# a tree next to a copy of the tool, with workers that hang or die
 fake() { # NAME COMMAND
 	mkdir -p "$T/$1/core/worker" "$T/$1/hooks"
 	cp "$GPUBPF" "$T/$1/gpubpf"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF APP (TAP), APP being twins_ahead.c."""
+"""prepare.py GPUBPF APP: gpubpf prepare, and its output to a waiting user. APP is twins_ahead.c. Prints TAP."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan
 
 gpubpf, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
-ONE = "gpu/exit/step_* { @ = count(); }" # whose twins PoCL makes soon
+ONE = "gpu/exit/step_* { @ = count(); }" # PoCL makes its twins quickly
 scratch = tempfile.TemporaryDirectory()
 probe = os.path.join(scratch.name, "one.bpf.o")
 
@@ -37,7 +37,7 @@ def run(tool, *args):
 
 
 def at_terminal(tool, *args):
-    """what comes on standard error, where that is a terminal"""
+    """Returns the output on standard error if that is a terminal."""
     master, slave = pty.openpty()
     child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
     os.close(slave)
@@ -55,7 +55,7 @@ def at_terminal(tool, *args):
 
 
 def at_stopped_terminal(tool, *args):
-    """how it ends where nothing can be written to the terminal: Ctrl-S was typed; None: it does not"""
+    """Returns the exit status if the terminal accepts no output (Ctrl-S); None: it does not end."""
     master, slave = pty.openpty()
     os.write(master, b"\x13")
     child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
@@ -71,7 +71,7 @@ def at_stopped_terminal(tool, *args):
 
 
 def slow_tool(seconds=2):
-    """the tool beside a copy of its tree, with a vendor's compiler that begins late"""
+    """Makes a copy of the tool with its tree, whose vendor compiler starts late."""
     tree, real = folder(f"slow{seconds}"), os.path.dirname(gpubpf)
     for name in ("core/worker", "hooks"):
         os.makedirs(os.path.join(tree, name))

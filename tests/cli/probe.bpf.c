@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program of each kind that the command line's tests look at. */
+/* One program of each kind that the command line's tests use. */
 #include <gpubpf/probe.h>
 
 struct seen {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The ready probes: listed, found, several at once, right. probes.sh GPUBPF OBJECTS LOOP
+# probes.sh GPUBPF OBJECTS LOOP: the ready probes: listed, found, several at once, correct.
 . "$(dirname "$0")/lib.sh"
 all=$(dirname "$GPUBPF")/examples/probes
 run "$GPUBPF" probes; is 0 "probes"; prints '^  kerneltime  how long each kernel runs' "each with what it shows"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work comes in by a queue and goes out by a stack. */
+/* Takes work from a queue and returns results through a stack. */
 #include <gpubpf/probe.h>
 
 struct job {

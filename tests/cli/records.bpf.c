@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records whose type the object tells in each of the ways that there are, and some of which it tells nothing. */
+/* Records whose type the object states in each possible way, and some without a stated type. */
 #include <gpubpf/probe.h>
 
 struct named {
@@ -19,7 +19,7 @@ struct twin_b {
 	__u32 a, b, c, d;
 };
 
-/* nobody uses them: they bring their types into BTF, as bpf2go's users do */
+/* unused: adds the types to BTF, like users of bpf2go do */
 const struct named *unused_named __attribute__((unused));
 const struct twin_a *unused_a __attribute__((unused));
 const struct twin_b *unused_b __attribute__((unused));

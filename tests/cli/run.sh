@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpubpf run: the program's output and status are its own, whatever happens. run.sh GPUBPF OBJECTS LOOP
+# run.sh GPUBPF OBJECTS LOOP: gpubpf run: the program's output and status never change.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 
@@ -41,7 +41,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- true
 for m in schema kernels maps events dropped cost; do grep -q "\"$m\":" "$T/r"; ok $? "JSON has $m"; done
 if command -v python3 > /dev/null; then python3 -m json.tool "$T/r" > /dev/null; ok $? "and is JSON"; fi
 
-# one valid document, whatever happens
+# one valid document in every case
 here=$(dirname "$0")
 valid() { "$here/schema.py" "$here/../../cli/report.schema.json" "$T/r" > "$T/why" 2>&1; rc=$?; [ $rc = 0 ] || sed 's/^/# /' "$T/why"; ok $rc "$1: as the schema says"; }
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
@@ -77,7 +77,7 @@ says 'true: cannot be run: Too many open files; raise the limit' "say so"
 run prlimit --nofile=9:9 "$GPUBPF" run -o "$p" -- true; is 125 "9 descriptors"
 says 'Too many open files' "say so"; says 'try: raise the limit on open files' "and what to do"
 run prlimit --nofile=9:100 "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; is 0 "a soft limit of 9"; prints '^9$' "is the program's alone"
-# -r FILE is replaced by a whole report, or stays
+# -r FILE is replaced by a complete report, or stays
 echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
 [ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
 hold -o "$p" --report "$T/r"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
@@ -89,7 +89,7 @@ says '/dev/full: .*No space left on device; it follows' "is told"; grep -v "^gpu
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "goes on" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'continues unprobed' "as it is told"
-# a shell's background jobs ignore SIGINT, unless somebody takes that back
+# a shell's background jobs ignore SIGINT, unless the signal is reset
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; wait $tool; rc=$?
 is 9 "Ctrl-C reaches the program"; prints '^got$' "which ends as it likes"; says '^dropped: ' "and the report comes"
@@ -109,7 +109,7 @@ run "$GPUBPF" map show; prints '^records (RINGBUF' "map show"
 run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map nope' "is named"
 run "$GPUBPF" session report; prints '^dropped: ' "session report"
 let_go; wait
-# values that are put into maps of a running session, and taken out
+# values pushed into maps of a running session, and popped
 hold -o "$OBJ/queue.bpf.o"; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
 run "$GPUBPF" map push jobs value 1 0 0 0 0xff 0 0 0; is 0 "push"
 run "$GPUBPF" map enqueue jobs value hex 02 0 0 0 10 0 0 0; is 0 "enqueue, in base 16"
@@ -131,7 +131,7 @@ run "$GPUBPF" map push jobs 1; is 2 "no value"; says 'gpubpf map push NAME value
 run "$GPUBPF" map pop counts; is 1 "pop of an array"; says 'map counts, of type ARRAY, cannot pop' "is refused"
 run "$GPUBPF" map peek nope; is 1 "peek at no map"; says 'no map nope' "is named"
 run "$GPUBPF" map pop; is 2 "pop of nothing"
-# elements by their keys
+# elements by key
 run "$GPUBPF" map update counts key 0 value 18446744073709551615; is 0 "an element is set"
 run "$GPUBPF" map lookup counts key 0 0 0 0; prints '^key: 0  value: 18446744073709551615$' "and looked up, by bytes"
 run "$GPUBPF" map lookup counts key 0 -j; [ "$(tr -d ' \n' < "$T/out")" = '{"key":0,"value":18446744073709551615}' ]; ok $? "in JSON"

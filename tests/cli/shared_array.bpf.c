@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One array for programs of the Linux kernel, of the GPU and for who reads it. */
+/* One array for programs of the Linux kernel, of the GPU, and for user space. */
 #include <gpubpf/probe.h>
 
 struct {
@@ -45,7 +45,7 @@ int on_entry(struct gpubpf_ctx *ctx)
 	add(&carried, 0, 1);
 	if (ctx->global_linear || !calls)
 		return 0;
-	bpf_map_update_elem(&seen, &zero, calls, BPF_ANY); /* what the kernel's program has counted by now */
+	bpf_map_update_elem(&seen, &zero, calls, BPF_ANY); /* the current count of the kernel's program */
 	return 0;
 }
 

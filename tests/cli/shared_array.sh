@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Objects with programs for the Linux kernel and for a GPU: one array for both, on a CPU device. Root alone may load the
-# former. shared_array.sh GPUBPF OBJECTS LOOP CLANG TYPES
+# shared_array.sh GPUBPF OBJECTS LOOP CLANG TYPES: objects with programs for the Linux kernel and
+# for a GPU: one array for both, on a CPU device. Only root may load kernel programs.
 . "$(dirname "$0")/lib.sh"
 clang=$4 types=$5 o=$OBJ/shared_array.bpf.o
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); v=lambda n: [e['value'] for m in r['maps'] if m['name'] == n for e in m['entries']]; print($1)" 2>&1; }
@@ -11,7 +11,7 @@ says 'in_linux is for the Linux kernel, whose verifier checks it when a session 
 use_device pocl
 cp "$LOOP" "$T/app"
 
-# without the right to load programs the others run
+# without the privilege to load kernel programs the others run
 if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
 	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" run -o "$o" -a in_linux="$T/app:host_step" -j -r "$T/r" -- "$T/app" 2 0
 	is 42 "without the right to load programs into the kernel"
@@ -42,10 +42,10 @@ says 'map of_host is of type 3' "of which one is the kernel's"; [ "$(grep -c 'no
 until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: [1-9]'"; ok $? "what the kernel counts is seen while it runs"
 "$GPUBPF" map update counts key 1 value 1000000; until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: 100000[1-9]'"
 ok $? "and it counts on from what is put in"; kill $tool; wait $tool 2> /dev/null
-# no other test's program is called so; the kernel frees programs after their last reader
+# no other test uses this program name; the kernel frees programs after their last reader
 until_true sh -c '! bpftool prog show 2> /dev/null | grep -q in_linux'; ok $? "nothing stays in the kernel"
 
-# a peer's own probes: when a kernel runs, seen from the launch on
+# bpftime's own probes: kernel times, measured from the launch on
 { cat "$types"; echo 'struct pt_regs { unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss; };'
   echo 'enum { BPF_F_MMAPABLE = 1024 }; typedef __s64 s64;'; } > "$T/vmlinux.h"
 for name in launchlate launchlate-kernel-gpu-shared-map; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of the Linux kernel and of the GPU that go on in others, each by a map of its own, and count in one array. */
+/* Programs of the Linux kernel and of the GPU tail-call through separate maps, and count in one array. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(steps, __u64, 4);

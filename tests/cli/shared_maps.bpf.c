@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of all kinds with keys for programs of the Linux kernel and of the GPU: what either does reaches the other. */
+/* Maps of all keyed kinds for programs of the Linux kernel and of the GPU: changes by either reach the other. */
 #include <gpubpf/probe.h>
 
 struct both {
@@ -13,7 +13,7 @@ GPUBPF_HASH(sums, __u32, __u64, 64);
 GPUBPF_HASH(halves, __u32, __u32, 64);
 GPUBPF_HASH(values, __u32, struct both, 64);
 GPUBPF_HASH(small, __u32, __u64, 4);
-GPUBPF_HASH(kernels_own, __u32, __u64, 16); /* no program for the GPU names it */
+GPUBPF_HASH(kernels_own, __u32, __u64, 16); /* no GPU program uses it */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 64);
@@ -44,7 +44,7 @@ VALUES(to_kernel, BPF_MAP_TYPE_QUEUE, 4096);
 VALUES(to_reader, BPF_MAP_TYPE_QUEUE, 4096);
 VALUES(heap, BPF_MAP_TYPE_STACK, 4096);
 VALUES(both_take, BPF_MAP_TYPE_QUEUE, 16);
-GPUBPF_ARRAY(taken, __u64, 5); /* of to_gpu and of to_kernel: how many, and how many out of order; pauses */
+GPUBPF_ARRAY(taken, __u64, 5); /* from to_gpu and to_kernel: number of values, and how many are out of order; pauses */
 GPUBPF_MAP(cpu_hash, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
 GPUBPF_MAP(cpu_keys, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
 GPUBPF_MAP(cpu_recent, BPF_MAP_TYPE_LRU_PERCPU_HASH, __u32, __u64, 64);
@@ -78,7 +78,7 @@ static __always_inline void add_prefix(__u32 length, __u32 bits, __u64 n)
 	COUNT(prefixes, key, n, __u64);
 }
 
-/* Values come in the order 0, 1, 2, ... */
+/* Values must arrive in the order 0, 1, 2, ... */
 static __always_inline void check(__u32 at, __u64 value)
 {
 	__u32 wrong = at + 1;
@@ -88,7 +88,7 @@ static __always_inline void check(__u32 at, __u64 value)
 		__sync_fetch_and_add(not, 1);
 }
 
-/* once a launch, so that queues keep up */
+/* once per launch, so that queues do not overflow */
 SEC("uprobe")
 int on_pause(void *ctx)
 {
@@ -123,7 +123,7 @@ int on_host(void *ctx)
 	if (!value)
 		return 0;
 	last = __sync_fetch_and_add(&value->of_kernel, 1);
-	/* a key that comes, and the one before it goes; one that comes late, when another thread has taken the next, goes at once */
+	/* inserts a key and deletes the previous one; if another thread has taken the next one, deletes this at once */
 	index = 100 + last;
 	bpf_map_update_elem(&values, &index, &none, BPF_ANY);
 	bpf_map_update_elem(&cpu_keys, &index, &last, BPF_ANY);
@@ -135,7 +135,7 @@ int on_host(void *ctx)
 	bpf_map_delete_elem(&values, &index);
 	bpf_map_delete_elem(&cpu_keys, &index);
 	bpf_map_push_elem(&bloom, &last, BPF_ANY);
-	/* what the host puts in, back under another key */
+	/* copies the host's value to another key */
 	given = bpf_map_lookup_elem(&small, &zero);
 	if (given)
 		bpf_map_update_elem(&small, &one, given, BPF_ANY);
@@ -158,7 +158,7 @@ int on_entry(struct gpubpf_ctx *ctx)
 	bpf_map_pop_elem(&both_take, &given);
 	if (!bpf_map_pop_elem(&to_gpu, &given))
 		check(0, given);
-	/* what the kernel's programs put in comes some milliseconds later: after the first launches, if those are quick */
+	/* values of the kernel's programs arrive some milliseconds later: after the first launches, if those are short */
 	value = bpf_map_lookup_elem(&values, &zero);
 	if (!value)
 		return 0;

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Maps of all kinds but arrays for programs of the Linux kernel and of a GPU: each has one, kept alike by the tool. Root alone
-# may load the former. shared_maps.sh GPUBPF OBJECTS LOOP
+# shared_maps.sh GPUBPF OBJECTS LOOP: maps of all kinds except arrays for programs of the Linux kernel
+# and of a GPU: each side has a map, and the tool synchronises them. Only root may load kernel programs.
 . "$(dirname "$0")/lib.sh"
 o=$OBJ/shared_maps.bpf.o
-# value NAME KEY: what the report has of it
+# value NAME KEY: the value in the report
 json() { python3 -c "
 import json
 r = json.load(open('$T/r'))
@@ -18,7 +18,7 @@ cp "$LOOP" "$T/app"
 "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # and what is compiled later is ready
 if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
-# sums: both sides add at once, a hundred thousand times; nothing is lost
+# sums: both sides add at the same time, a hundred thousand times; no add is lost
 steps=100000 launches=400
 LOOP_STEPS=$steps run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -j -r "$T/r" -- "$T/app" $launches 1; is 42 "a uprobe and programs in kernels"
 total=$((steps + launches))
@@ -44,7 +44,7 @@ says 'map both_take is not shared: .*: programs of both sides take values out' "
 says 'map bloom is not shared: .*: pushed values cannot be read' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 2 ]; ok $? "and all others are"
 [ "$(grep -c . "$T/err")" -le 3 ]; ok $? "and nothing else is said"
 
-# each sees the other's while they run
+# each side sees the other's changes while they run
 LOOP_UNTIL=$T/end "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -j -r "$T/r" -- "$T/app" 0 20 > /dev/null 2>&1 & tool=$!
 until_true sh -c "'$GPUBPF' map lookup seen key 0 | grep -q 'value: [1-9]'"; ok $? "the GPU sees what the kernel's programs write"
 until_true sh -c "'$GPUBPF' map lookup values key 0 | grep -q 'of_gpu'"; ok $? "and is seen: $("$GPUBPF" map lookup values key 0)"

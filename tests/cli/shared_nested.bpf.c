@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A map of maps, and an array that is an element of it, that programs of the Linux kernel and of the GPU have each. */
+/* A map of maps, and an array that is its element, used by programs of the Linux kernel and of the GPU. */
 #include <gpubpf/probe.h>
 
 struct inner {

@@ -51,4 +51,4 @@ int on_entry(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-char LICENSE[] SEC("license") = "GPL"; /* as the kernel wants it of who puts out perf events */
+char LICENSE[] SEC("license") = "GPL"; /* the kernel requires it for perf event output */

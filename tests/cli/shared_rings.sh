@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Ring buffers and perf event arrays for programs of the Linux kernel and of a GPU: readers have one stream, in order of time.
-# Root alone may load the former. shared_rings.sh GPUBPF OBJECTS LOOP
+# shared_rings.sh GPUBPF OBJECTS LOOP: ring buffers and perf event arrays for programs of the Linux
+# kernel and of a GPU: readers get one stream, in order of time. Only root may load kernel programs.
 . "$(dirname "$0")/lib.sh"
 o=$OBJ/shared_rings.bpf.o
 json() { python3 -c "
@@ -22,7 +22,7 @@ if grep -q 'on_pause is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 
 launches=300
 run "$GPUBPF" run -o "$o" -a on_pause="$T/app:host_pause" --events 10000 -j -r "$T/r" -- "$T/app" $launches 2; is 42 "a uprobe and programs in kernels"
 for map in timed untimed perf; do
-	# the kernel has a buffer of perf events a CPU, and these tell no time: whoever moves to another CPU is read in no order
+	# the kernel has a perf buffer per CPU, without times: the order is lost if the program moves to another CPU
 	true_that "[(sorted if '$map' == 'perf' and not gpu else list)(numbers('$map', gpu)) for gpu in (0, 1)] == 2 * [list(range($launches))]" "$map: all records of both, each side's in order"
 	true_that "times('$map') == sorted(times('$map'))" "in the order of their times"
 	true_that "{e['backend'] for e in of('$map', 0)} == {'linux'} and 'linux' not in {e['backend'] for e in of('$map', 1)}" "and whose they are"
@@ -32,7 +32,7 @@ true_that "all(e['time_ns'] == e['value']['time'] for e in of('perf', 1)) and {e
 true_that "turns('timed') > $launches" "sides take turns" "turns('timed')"
 [ ! -s "$T/err" ]; ok $? "nothing is said"
 
-# while it runs
+# during the run
 LOOP_UNTIL=$T/end "$GPUBPF" run -o "$o" -a on_pause="$T/app:host_pause" --events jsonl "$T/stream" -r /dev/null -- "$T/app" 0 5 > /dev/null 2>&1 & tool=$!
 [ $failed = 0 ] && until_true grep -q '"of_gpu": *0.*"backend": *"linux"' "$T/stream"; ok $? "the kernel's records come while it runs"
 [ $failed = 0 ] && until_true grep -q '"of_gpu": *1' "$T/stream"; ok $? "and the GPU's"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What types say of values: histograms that are declared and ones that are not, kernels, addresses. */
+/* Values shown by their types: declared and undeclared histograms, kernels, addresses. */
 #include <gpubpf/probe.h>
 
 GPUBPF_LINEAR_HIST(quarters, 256, 1024, 256);
@@ -8,7 +8,7 @@ struct stats {
 	__u64 calls;
 	struct gpubpf_hist threads;
 	struct quarters quarters;
-	__u64 slots[40]; /* filled alike, but nothing says what they are */
+	__u64 slots[40]; /* filled in the same way, but without a declaration */
 };
 GPUBPF_HASH(by_kernel, gpubpf_kernel, struct stats, 16);
 
@@ -19,7 +19,7 @@ struct seen {
 };
 GPUBPF_ARRAY(places, struct seen, 1);
 GPUBPF_HASH(by_name, struct gpubpf_name, __u64, 16);
-GPUBPF_ARRAY(odd_hist, __u64, 8); /* called so, and no histogram */
+GPUBPF_ARRAY(odd_hist, __u64, 8); /* named so, but not a histogram */
 struct gpubpf_hist all;
 __u64 zeros[40];
 const char parities[2][8] = { "even", "odd" };

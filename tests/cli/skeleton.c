@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skeleton RUNTIME-DIR PROGRAM...: a user of a skeleton runs a program with its probes, attached when it runs. */
+/* skeleton RUNTIME-DIR PROGRAM...: a user of a skeleton runs a program with its probes, attached while it runs. */
 #include "probe.skel.h"
 #include "skeleton.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users of skeletons do alike: RUNTIME-DIR WORKERS AGENT PROGRAM... */
+/* Common code of users of skeletons: RUNTIME-DIR WORKERS AGENT PROGRAM... */
 #ifndef GPUBPF_TESTS_CLI_SKELETON_H
 #define GPUBPF_TESTS_CLI_SKELETON_H
 
@@ -24,7 +24,7 @@ static struct gpubpf_session_opts skeleton_opts(char **argv)
 	return opts;
 }
 
-/* Run a program that joins the session, which ends with it; its status. */
+/* Runs a program that joins the session, which ends with it; returns its status. */
 static int skeleton_run(struct gpubpf_session *session, char **argv)
 {
 	char **env;

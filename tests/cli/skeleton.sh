@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpubpf gen skeleton: what it prints compiles and runs. skeleton.sh GPUBPF OBJECTS LOOP CC SOURCES BUILD CLANG
+# skeleton.sh GPUBPF OBJECTS LOOP CC SOURCES BUILD CLANG: the output of gpubpf gen skeleton compiles and runs.
 . "$(dirname "$0")/lib.sh"
 cc=$4 source=$5 build=$6 clang=$7
 
@@ -28,7 +28,7 @@ run $cc -x c++ -std=c++11 -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T
 if grep -q 'cc1plus\|not found' "$T/err"; then skip "global data in C++" "no compiler"; else
 	is 0 "one in C++ too"; LD_LIBRARY_PATH=$build run "$T/plain"; is 0 "and its constant is set"
 fi
-# names that meet in a struct, of which no header is made: an object of these declarations
+# colliding names in a struct, for which no header is made: makes an object of these declarations
 made() {
 	printf '#include <gpubpf/probe.h>\n%s\nSEC("gpu/entry/*") int p(struct gpubpf_ctx *ctx) { return 0; }\n' "$1" > "$T/names.bpf.c"
 	run $clang -g -O2 -target bpf -I "$source/include" -c "$T/names.bpf.c" -o "$T/names.bpf.o"; is 0 "$2"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skeleton_globals RUNTIME-DIR WORKERS AGENT PROGRAM...: constants that are set before load, and what programs leave behind. */
+/* skeleton_globals RUNTIME-DIR WORKERS AGENT PROGRAM...: sets constants before the load, and reads the programs' results. */
 #include "globals.skel.h"
 #include "skeleton.h"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Devices with too little memory for maps, by a CPU that tells so. small_device.sh GPUBPF OBJECTS LOOP LAYER
+# small_device.sh GPUBPF OBJECTS LOOP LAYER: devices with too little memory for maps, simulated on a CPU.
 . "$(dirname "$0")/lib.sh"
 use_device pocl
 printf 'OPENCL_LAYERS="%s:$OPENCL_LAYERS" exec "%s" 3 0\n' "$4" "$LOOP" > "$T/loop" # beneath the agent

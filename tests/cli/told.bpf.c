@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's allocations, for which no program asks. */
+/* The table of the application's allocations, which no program reads. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ALLOCATIONS(made, 4);

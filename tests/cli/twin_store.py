@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Twins that are kept on disk take no worker, and hold as long as what they were made of: twin_store.py GPUBPF APP (TAP), APP
-being included.c."""
+"""twin_store.py GPUBPF APP: twins cached on disk start no worker, and are valid as long as their inputs. APP is
+included.c. Prints TAP."""
 import glob
 import json
 import os
@@ -32,7 +32,7 @@ started = os.path.join(scratch.name, "started")
 
 
 def copied_tool():
-    """the tool beside a copy of its tree, with workers that tell that they start"""
+    """Makes a copy of the tool with its tree, whose workers report their start."""
     tree, real = folder("tree"), os.path.dirname(gpubpf)
     for name in ("core/worker", "hooks"):
         os.makedirs(os.path.join(tree, name))
@@ -52,7 +52,7 @@ def write(name, text):
 
 
 def run(expression=ENTRY, options=None):
-    """what the program printed, the twins that were made, those that were kept, the workers that started, and what was counted"""
+    """Returns the program's output, numbers of built and cached twins and of started workers, and the counts."""
     report = os.path.join(scratch.name, "report")
     if os.path.exists(started):
         os.remove(started)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* twins_ahead PROGRAMS [FILE]: so many programs with a kernel each, all made before the first is launched; then, once FILE is
- * there, each is launched once. */
+/* twins_ahead PROGRAMS [FILE]: makes PROGRAMS programs with one kernel each, all before the first
+ * launch; then, once FILE exists, launches each once. */
 #include <unistd.h>
 
 #include "opencl.h"

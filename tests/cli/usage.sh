@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the command line says to right and wrong usage. usage.sh GPUBPF OBJECTS LOOP
+# usage.sh GPUBPF OBJECTS LOOP: messages of the command line for right and wrong usage.
 . "$(dirname "$0")/lib.sh"
 
 run "$GPUBPF"; is 2 "no command"; says '^Usage: gpubpf' "help goes to standard error then"
