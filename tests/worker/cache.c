@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caches on disk, where a user, a restore or an application left something else than a whole file of ours. */
+/* The caches on disk, after a user, a restore or an application put anything except our complete files there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include "tests/tap.h"
 
 #define BOUND (1u << 20)
-#define HANG_S 60 /* a test that waits in open(2) dies */
+#define HANG_S 60 /* timeout, because a test could block in open(2) */
 #define STRANGER 65534
 
 static char top[256], results[300], kept[320];
@@ -70,7 +70,7 @@ static void make_sparse(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
 
-	if (ftruncate(fd, 1ll << 40) < 0) /* more than any result */
+	if (ftruncate(fd, 1ll << 40) < 0) /* larger than any result */
 		note("no sparse file here");
 	close(fd);
 }
@@ -124,7 +124,7 @@ static bool has_name(const char *want)
 	return is;
 }
 
-/* Each file of the folder; odd NULL: by nothing. */
+/* Replaces each file of the folder; odd NULL: removes it. */
 static void replace_all(const char *folder, const struct odd *odd)
 {
 	static const char script[] = "cd \"$1\" && for f in *; do [ -d \"$f\" ] || echo \"$f\"; done";
@@ -160,7 +160,7 @@ static void test_odd(const struct odd *odd)
 	gpubpf_result_cache_put(results, key, "again", 5, BOUND);
 	gpubpf_kept_add(kept, "key", 3, "again", 5);
 	gpubpf_kept_put(kept, "name", "again", 5);
-	/* an empty file of that name may be one that was kept */
+	/* an empty file of that name may be a cached one */
 	ok(is_result(key, "again") && is_kept("again") && (has_name("again") || odd->make == make_empty || odd->make == make_sparse),
 	   "a new file takes the place of %s", odd->what);
 	replace_all(results, NULL);
@@ -192,7 +192,7 @@ static bool is_there(const char *folder, const char *name)
 	return !access(path, F_OK);
 }
 
-/* A process looks through the folder when it first puts something there. */
+/* A process scans the folder at its first write. */
 static void in_child(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -246,7 +246,7 @@ static void test_temporary(void)
 	ok(!is_there(results, ".tmp.2222222222222222"), "after its process ends it is removed");
 }
 
-/* -- whose folders -- */
+/* -- owners of folders -- */
 
 static int open_kept(const char *below, bool make)
 {
@@ -331,7 +331,7 @@ int main(void)
 	snprintf(results, sizeof(results), "%s/gpubpf", top);
 	snprintf(kept, sizeof(kept), "%s/devices", results);
 	alarm(HANG_S);
-	test_temporary(); /* before this process uses the folders */
+	test_temporary(); /* runs before this process uses the folders */
 	for (size_t i = 0; i < sizeof(odds) / sizeof(odds[0]); i++)
 		if (odds[i].make != make_device || !geteuid())
 			test_odd(&odds[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tries every system call of x86-64 from inside each worker. The worker runs under ptrace(2); when it waits for a job, the
- * test makes calls in its place. An older filter turns each allowed call that has MARK as its sixth argument
- * into the error MARKED, so the call has no effect.
+ * Tries every system call of x86-64 from inside each worker. The worker runs under ptrace(2); when
+ * it waits for a job, the test makes calls in its place. An older filter turns each allowed call
+ * that has MARK as its sixth argument into the error MARKED, so the call has no effect.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,20 +33,20 @@
 #define MARK 0x6d61726bul
 #define MARKED EHWPOISON
 #define X32 0x40000000
-#define FIRST_NEW 452   /* calls that are newer than the sandbox */
-#define NOTHING_YET 512 /* the numbers up to it are tried */
+#define FIRST_NEW 452   /* calls newer than the sandbox */
+#define NOTHING_YET 512 /* the test tries numbers below it */
 
 enum { COMPILE, CLREAD, ASSEMBLE, BUILD, PTXAS, NWORKERS };
 static const char *const names[] = { "gpubpf-compile", "gpubpf-clread", "gpubpf-assemble", "gpubpf-build", "gpubpf-ptxas" };
-#define COLUMN(worker) ((worker) == PTXAS ? BUILD : (worker)) /* of calls.def */
+#define COLUMN(worker) ((worker) == PTXAS ? BUILD : (worker)) /* column in calls.def */
 
-/* what the machine does not have */
+/* features that the machine lacks */
 enum { NO_USER_NAMESPACE = 1, NO_LANDLOCK = 2 };
 
 struct traced {
 	pid_t pid;
 	int sock;
-	struct user_regs_struct idle; /* at the entry of the call that waits for a job */
+	struct user_regs_struct idle; /* registers at the entry of the call that waits for a job */
 };
 
 static void install_mark(unsigned lacks)
@@ -81,7 +81,7 @@ static void become_worker(const char *path, int sock, unsigned lacks)
 	_exit(98);
 }
 
-/* To its next stop at a call; false: it has ended, or a signal ends it. */
+/* Continues to its next stop at a call; false: the process ended, or a signal is ending it. */
 static bool go_on(struct traced *t, int *status)
 {
 	do
@@ -125,7 +125,7 @@ static void stop(struct traced *t)
 	close(t->sock);
 }
 
-/* The call's result in the worker; INT32_MIN: it ended the worker. */
+/* Returns the call's result in the worker; INT32_MIN: the worker was killed. */
 static long call_in(struct traced *t, long nr, const long args[6])
 {
 	struct user_regs_struct regs = t->idle;
@@ -154,7 +154,7 @@ static long call_in(struct traced *t, long nr, const long args[6])
 	return value;
 }
 
-/* As calls.def has it: A allowed, P EPERM, N ENOSYS, T ENOTTY. */
+/* Verdicts of calls.def: A allowed, P EPERM, N ENOSYS, T ENOTTY. */
 static char verdict_of(long value)
 {
 	return value == -MARKED ? 'A' : value == -EPERM ? 'P' : value == -ENOSYS ? 'N' : value == -ENOTTY ? 'T' : '?';
@@ -163,7 +163,7 @@ static char verdict_of(long value)
 /* -- every number -- */
 
 static const struct {
-	const char *name, *verdicts; /* by worker; C: by its arguments */
+	const char *name, *verdicts; /* by worker; C: depends on arguments */
 } calls[NOTHING_YET] = {
 #define CALL(nr, name, verdicts) [nr] = { name, verdicts },
 #include "calls.def"
@@ -187,13 +187,13 @@ static void test_numbers(struct traced *t, int worker)
 	ok(!wrong, "%s: %u calls have the verdict of calls.def", names[worker], tried);
 }
 
-/* -- what depends on arguments -- */
+/* -- verdicts that depend on arguments -- */
 
 struct variant {
 	const char *verdicts; /* by worker */
 	const char *what;
 	long nr, args[5];
-	unsigned self; /* bits: the argument is added to the worker's process id */
+	unsigned self; /* bits: arguments to which the worker's process id is added */
 };
 
 #define THREAD (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM)
@@ -205,7 +205,7 @@ static const struct variant variants[] = {
 #include "call_variants.def"
 };
 
-/* Does Landlock keep signals inside the worker? */
+/* Does Landlock confine signals to the worker? */
 static bool confines_signals(unsigned lacks)
 {
 	return !(lacks & NO_LANDLOCK) && syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 6;
@@ -237,7 +237,7 @@ static void test_variants(struct traced *t, int worker, unsigned lacks)
 	ok(!wrong, "%s: %u calls have their verdict by their arguments", names[worker], n);
 }
 
-/* A call that calls.def leaves to arguments is allowed with some and refused with others. */
+/* A call marked C in calls.def must be allowed with some arguments and refused with others. */
 static void test_tables(void)
 {
 	unsigned wrong = 0;
@@ -293,7 +293,7 @@ static bool opens_files(int worker)
 	return worker == CLREAD || worker == BUILD || worker == PTXAS;
 }
 
-/* One of the two is enough; without both, root has capabilities to drop, and any other user's worker must not start. */
+/* One of the two suffices; without both, root has capabilities to drop, and another user's worker must not start. */
 static void test_without(int worker, const char *path, unsigned lacks, const char *how)
 {
 	struct traced t;
@@ -327,7 +327,7 @@ static void test_worker(int worker, const char *path)
 	test_without(worker, path, NO_USER_NAMESPACE | NO_LANDLOCK, " without both");
 }
 
-/* Numbers of 32-bit programs mean something else. */
+/* Call numbers of 32-bit programs have other meanings. */
 static void test_32_bit(void)
 {
 	struct gpubpf_diag diag;

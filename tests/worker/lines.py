@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the places of machine code, source lines and free registers: lines.py PLACES CLANG (TAP)"""
+"""lines.py PLACES CLANG: source lines and free registers of places in machine code. Prints TAP."""
 import os
 import re
 import shutil
@@ -25,12 +25,12 @@ def made(*command):
 
 def listed(target, arch, kind, path):
     p = subprocess.run([places, target, arch, kind, path], capture_output=True, text=True, check=False)
-    of = [line for line in p.stdout.splitlines() if line.split()[1] in ("entry", "exit", "mem")] # other kinds of mem are at the same
+    of = [line for line in p.stdout.splitlines() if line.split()[1] in ("entry", "exit", "mem")] # other kinds of mem: same places
     return of or [f"{p.stderr.strip()} 0"]
 
 
 def wanted(target, known):
-    """as PLACES writes them; without lines where the code knows none"""
+    """Returns the expected lines in the format of PLACES; without lines if the code has no line table."""
     lines = []
     with open(source, encoding="utf-8") as f:
         for number, text in enumerate(f, 1):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose places are looked for in machine code. A comment says which target's code has which place on its line. */
+/* Kernels with expected places in machine code. A comment states which target's code has which place on its line. */
 #ifdef __AMDGCN__
 #define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
 #define me() __builtin_amdgcn_workitem_id_x()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker that behaves as the job's print_ring says: for the tests of the client. */
+/* A worker whose faults the job's print_ring selects: for the tests of the client. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 {
 	switch (job->print_ring) {
 	case MISBEHAVE_CRASH:
-		*(volatile int *)0 = 1; /* a copy of the worker cannot signal itself */
+		*(volatile int *)0 = 1; /* the sandboxed fork cannot signal itself */
 		break;
 	case MISBEHAVE_HANG:
 		for (;;)

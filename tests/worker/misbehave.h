@@ -8,9 +8,9 @@ enum {
 	MISBEHAVE_HANG,
 	MISBEHAVE_REFUSE,
 	MISBEHAVE_GARBAGE,
-	MISBEHAVE_OPEN,     /* not a mischief of ours: shows what the sandbox refuses */
+	MISBEHAVE_OPEN,     /* no fault: shows what the sandbox refuses */
 };
 
-#define MISBEHAVE_INVALID "imagine" /* a piece that is not valid; by what it says, since answers may be of any size */
+#define MISBEHAVE_INVALID "imagine" /* an invalid piece, marked by its text, since answers may have any size */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What inspect says of an image: places TARGET ARCH IMAGE-KIND FILE -> a line each, "KERNEL PLACE ID LINE FREE" */
+/* places TARGET ARCH IMAGE-KIND FILE: prints inspect's places of an image, one per line: "KERNEL PLACE ID LINE FREE" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of a worker against workers that crash, hang, lie and refuse; the cache; the codec. */
+/* The client of workers that crash, hang, send false data and refuse; the cache; the codec. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +146,7 @@ static void *cancel_soon(void *w)
 	return NULL;
 }
 
-/* "program instructions process": each job of such a target must have a process of its own */
+/* "program instructions process": each job of such a target must run in a new process */
 static void test_once(void)
 {
 	struct gpubpf_worker *w = make_worker(60000, NULL);
@@ -165,7 +165,7 @@ static void test_once(void)
 	ok(emit_for(w, "once", MISBEHAVE_OPEN, text[0], sizeof(text[0]), &diag) == 0 && atoi(text[0]) == EPERM,
 	   "it is in the sandbox too");
 	gpubpf_worker_destroy(w);
-	w = make_worker(60000, NULL); /* its own alarm comes too late for this test */
+	w = make_worker(60000, NULL); /* its own alarm is too late for this test */
 	pthread_create(&thread, NULL, cancel_soon, w);
 	ok(emit_for(w, "once", MISBEHAVE_HANG, text[0], sizeof(text[0]), &diag) == -ECANCELED, "it can be cancelled");
 	pthread_join(thread, NULL);
@@ -199,7 +199,7 @@ static void test_conversation(void)
 	gpubpf_worker_destroy(w);
 }
 
-/* The process that a job of a new worker has; the worker is cancelled and destroyed without one. */
+/* Returns the process of a new worker's job; the worker is cancelled and destroyed without a job. */
 static int process_of(uint64_t memory)
 {
 	struct gpubpf_worker_opts opts = { .path = worker_path, .timeout_ms = 60000, .memory = memory };
@@ -272,7 +272,7 @@ static void test_time(void)
 
 	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ETIMEDOUT && diag.code == GPUBPF_E_TIMEOUT,
 	   "a job that takes too long is ended: %s", diag.what);
-	/* the limit holds for the start of its process too, which a machine that stands still may not give it once */
+	/* the limit includes the start of its process; a stalled machine may exceed it once */
 	for (int i = 0; i < 60 && err == -ETIMEDOUT; i++)
 		err = emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag);
 	ok(!err, "and the next one is answered: %s", diag.what);
@@ -348,7 +348,7 @@ static void test_images(void)
 	gpubpf_worker_destroy(w);
 }
 
-/* The image of the jobs that follow each other is sent once, and again to a worker that was started anew. */
+/* The client sends the image of consecutive jobs once, and again to a restarted worker. */
 static void test_known_image(void)
 {
 	static const char *const bytes[] = { "first", "other", "other", "first" };
@@ -380,7 +380,7 @@ static void test_known_image(void)
 	gpubpf_worker_destroy(w);
 }
 
-/* Damage each file of the cache: flip one bit near the end. */
+/* Damages each file of the cache: flips one bit near the end. */
 static int damage_cache(void)
 {
 	DIR *d = opendir(dir);
@@ -451,7 +451,7 @@ static bool cached(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const char *want)
 	return is;
 }
 
-/* A twin that is put under another object's name must not run in its place, and nobody else may put any there. */
+/* A twin stored under another object's key must not be used, and no other user may store one. */
 static void test_cache_of_others(void)
 {
 	uint8_t one[GPUBPF_RESULT_CACHE_KEY] = {1}, two[GPUBPF_RESULT_CACHE_KEY] = {2};
@@ -484,7 +484,7 @@ static void test_cache_of_others(void)
 	ok(!chown(dir, 0, 0) && cached(one, "first"), "ours again");
 }
 
-/* Every prefix, and every byte changed: decoding must answer, and never touch what is not there. */
+/* Decodes every prefix, and every single-byte change: the decoder must answer, and stay in bounds. */
 static void test_codec(void)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
@@ -518,7 +518,7 @@ static void test_codec(void)
 	gpubpf_writer_finish(&w2);
 }
 
-/* nothing but instructions: their count must not be taken for a lie */
+/* only instructions, so that their count is not rejected */
 static bool is_alike(const struct gpubpf_lower_job *a, const struct gpubpf_lower_job *b)
 {
 	uint8_t x[GPUBPF_IMAGE_DIGEST], y[GPUBPF_IMAGE_DIGEST];
@@ -526,7 +526,7 @@ static bool is_alike(const struct gpubpf_lower_job *a, const struct gpubpf_lower
 	return !gpubpf_job_alike(a, x) && !gpubpf_job_alike(b, y) && !memcmp(x, y, sizeof(x));
 }
 
-/* Probes of two kernels are made once where nothing in them tells the kernels apart. */
+/* Probes of two kernels are built once if they do not depend on the kernel. */
 static void test_alike(void)
 {
 	static const struct gpubpf_param other_params[] = { { .name = "p", .type = "long", .size = 8, .align = 8 } };
@@ -546,7 +546,7 @@ static void test_alike(void)
 	facts.ctx_constants = true;
 	ok(!is_alike(&a, &b), "nor its kernel's name");
 	facts.ctx_constants = false;
-	known.kernel_id = 7; /* programs that ask for it */
+	known.kernel_id = 7; /* for programs that read it */
 	b.sites = &known;
 	ok(!is_alike(&a, &b), "nor its number");
 	b = make_job(0);
@@ -577,7 +577,7 @@ static void test_bare(void)
 	gpubpf_writer_finish(&w);
 }
 
-/* Insertions arrive as they were; one of a site that is not there, or of another kind, breaks the encoding. */
+/* Insertions are encoded exactly; one for a missing site, or of another kind, is an encoding error. */
 static void test_insertions(void)
 {
 	struct gpubpf_insertion wrong[] = { insertions[0], insertions[1] };
@@ -605,7 +605,7 @@ static void test_insertions(void)
 	}
 }
 
-/* The cache keeps plain files, and nothing but files of its own. */
+/* The cache keeps only plain files, and only its own. */
 static void test_leaves_nothing(void)
 {
 	DIR *d = opendir(dir);
