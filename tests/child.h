@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run a program with its output kept, for tests that compare it with and without probes. */
+/* Runs a program and captures its output, for tests that compare it with and without probes. */
 #ifndef GPUBPF_TESTS_CHILD_H
 #define GPUBPF_TESTS_CHILD_H
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct child {
-	int status;              /* of waitpid(2); -1: it took too long and was killed */
+	int status;              /* of waitpid(2); -1: timeout, killed */
 	char out[65536], err[8192];
 	double seconds;
 };

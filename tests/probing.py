@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications, native and probed: what drivers of whole programs share.
+"""Runs applications native and probed: common code of drivers of whole programs.
 
-An application prints what it computed, and `kernel NAME launches N items M` for each kernel it launches. Under
-the probes of tests/real/count.bpf.c its output and exit status are the same, every launch was probed, and the
-probes at entry and exit counted each thread once. Some kernels may be refused; then with a reason, and the
-application is as it was all the same."""
+An application prints its results, and `kernel NAME launches N items M` for each kernel it launches. Under
+the probes of tests/real/count.bpf.c its output and exit status must stay the same, every launch must be probed, and the
+probes at entry and exit must count each thread once. Some kernels may be refused, with a reason; then the
+application must run as without probes."""
 import json
 import re
 import subprocess
@@ -43,7 +43,7 @@ class Prober:
         return self.run(tool + ["--"] + self.before + command)
 
     def native(self, command):
-        """The measure of a probed run, which is run once; a runtime that crashes by itself now and then gets three tries."""
+        """Returns the native run for comparison, cached; three attempts, because some runtimes crash at times."""
         key = (*self.before, *command, *sorted(self.env.items()))
         if key not in self.natives:
             self.natives[key] = self.run_native(command)
@@ -64,7 +64,7 @@ class Prober:
             return
         report = f"{self.cache.name}/{name}.json"
         probed = self.probe(report, [f"{self.build}/tests/real/count.bpf.o"], command)
-        ended = isinstance(native[0], int) and 0 <= native[0] < 128 # by itself, not by a signal
+        ended = isinstance(native[0], int) and 0 <= native[0] < 128 # normal exit, not by a signal
         self.tap(native[:2] == probed[:2] and ended,
                  f"{name} on {self.where}: output and status {native[0]} as without probes", native, probed)
         try:
@@ -92,7 +92,7 @@ class Prober:
 
 
 def wanted(out):
-    """name -> [launches, items] that the application says it launched"""
+    """Returns name -> [launches, items] from the application's output."""
     sums = {}
     for name, launches, items in re.findall(rb"^kernel (\S+) launches (\d+) items (\d+)$", out, re.M):
         s = sums.setdefault(name.decode(), [0, 0])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""seeds.py [-j JOBS] [-n EACH] FIRST COUNT COMMAND...: a test of random cases at length. COMMAND, which prints TAP, is run for
-each EACH (else 64) of COUNT cases, the first of seed FIRST, as many at once as JOBS says, else as there are processors; in its
-words {seed} is the first of its seeds and {count} how many they are. What failed is printed with the command that shows it
-again, and in the end how many cases there were. From the source's folder:
+"""seeds.py [-j JOBS] [-n EACH] FIRST COUNT COMMAND...: runs a test of random cases at length. COMMAND prints TAP; it
+runs for each EACH (default 64) of COUNT cases, starting with seed FIRST, in JOBS processes (default: one per
+processor). In its words {seed} is the first of its seeds and {count} their number. Prints each failure with the command
+that repeats it, and at the end the number of cases. From the source's folder:
 
   tests/seeds.py -n 25 1000 10000 tests/opencl/places.py build intel source clang-22 random:{seed}:{count}
   tests/seeds.py 1000 10000 tests/cuda/accept.py build/tests/cuda/places-twins {seed} {count}"""
@@ -17,7 +17,7 @@ import time
 
 
 def run(command, seconds):
-    """Tests that passed, lines of those that did not, and why there were none."""
+    """Returns the number of passed tests, the lines of failed ones, and the reason if there are none."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
                               encoding="utf-8", errors="replace")

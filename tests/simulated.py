@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what uses the simulated AMD GPU: simulated.py COMMAND..., or run().
+"""simulated.py COMMAND..., or run(): runs a program on the simulated AMD GPU.
 
-ROCr 5.2.3 over the simulator fails by itself now and then, the more so the busier the machine is, with programs that
-nothing of ours is in: it stops on an assertion (an error code of the queue that it does not know, as the queue is made), or
-a packet is read before it is whole and then never again. What failed so, by the words that it said, is run again, which is
-told; what failed without these words, or again and again, has failed."""
+ROCr 5.2.3 on the simulator fails at times, more often on a busy machine, even without gpubpf: an assertion stops it
+(an error code of the queue that it does not know, when the queue is created), or it reads a packet before it is
+complete and never again. Failures with these messages are run again, and reported; a failure without them, or a
+repeated one, counts as failed."""
 import os
 import re
 import signal
@@ -15,12 +15,12 @@ import tempfile
 import time
 
 RUNS = 10
-LOST = 60  # seconds that a run gets after a packet was read too early; most go on at the next one
+LOST = 60  # timeout in seconds after a packet was read too early; most runs continue at the next packet
 WORDS = re.compile(rb"Undefined queue error code|\[rj warn\] INVALID pkt")
 
 
 def said(errors):
-    """The simulator's own words in what was said so far. Read from its place: a child goes on where the file is at."""
+    """Returns the simulator's message in the output so far. Uses pread(), because a child shares the file position."""
     found = WORDS.search(os.pread(errors.fileno(), os.fstat(errors.fileno()).st_size, 0))
     return found and found.group().decode()
 
@@ -33,14 +33,15 @@ def ended(child):
 
 
 def sleeping(env):
-    """What programs wait with is not what the simulator computes with (tests/hip/waits.c, which $GPUBPF_TEST_WAITS names)."""
+    """Preloads tests/hip/waits.c (from $GPUBPF_TEST_WAITS), so that waiting programs do not use the simulator's CPU
+    time."""
     env = dict(os.environ if env is None else env)
     preloaded = [env[name] for name in ("LD_PRELOAD", "GPUBPF_TEST_WAITS") if env.get(name)]
     return dict(env, LD_PRELOAD=":".join(preloaded)) if preloaded else env
 
 
 def once(command, timeout, env, cwd):
-    """(status or None where it was ended, output, errors, the simulator's words)"""
+    """Returns (status, or None if it was killed; output; errors; the simulator's message)."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=out, stderr=errors, env=sleeping(env), cwd=cwd, start_new_session=True)
         until, lost = time.monotonic() + timeout, False
@@ -60,7 +61,7 @@ def once(command, timeout, env, cwd):
 
 
 def run(command, timeout=300, env=None, cwd=None, text=False):
-    """As subprocess.run() with the output captured; TimeoutExpired where it needs more than `timeout` seconds."""
+    """Like subprocess.run() with captured output; raises TimeoutExpired if it needs more than `timeout` seconds."""
     for left in reversed(range(RUNS)):
         status, out, errors, words = once(command, timeout, env, cwd)
         if not status and status is not None or not words or not left:
@@ -74,7 +75,7 @@ def run(command, timeout=300, env=None, cwd=None, text=False):
 
 
 def twin(gfx, launch, base, made, sizes, shape):
-    """The kernel k of `base` and its twin `made`, with its layout and arena beside it, by tests/hip/launch.c."""
+    """Runs the kernel k of `base` and its twin `made`, with its layout and arena files, through tests/hip/launch.c."""
     return run([str(a) for a in (os.environ["GPUBPF_AMD_SIM"], gfx, launch, base, "k", made, made + ".layout", made + ".arena", sizes,
                                  *shape)], text=True)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Test Anything Protocol for our C tests: each ok() is one test, done() prints the plan and is what
- * main returns. */
+/* The Test Anything Protocol for our C tests: each ok() is one test, done() prints the plan and
+ * returns main's status. */
 #ifndef GPUBPF_TESTS_TAP_H
 #define GPUBPF_TESTS_TAP_H
 
@@ -24,14 +24,14 @@ static bool ok(bool cond, const char *name, ...)
 	va_end(ap);
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '#')
-			*c = *c == '#' ? '%' : ' '; /* a test is one line; # begins a directive */
+			*c = *c == '#' ? '%' : ' '; /* a test is one line; # would start a directive */
 	printf("%sok %d - %s\n", cond ? "" : "not ", ++tap_count, text);
 	fflush(stdout);
 	tap_failed += !cond;
 	return cond;
 }
 
-/* One test that cannot run here, and why. */
+/* Reports a test that cannot run here, with the reason. */
 __attribute__((format(printf, 2, 3), unused))
 static void skip(const char *name, const char *reason, ...)
 {
@@ -45,7 +45,7 @@ static void skip(const char *name, const char *reason, ...)
 	fflush(stdout);
 }
 
-/* A line for the reader of a failure. */
+/* Prints a line that explains a failure. */
 __attribute__((format(printf, 1, 2), unused))
 static void note(const char *fmt, ...)
 {
@@ -58,8 +58,8 @@ static void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Programs at a place of a target's code did here what they should. Where all else here passes it is told in GPUBPF_TEST_RAN, a folder
- * with a file for each, of which SUPPORT.md's table is made. */
+/* Records that programs at a place of a target's code worked. If all tests of the program pass, done()
+ * writes a file per place to the folder GPUBPF_TEST_RAN, from which SUPPORT.md's table is made. */
 static char tap_ran[64][40];
 
 __attribute__((unused))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Test Anything Protocol for our tests in Python, as tests/tap.h for those in C."""
+"""The Test Anything Protocol for our Python tests, like tests/tap.h for the C tests."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ places = set()
 
 
 def ok(good, text, *why):
-    """One test; `why` is for the reader of a failure."""
+    """Reports one test; `why` explains a failure."""
     global count, failed
     count += 1
     failed += not good
@@ -29,7 +29,7 @@ def skip_all(why):
 
 
 def ran(target, place):
-    """Programs at a place of a target's code did here what they should: told as tests/tap.h does."""
+    """Records that programs at a place of a target's code worked, like tests/tap.h."""
     places.add(f"{target} {place}")
 
 

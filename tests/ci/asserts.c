@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asserts are on where tests run, and fail where they should. */
+/* Asserts are enabled in test builds, and fail where they should. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -64,8 +64,8 @@ static void not_counted(void)
 	gpubpf_was_counted(0);
 }
 
-/* Of a runtime's tables each operation that launch.h and device.h do not call optional, and of the others none. */
-static int lacks; /* the word that is missing */
+/* A runtime's table must have each operation, except ones that launch.h and device.h call optional. */
+static int lacks; /* index of the missing word */
 
 static void fill(void *table, size_t size, int without)
 {
@@ -111,7 +111,7 @@ static int ends(void (*fn)(void))
 
 #define WORD(type, member) (1ull << (offsetof(struct type, member) / sizeof(void *)))
 
-/* Those of `optional` may be missing, each by itself, and no other. */
+/* Each operation of `optional` may be missing alone, and no other. */
 static void check_table(const char *name, void (*fn)(void), size_t size, uint64_t optional)
 {
 	uint64_t wrong = 0;

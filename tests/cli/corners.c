@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corners callback: launches a kernel in an event's callback, which may run in the runtime's only
- * thread. corners reload: loads the OpenCL loader, unloads it, and loads it again. corners header
- * FOLDER: a program includes a file of FOLDER by relative path and leaves the directory; then
+ * corners callback: launches a kernel in an event's callback, which may run in the runtime's only thread.
+ * corners reload: loads the OpenCL loader, unloads it, and loads it again.
+ * corners header FOLDER: a program includes a file of FOLDER by relative path and leaves the directory; then
  *   the file of another program changes after its build.
- * corners closed: closes all sockets before it launches anything. Prints the kernels' results and
- * exits with 42; 77: no device.
+ * corners closed: closes all sockets before it launches anything.
+ * Prints the kernels' results and exits with 42; 77: no device.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

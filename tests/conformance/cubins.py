@@ -3,9 +3,10 @@
 """The suite's kernels as NVIDIA machine code. Only ptxas can make it, so tests/conformance/cubins holds its output, and
 every build installs the same code.
 
-cubins.py make SOURCE PTX: makes the files from the build's PTX, after a change of SOURCE (workload.cl) cubins.py
-check SOURCE PTX GPUBPF: checks the files against the list in `made`; prints TAP $GPUBPF_TEST_PTXAS or
-/usr/local/cuda/bin/ptxas: the assembler. If its release differs from that in `made`, the comparison is skipped."""
+cubins.py make SOURCE PTX: makes the files from the build's PTX, after a change of SOURCE (workload.cl)
+cubins.py check SOURCE PTX GPUBPF: checks the files against the list in `made`; prints TAP
+$GPUBPF_TEST_PTXAS or /usr/local/cuda/bin/ptxas: the assembler. If its release differs from that in `made`, the
+comparison is skipped."""
 import glob
 import hashlib
 import os

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the address that each launch is given as a number, and what the session tells of all. */
+/* Looks up the allocation of an address that each launch passes as a number, and lists all allocations. */
 #include <gpubpf/probe.h>
 
 struct look {
-	__u64 looks, known, size, kind, begins; /* begins: the allocation does, at this address */
+	__u64 looks, known, size, kind, begins; /* begins: the allocation starts at this address */
 	gpubpf_stack_number stack, unused;
 };
 GPUBPF_HASH(looks, __u64, struct look, 64); /* by launch */
 
-GPUBPF_ALLOCATIONS(made, 2); /* which no program looks at */
+GPUBPF_ALLOCATIONS(made, 2); /* no program reads it */
 
 SEC("gpu/entry/look")
 int look(struct gpubpf_ctx *ctx)

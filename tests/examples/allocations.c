@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches that are given addresses as numbers: of nothing, of a buffer, of the same when it is freed, of shared virtual
- * memory, of the same when it is freed;
- * and one while a kernel runs that ends when the host says so, for which the launch must not wait. */
+/* Launches with addresses passed as numbers: unknown, of a buffer, of the same buffer after its
+ * release, of shared virtual memory, of the same after its release; and one during a kernel that
+ * runs until the host ends it, which must not delay the launch. */
 #include "opencl.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@ static const char source[] =
 	"kernel void look(global uint *data, ulong address, global ulong *out) { data[0] += 1; out[0] = (ulong)data; }\n"
 	"kernel void until(global const volatile uint *word) { while (!*word) ; }\n";
 
-/* Of more groups than the device has processors. */
+/* Uses more groups than the device has processors. */
 static void look_beside(const struct opencl *cl, cl_kernel kernel, cl_mem out)
 {
 	static volatile cl_uint word[1024] __attribute__((aligned(4096)));
@@ -25,7 +25,7 @@ static void look_beside(const struct opencl *cl, cl_kernel kernel, cl_mem out)
 	check(clSetKernelArg(until, 0, sizeof(flag), &flag), "clSetKernelArg");
 	check(clEnqueueNDRangeKernel(queue, until, 1, NULL, &groups, &one, 0, NULL, NULL), "clEnqueueNDRangeKernel");
 	check(clFlush(queue), "clFlush");
-	usleep(100000); /* it runs on all of them */
+	usleep(100000); /* the kernel runs on all of them */
 	check(clSetKernelArg(kernel, 0, sizeof(data), &data), "clSetKernelArg");
 	check(clSetKernelArg(kernel, 1, sizeof(nothing), &nothing), "clSetKernelArg");
 	check(clSetKernelArg(kernel, 2, sizeof(out), &out), "clSetKernelArg");
@@ -60,7 +60,7 @@ int main(void)
 
 	look(&cl, kernel, first, address, out);
 	clReleaseMemObject(second);
-	/* the kernel holds no argument that was freed */
+	/* the kernel has no freed argument */
 	look(&cl, kernel, first, address, out);
 	shared = clSVMAlloc(cl.context, CL_MEM_READ_WRITE, 12288, 0);
 	look(&cl, kernel, first, (cl_ulong)shared, out);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""changed.py BUILD DEVICE: on a device (pocl, intel) cxlmem's settings are changed while launches of a kernel follow each other:
-accesses from then on wait as long as they say. What waited is what the model asks for, so that other work on the processors
-is no matter. The same file is what runs under the session, with the folder alone: it tells what it saw as JSON."""
+"""changed.py BUILD DEVICE: changes cxlmem's settings on a device (pocl, intel) between consecutive launches of a
+kernel: later accesses wait as long as the new settings say. Compares the requested waits of the model, so that other
+load does not matter. The same file also runs inside the session, with only the folder as argument, and prints its
+observations as JSON."""
 import glob
 import json
 import os
@@ -19,13 +20,13 @@ gpubpf = os.path.join(build, "gpubpf")
 
 
 def waited():
-    """Accesses and ns so far."""
+    """Returns the accesses and ns so far."""
     told = json.loads(subprocess.run([gpubpf, "map", "dump", "-j", "far"], check=True, capture_output=True).stdout)
     return [sum(e["value"][k] for e in told["maps"][0]["entries"]) for k in ("accesses", "waited")]
 
 
 def an_access(latency, than, program):
-    """ns by which it waits once the latency is so, beyond what had been told when it was set."""
+    """Returns the wait in ns with the new latency, beyond that reported when it was set."""
     subprocess.run([gpubpf, "map", "update", "settings", "key", "0", "value", f".latency={latency}"], check=True)
     before = waited()
     while program.poll() is None and waited()[0] < before[0] + than:

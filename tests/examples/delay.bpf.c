@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Delays last as long as they are told, by the clock of helper 5, and 0 not at all. */
+/* A delay lasts as long as requested, by the clock of helper 5, and a delay of 0 does nothing. */
 #include <gpubpf/probe.h>
 
 struct delayed {
-	__u64 delays, kept, told; /* kept: as long by the clock; told: as long by what the helper returns */
+	__u64 delays, kept, told; /* kept: long enough by the clock; told: long enough by the helper's result */
 };
 GPUBPF_ARRAY(delayed, struct delayed, 1);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpftime's kind of program at accesses: address, bytes and kind in the registers of its arguments. */
+/* A program for accesses in bpftime's form: address, bytes and kind are in its argument registers. */
 #include <gpubpf/probe.h>
 
 struct captured {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD CLANG TYPES DEVICE: each example with its workload through `gpubpf run`, on a device (pocl,
-intel, or NAME=ICD): the workload's output is what it is without probes, and the maps hold the numbers that the README
-promises. Then bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on the same workloads."""
+"""run.py BUILD CLANG TYPES DEVICE: runs each example with its workload through `gpubpf run`, on a device (pocl,
+intel, or NAME=ICD). The workload's output must equal that without probes, and the maps must hold the numbers that
+the README promises. Then runs bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on the same workloads."""
 import glob
 import json
 import os
@@ -48,7 +48,7 @@ def entries(result, name):
 
 
 def copies(result, name):
-    """The values of a per-thread array's one element, by thread."""
+    """Returns the values of a per-thread array's only element, by thread."""
     element = map_of(result, name)["entries"][0]
     return {v["copy"]: v["value"] for v in element["values"]}
 
@@ -74,7 +74,7 @@ def threadhist(r):
     for i in range(4096):
         want = sum(i < size for size in sizes)
         assert runs[i] == want, f"thread {i} ran {runs[i]} times, not {want}"
-        # two reads of a CPU's clock may fall into one of its steps; a copy that is 0 is not listed
+        # two reads of a CPU's clock may return the same time; the report omits a copy that is 0
         assert busy.get(i, 0) < 10**10, f"thread {i} was busy for {busy[i]} ns"
     assert sum(busy.values()) > 4096, f"all threads were busy for {sum(busy.values())} ns"
 
@@ -119,10 +119,10 @@ def mem_trace(r):
 
 def memcapture(r):
     (_, c), = entries(r, "captured")
-    # of two matrices of 16 KiB, each word once; they begin where a page does
+    # two matrices of 16 KiB, each word once; they start at page boundaries
     tap.ran("spirv", "mem.capture")
     assert c == {"accesses": 8192, "bytes": 4 * 8192, "stores": 4096, "lowest": 8 * sum(range(0, 4096, 4)),
-                 "lanes": 4096 + 8192}, c # each work-item by itself: half of the words have the bit, and all are like themselves
+                 "lanes": 4096 + 8192}, c # each work-item alone: half of the words have the bit, and each matches itself
 
 
 def barrierwait(r):
@@ -138,14 +138,14 @@ def atomichot(r):
 
 
 def coalescing(r):
-    # a CPU's work-items are each by themselves; places are in the order of the code, of C or of SPIR-V
+    # each work-item of a CPU runs alone; places are in code order, of C or of SPIR-V
     found = {k["kind"]: v for k, v in entries(r, "accesses")}
     alone = {"sectors": 4096, "bytes": 4 * 4096, "warps": 4096, "lanes": 4096}
     assert found == {1: alone, 2: alone} and len(entries(r, "accesses")) == 2, found
 
 
 def divergence(r):
-    # the halves, every second one, one of 32; a loop of as many rounds as i & 7 has bits: 17 for eight, and one look more each
+    # half, every second, one of 32 items; a loop of as many rounds as i & 7 has bits: 17 for eight items, plus one test each
     want = {0: (4096, 2048), 1: (4096, 2048), 2: (4096, 128), 3: (4096 + 17 * 512, 17 * 512)}
     found = {k["place"]: v for k, v in entries(r, "branches")}
     assert {p: (v["lanes"], v["taken"]) for p, v in found.items()} == want, found
@@ -166,7 +166,7 @@ def guard(r):
 
 
 def reader(code):
-    """What a script of membw.py's functions prints, of JSON on its standard input."""
+    """Returns a function that runs membw.py code on JSON from standard input and returns its output."""
     script = f"import json, sys; sys.path.insert(0, '{sources}/membw'); import membw\n{code}"
     return lambda given: subprocess.run([sys.executable, "-B", "-c", script], input=json.dumps(given), capture_output=True, text=True,
                                         check=True).stdout
@@ -176,14 +176,14 @@ def membw(r):
     rows = json.loads(reader("print(json.dumps([[list(k), v] for k, v in membw.joined(json.load(sys.stdin)).items()]))")(r["maps"]))
     found = {(number, kind, size): tuple(v) for (number, kind, base, size), v in rows}
     assert found == {(0, 1, 16384): (16 * 16384, 0), (1, 1, 16384): (0, 16384)}, found
-    # the reader, of two looks: 16 GB more in two seconds
+    # the reader of two dumps: 16 GB more in two seconds
     shown = reader("membw.show((1, {(0, 1, 64, 4096): (10**9, 5)}), (3, {(0, 1, 64, 4096): (17 * 10**9, 5)}), sys.stdout)")(None)
     assert shown.splitlines()[1].split() == ["0", "device", "4096", "8.000", "0.000"], shown
 
 
 def watch(r):
     found = {(k["what"], k["place"]): v for k, v in entries(r, "places")}
-    came = {(1, 0): 8 * 64, (1, 1): 4096, (2, 0): 4096} # looks of one of 64, stores, the barrier
+    came = {(1, 0): 8 * 64, (1, 1): 4096, (2, 0): 4096} # polls by one item of 64, stores, the barrier
     assert {k: (v["here"], v["came"]) for k, v in found.items()} == {k: (0, n) for k, n in came.items()}, found
 
 
@@ -193,7 +193,7 @@ def racer(r):
         x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
         return x ^ x >> 31
 
-    # the load, then the atomic: the seed, 0, says who waits
+    # the load, then the atomic: the seed, 0, selects the waiting ones
     waits = sum(mix((mix((mix(0) + (i << 32 | place)) % 2**64) + place + 1) % 2**64) % 16 == 0
                 for i in range(16384) for place in range(2))
     (_, w), = entries(r, "kernels")
@@ -201,7 +201,7 @@ def racer(r):
 
 
 def early(r):
-    # how often the numbers of a block change: those of a room as often as they are far from its end
+    # how often the numbers of a block change: those of a room change as often as their distance from its end
     walls, at, far, moves = [], 0, 0, [0] * 258
     for i in range(16384):
         walls.append(at == 0)
@@ -215,8 +215,8 @@ def early(r):
 
 def cxlmem(r):
     (number, a), = entries(r, "far")
-    # 100 launches: 500 steps, and four loads of 64 bytes by each of 256, of which two are like those before them; the first
-    # step is, too
+    # 100 launches: 500 steps, and four loads of 64 bytes by each of 256 items, two with the previous stride; the first step
+    #     has it, too
     assert number == 0 and (a["accesses"], a["random"], a["bytes"]) == (152400, 101199, 6753600) and a["waited"] > 0, (number, a)
 
 
@@ -236,7 +236,7 @@ def launchstack(r):
 
 
 def delay(r):
-    # of work-items whose number 8 divides; the others wait for nothing
+    # of work-items whose number is a multiple of 8; the others do not wait
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
 
 
@@ -248,7 +248,7 @@ def allocations(r):
         stack = look.pop("stack")
         assert "main" in stack.split(" < ") if look["known"] else stack == 0, stack
         look.pop("unused")
-    # of the first two of all, freed or not
+    # of the first two allocations, freed or not
     told = entries(r, "made")
     assert [(n, a["number"], a["size"], a["kind"]) for n, a in told] == [(0, 0, 4096, 1), (1, 1, 8192, 1)], told
     assert all(int(str(a["base"]), 0) and "main" in a["stack"].split(" < ") for _, a in told), told
@@ -256,7 +256,7 @@ def allocations(r):
 
 
 def bpftime_cuda_probe(r):
-    # the probe itself loses counts when two lanes are first at once
+    # the probe itself loses counts if two lanes are first at the same time
     (_, calls), = entries(r, "call_count")
     assert 0 < calls <= 1024, calls
 
@@ -286,7 +286,7 @@ def run(name, objects, workload, options, check):
     with open(out) as f:
         result = json.load(f)
     for kernel in result["kernels"]:
-        if kernel["probed"] != kernel["launches"] and kernel["outcome"] != "seen": # that no program is for
+        if kernel["probed"] != kernel["launches"] and kernel["outcome"] != "seen": # no program attaches to it
             report(False, f"{name}: every launch is probed", kernel)
             return
     try:
@@ -306,7 +306,7 @@ else:
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
             ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("early", early), ("launchstack", launchstack)]
-# places of instructions, of SPIR-V or OpenCL C, which CPUs have
+# places of instructions in SPIR-V or OpenCL C, which CPU devices support
 INSIDE = [("divergence", divergence), ("guard", guard), ("mem_trace", mem_trace), ("barrierwait", barrierwait),
           ("atomichot", atomichot), ("coalescing", coalescing), ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer), ("cxlmem", cxlmem)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
@@ -320,7 +320,7 @@ for name, check in EXAMPLES + (INSIDE if device in ("pocl", "intel") else []):
         continue
     run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, ["--events", "9000"], check)
 
-if device in ("pocl", "intel") and env["OCL_ICD_VENDORS"]: # whose kernels see what the host writes meanwhile
+if device in ("pocl", "intel") and env["OCL_ICD_VENDORS"]: # their kernels see the host's writes meanwhile
     run(f"allocations on {device}", [f"{build}/tests/examples/allocations.bpf.o"], "../tests/examples", [], allocations)
 if env["OCL_ICD_VENDORS"]:
     run(f"gpubpf_delay() on {device}", [f"{build}/tests/examples/delay.bpf.o"], "membw", [], delay)

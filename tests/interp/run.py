@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of $GPUBPF_CORPUS/verifier/kernel_exec.tsv, if there are any, on one device, unproven (every access
-checked) and proven, against their recorded r0 (low 32 bits): run.py PLUGIN WHERE
+"""run.py PLUGIN WHERE: runs the programs of $GPUBPF_CORPUS/verifier/kernel_exec.tsv, if it exists, on one device,
+unverified (every access checked) and verified, and compares r0 (low 32 bits) with the recorded value.
 
 WHERE: host; pocl or intel: OpenCL C on that device; intel-spirv: SPIR-V."""
 import os
@@ -27,7 +27,7 @@ def plan(skip=''):
 
 
 def batch(rows, proven):
-    """rows of (id, mem, hex): {id: answer}"""
+    """rows of (id, mem, hex): returns {id: answer}"""
     args = [plugin, '--batch'] + ([] if proven else ['--no-verify'])
     env = dict(os.environ)
     if where != 'host':
@@ -43,7 +43,7 @@ def batch(rows, proven):
 
 
 def run_corpus(proven):
-    """What the verifier refuses is its tests' matter: here the rest must be right."""
+    """The verifier's own tests cover its refusals: all other programs must give the right result."""
     name = 'recorded results' + (' (proven)' if proven else '')
     path = os.path.join(os.environ.get('GPUBPF_CORPUS', '/nonexistent'), 'verifier', 'kernel_exec.tsv')
     if not os.path.exists(path):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper 182, strncmp, in the interpreter and in the running Linux kernel, on the same bytes: what the one answers the
- * other does. Strings that are equal, differ anywhere, end first, and bytes above 127.
+ * Helper 182, strncmp, in the interpreter and in the running Linux kernel, on the same bytes: both must
+ * return the same. Strings that are equal, differ at any position, end first, and bytes above 127.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -18,12 +18,12 @@
 #define SIZE 16
 #define ROUNDS 300
 
-/* NUL-terminated, one behind the other */
+/* consecutive NUL-terminated strings */
 static const char texts[64] = "\0a\0sixteen bytes!!!\0\x80\xff\x7f high\0the same\0";
 
 struct sides {
 	struct fixture f;
-	int bytes, text, prog;    /* the kernel's; -1: bpf(2) is not allowed here */
+	int bytes, text, prog;    /* descriptors in the kernel; -1: bpf(2) is not allowed here */
 	struct gpubpf_unit unit;
 };
 
@@ -112,7 +112,7 @@ static bool ours_run(struct sides *s, const uint8_t *bytes, int32_t *ret)
 	return (int64_t)result.r0 == *ret;
 }
 
-/* the text, with some bytes changed */
+/* the text with some bytes changed */
 static void random_bytes(uint64_t *seed, uint32_t at, uint8_t *bytes)
 {
 	for (uint32_t i = 0; i < SIZE; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's core loop with the least that a host can give it, for compilers of devices. */
+/* The interpreter's core loop with a minimal host interface, for device compilers. */
 #include "core/interp/vm.h"
 
 void gpubpf_vm_on_device(struct gpubpf_vm *vm);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The interpreter's core loop compiles for every device and calls nothing: vm_device.sh CLANG ROOT
+# vm_device.sh CLANG ROOT: the interpreter's core loop compiles for every device and calls no function.
 clang=$1 root=$2
 targets=(nvptx64-nvidia-cuda amdgcn-amd-amdhsa spirv64)
 echo "1..${#targets[@]}"

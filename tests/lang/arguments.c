@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose arguments have several types: two with an n, at places that differ, and one without. */
+/* Kernels with arguments of several types: two have an n, at different positions, and one has none. */
 #include "opencl.h"
 
 #define N 64

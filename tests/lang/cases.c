@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of cli/lang, one file each in cases/: the text, and what it prints or why it is refused. They are loaded and
- * verified as ever, and run by the interpreter for the threads of three launches: vadd, 2 blocks of 4 threads, twice, and
- * scale, 4 blocks of 2, once. Argument i of thread t is 100 * i + t. cases DIR
+ * Programs of cli/lang, one file each in cases/: the text, and its output or the reason for refusal. The test
+ * loads and verifies each as usual, and the interpreter runs it for the threads of three launches: vadd, 2
+ * blocks of 4 threads, twice, and scale, 4 blocks of 2, once. Argument i of thread t is 100 * i + t. cases DIR
  *
- *	--- program     the text                   --- params    $1, $2, ... a line each
- *	--- output      all that is printed        --- error     or the whole refusal
+ * --- program     the text                   --- params    $1, $2, ... one per line --- output      the
+ * complete output        --- error     or the complete refusal
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define PARAMS 8
 
 struct test {
-	char *file;                    /* its text, cut into these */
+	char *file;                    /* the file's text, cut into these parts */
 	const char *program, *output, *error;
 	const char *param[PARAMS];
 	uint32_t nparams;
@@ -57,7 +57,7 @@ static void take_params(struct test *t, char *text)
 		t->param[t->nparams++] = line;
 }
 
-/* Cut the file at its "--- name" lines. */
+/* Cuts the file at its "--- name" lines. */
 static bool cut(struct test *t)
 {
 	char *at = t->file, *params = NULL;
@@ -103,7 +103,7 @@ static void on_event(void *ctx, const struct gpubpf_event *event)
 	lang_host_record(&t->host, event);
 }
 
-/* arg0 is pointer, arg1 has a sign, of arg3 nothing is known */
+/* arg0 is a pointer, arg1 is signed, the type of arg3 is unknown */
 static const struct gpubpf_param params[] = {
 	{ "a", "__global float *", GPUBPF_PARAM_POINTER, 8, 8, UINT32_MAX }, { "b", "const char", GPUBPF_PARAM_INT, 1, 1, UINT32_MAX },
 	{ "c", "uint", GPUBPF_PARAM_INT, 4, 4, UINT32_MAX }, { "", "", GPUBPF_PARAM_INT, 8, 8, UINT32_MAX },
@@ -163,7 +163,7 @@ static const char *load(struct test *t, struct gpubpf_session *s)
 	return gpubpf_session__load(s) < 0 ? gpubpf_session__error(s) : NULL;
 }
 
-/* What it prints, or why it does not run. */
+/* Returns its output, or the refusal. */
 static char *run(struct test *t, bool *refused)
 {
 	struct lang_opts opts = {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One-liners on a device: exact counts of each thing that maps can hold, the same as from C. devices.sh GPUBPF OBJECTS LOOP DEVICE ARGUMENTS
+# devices.sh GPUBPF OBJECTS LOOP DEVICE ARGUMENTS: one-liners on a device: exact counts for each kind of map value, equal to C's.
 . "$(dirname "$0")/../cli/lib.sh"
 use_device "${4:-}"
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
@@ -84,7 +84,7 @@ grep -q '\[3072\]$' "$T/mine"; ok $? "of all threads"
 "$GPUBPF" run --emit "$T/o.bpf.o" -e "$line" && [ "$(sha256sum < "$T/o.bpf.o" | cut -c -64)" = "$(cat "$T/sha")" ]
 ok $? "the object is the same on each device: $(cut -c -16 "$T/sha")"
 
-# arguments by the names that each kernel has for them
+# arguments by each kernel's parameter names
 line='gpu/entry/* /gid == 0/ { @n[kernel, args.n] = count(); } gpu/entry/mixed /gid == 0/
 { printf("%d %d %u %d %f\n", args.tiny, args.mid, args.large, args->wide, args.f); @signed = min(args.n); @v[args.v != 0] = count(); @fine = hist(args.mid, 2); }'
 run "$GPUBPF" -e "$line" -v -- "$5"; is 42 "arguments by name"
@@ -98,7 +98,7 @@ run "$GPUBPF" -e 'gpu/insn/* { @ = count(); }' -- "$5"; is 42 "what source canno
 says '^gpubpf: [a-z]* and 2 more kernels: 3 of 3 launches were not probed: program insn_1: .*: OpenCL C source has no opcodes' "is told of once, not of each kernel"
 [ "$4" = pocl ] || finish
 
-# what is about the tool, and not the device
+# tests of the tool, not of the device
 line='gpu/exit/* { @n = count(); @[launch] = count(); } gpu/exit/* /gid == 0 && launch == 1/ { exit(); }'
 rm -f "$T/r"
 run "$GPUBPF" -e "$line" --report "$T/r" -- sh -c '"$1" 2 0; until [ -e "$2" ]; do sleep 0.1; done; "$1" 3 0; exit 5' sh "$LOOP" "$T/r"

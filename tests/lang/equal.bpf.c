@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a one-liner of devices.sh does, written in C. */
+/* A one-liner of devices.sh, written in C. */
 #include <gpubpf/probe.h>
 
 struct key {

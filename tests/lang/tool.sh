@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One-liners on the command line, without a device: tool.sh GPUBPF OBJECTS
+# tool.sh GPUBPF OBJECTS: one-liners on the command line, without a device.
 . "$(dirname "$0")/../cli/lib.sh"
 run "$GPUBPF" -e 'gpu/exit/* { @ = cnt(); }' -- touch "$T/started"; is 125 "a wrong program"; [ ! -e "$T/started" ]; ok $? "is not run"
 says '^gpubpf: -e:1:18: cnt is not known$' "its place"; says '^                   ^$' "is marked"; says '^try: did you mean count?$' "with what to do"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit [-kx] [-r N] TARGET CPU OUT OBJECT      the object's programs, verified, a site each
- * emit [-kx] TARGET CPU OUT -                  programs as lines of hex on standard input, unproven
- * emit [-kx] [TARGET CPU OUT]... OBJECT|-      the same for several; what is refused has its diagnostic in OUT.refused instead
+ * emit [-kx] [-r N] TARGET CPU OUT OBJECT      the object's programs, verified, one site each
+ * emit [-kx] TARGET CPU OUT -                  programs as lines of hex on standard input, unverified
+ * emit [-kx] [TARGET CPU OUT]... OBJECT|-      the same for several; OUT.refused has a refusal's diagnostic
  *
- * Writes what the target's worker emits and prints the milliseconds that verifying and emitting took: the least
- * and the median of N when asked, after one run that starts the worker; then the median of verifying alone. CPU "-": the target's default. -k: kernels
- * too. -x: the device is an x86 CPU. Exit status 2: refused, with the diagnostic on standard error.
+ * Writes the output of the target's worker and prints the milliseconds of verification and emission: the
+ * minimum and the median of N if requested, after one run that starts the worker; then the median of
+ * verification alone. CPU "-": the target's default. -k: kernels too. -x: the device is an x86 CPU. Exit status 2: refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static struct gpubpf_device_caps caps = {
 	.clock = GPUBPF_CLOCK_KHR, .compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 
-/* Told on standard error, or in a file of that name. */
+/* Prints the diagnostic to standard error, or to the file of that name. */
 static int refused(const struct gpubpf_diag *diag, const char *path)
 {
 	FILE *f = path ? fopen(path, "w") : stderr;
@@ -59,7 +59,7 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* 34 parameters: integers, of which one has a name, then a pointer and a struct of 24 bytes past what the context holds */
+/* 34 parameters: integers, one of them named, then a pointer and a struct of 24 bytes past the context's arguments */
 static void make_params(struct job *j)
 {
 	for (uint32_t i = 0; i < 34; i++)
@@ -108,7 +108,7 @@ static int parse_hex(const char *line, struct gpubpf_raw_insn *insns, uint32_t *
 	return size && size % 8 == 0 ? 0 : -1;
 }
 
-/* the programs of standard input; those that do not decode are left out */
+/* reads programs from standard input; skips invalid ones */
 static void read_raw(struct job *j)
 {
 	static char line[1 << 20];
@@ -218,7 +218,7 @@ static int run(struct job *j, const char *target, const struct gpubpf_target_opt
 	return err;
 }
 
-/* Each target, CPU and file of the words; the first status that is not 0. */
+/* Emits for each target, CPU and file of the words; returns the first nonzero status. */
 static int run_each(struct job *j, char **words, int n, struct gpubpf_target_opts *opts, int runs)
 {
 	char why[4096];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kept.sh EMIT OBJECT: a worker that keeps what it made gives the same as one that makes it, for each processor its own. TAP.
+# kept.sh EMIT OBJECT: a worker that caches its output gives the same as one that builds it anew, for each processor. TAP.
 emit=$1 object=$2 n=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# key_in_register.sh GPUBPF OBJECT...: in PTX of these, nobody who finds a key by a glance has stored it to local memory for the
-# function that looks keys up which are not found so. TAP.
+# key_in_register.sh GPUBPF OBJECT...: in PTX of these objects, a lane whose glance finds the key
+# must not have stored it to local memory for the slow look-up function. TAP.
 gpubpf=$1 n=0 failed=0
 shift
 for object; do

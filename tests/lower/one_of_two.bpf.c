@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of two functions is called back, which only the run shows. */
+/* A callback is one of two functions, known only at run time. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(out, __u64, 2);

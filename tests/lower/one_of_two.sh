@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# one_of_two.sh EMIT OBJECT: whichever language it is lowered to, what calls back one of two functions is refused in the same words. TAP.
+# one_of_two.sh EMIT OBJECT: every target refuses a callback that is one of two functions with the same message. TAP.
 emit=$1 n=0 failed=0
 for target in ptx clc; do
 	n=$((n + 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL C that clc makes of the cases of tests/conformance, before clang's eyes as OpenCL C 1.2 and 3.0:
-no warning that is about the text itself. text.py PLUGIN CLANG"""
+"""text.py PLUGIN CLANG: clang compiles the OpenCL C text that clc makes of the cases of tests/conformance as OpenCL
+C 1.2 and 3.0, without a warning about the text itself."""
 import os
 import subprocess
 import sys

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lowered programs through each target's own checker: validate.py EMIT CLANG INCLUDE INTERP FOLDER [all]
+"""validate.py EMIT CLANG INCLUDE INTERP FOLDER [all]: checks lowered programs with each target's own tools.
 
-INTERP: the folder tests/conformance, whose cases go unproven, all in one module; that of targets between the ends of a family has
-one of each instruction, with `all` what the ends have. The cases of this folder and the objects below FOLDER are loaded, verified
-and lowered. A case may hold comments that say what must be in the output:
+INTERP: the folder tests/conformance, whose cases are lowered unverified, all in one module. Targets inside of a family
+get only one case per instruction; with `all` they get the same as the family's ends. The cases of this folder and the
+objects below FOLDER are loaded, verified and lowered. Comments in a case may state the required output:
 
     expect TARGET COUNT REGEX        COUNT: a number, or <N for fewer
     refuse TARGET REGEX              the message that the target must give
-    mcpu v4                          it is compiled for that, not for v3"""
+    mcpu v4                          compiled for v4 instead of v3"""
 import glob
 import os
 import re
@@ -37,7 +37,7 @@ TARGETS = [('spirv', '-', val), ('llvm', '-', 'none'), ('clc', '-', 'none')]
 TARGETS += [('ptx', cpu, ptxas) for cpu in ('sm_75', 'sm_80', 'sm_90', 'sm_100')]
 TARGETS += [('amdgpu', cpu, readelf and objdump) for cpu in ('gfx90a', 'gfx942', 'gfx1100', 'gfx1201')]
 
-# the oldest and the newest of each family: what differs between all is in the cases, and in every instruction
+# the oldest and the newest of each family: the cases, and all instructions, cover the differences between them
 ENDS = [t for t in TARGETS if t[1] in ('-', 'sm_75', 'sm_100', 'gfx90a', 'gfx1201')]
 
 
@@ -46,7 +46,7 @@ def call(*args, **more):
 
 
 def own_address(text, pointer):
-    """Does a pointer look like the lane's own: made of its LocalInvocationId among others?"""
+    """Does the pointer depend on the lane's LocalInvocationId?"""
     made = dict(re.findall(r'^ *(%\w+) = (.*)', text, re.M))
     seen, todo = set(), [pointer]
     while todo:
@@ -114,7 +114,7 @@ def readable(target, path):
 
 
 def wanted(source, target):
-    """(count, regex) of the expect lines, (regex) of the refuse line"""
+    """Returns (count, regex) of the expect lines, and the regex of the refuse line."""
     expects = [(n, rx) for t, n, rx in re.findall(r'expect (\w+) (\S+) (.+?)(?: \*/)?$', source, re.M) if t == target]
     refuse = [rx for t, rx in re.findall(r'refuse (\w+) (.+?)(?: \*/)?$', source, re.M) if t == target]
     return expects, refuse[0] if refuse else None
@@ -129,7 +129,7 @@ def compare(text, expects):
 
 
 def emitted(how, targets, args, stdin=None):
-    """By target and CPU: the file that came out, and why none did. All by one process."""
+    """Returns by target and CPU: the output file, and the reason if there is none. One process emits all."""
     out = tempfile.mkdtemp(dir=folder)
     files = {(target, cpu): os.path.join(out, target + cpu) for target, cpu in targets}
     run = call(emit, *how, *(word for of, path in files.items() for word in (*of, path)), *args, input=stdin)
@@ -166,15 +166,15 @@ def each(name, source, args, stdin=None, targets=TARGETS):
 
 
 def kinds(code):
-    """what a program's instructions are, beside their registers and constants"""
+    """Yields the kinds of a program's instructions, ignoring registers and constants."""
     for op, registers, offset, imm in struct.iter_unpack('<BBhi', code):
         arithmetic, call, atomic, bytes_swapped = op & 7 in (4, 7), op == 0x85, op & 0xe7 == 0xc3, op in (0xd4, 0xd7, 0xdc)
         yield op, registers >> 4 if call else 0, offset if arithmetic else 0, imm if call or atomic or bytes_swapped else 0
 
 
 def opcodes():
-    """the programs of tests/conformance as lines of hex; and of these, the shortest first, those that have a kind of instruction that
-    none before them has"""
+    """Returns the programs of tests/conformance as lines of hex; and a subset, the shortest first: programs with a
+    kind of instruction that no earlier one has."""
     sys.path.insert(0, interp)
     import assemble  # pylint: disable=import-outside-toplevel,import-error
     cases, few, seen = assemble.read(clang), [], set()
@@ -186,7 +186,7 @@ def opcodes():
 
 
 def repeated(path):
-    """one worker's tenth module is its first: LLVM keeps nothing between them"""
+    """a worker's tenth module equals its first: LLVM keeps no state between them"""
     for target in ('spirv', 'ptx', 'amdgpu'):
         outs = [os.path.join(folder, 'first'), os.path.join(folder, 'last')]
         runs = [call(emit, '-r', '0', target, '-', outs[0], path), call(emit, '-r', '10', target, '-', outs[1], path)]
@@ -196,7 +196,7 @@ def repeated(path):
 
 
 def called(path):
-    """what CPUs' compilers would inline and then take long over, they are told not to; other devices' are told nothing"""
+    """functions that CPU compilers would inline at a high cost are marked noinline there; other devices get no mark"""
     for target, regex in (('spirv', r'OpFunction .*DontInline'), ('clc', r'noinline\)\) static s64 gpubpf_map\d+_update')):
         for how, title, times in ((['-x'], 'once on a CPU', 1), ([], 'nowhere else', 0)):
             out = os.path.join(folder, 'called')

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Code for large values is no larger than for small ones: value_sizes.py GPUBPF CLANG INCLUDE VALUES.bpf.c (TAP).
+"""value_sizes.py GPUBPF CLANG INCLUDE VALUES.bpf.c: code for large values must be no larger than for small ones. Prints
+TAP.
 
-What bench/values measures, with values of 8 bytes to 64 KiB of a hash and an array: in PTX no lane needs local memory, in OpenCL C a
-private copy has 64 bytes at most, and there are about as many statements for each size. A copy of the whole value, in either, was a
-cliff of its time from some size on."""
+Compiles bench/values, with values of 8 bytes to 64 KiB in a hash and an array. In PTX no lane may need local memory,
+in OpenCL C a private copy has at most 64 bytes, and the number of statements is about the same for each size. Copies
+of whole values once made the time jump from some size on."""
 import os
 import re
 import subprocess
@@ -16,7 +17,7 @@ from tap import ok, plan
 
 gpubpf, clang, include, source = sys.argv[1:5]
 SIZES = [8, 64, 72, 512, 4096, 16384, 65536]
-MORE = 1.25  # times as many statements as with the least values that are not copied; a copy of 64 bytes takes 1.18
+MORE = 1.25  # maximum ratio of statements to those of the smallest uncopied values; a copy of 64 bytes gives 1.18
 WORDS = 8    # of a private copy
 
 
@@ -25,7 +26,7 @@ def dumped(path, target):
 
 
 def shape(folder, table, work, size):
-    """Statements and local memory of PTX, and words of the largest private copy in OpenCL C."""
+    """Returns statements and local memory of PTX, and words of the largest private copy in OpenCL C."""
     path = f'{folder}/values.bpf.o'
     subprocess.run([clang, '-g', '-O2', '-target', 'bpf', '-mcpu=v3', f'-I{include}', f'-DTABLE=BPF_MAP_TYPE_{table}', f'-DVALUE={size}', f'-D{work}',
                     '-c', source, '-o', path], check=True)

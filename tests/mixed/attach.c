@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs are attached and detached while a program runs, by libgpubpf. No launch waits for that: until the next twin is
- * ready it runs the one before. The maps hold what the links say that their launches had, and once a change has come to
- * the launches, every launch.
+ * libgpubpf attaches and detaches programs while a process runs. No launch waits for that: until the next twin is ready,
+ * launches use the previous one. The maps must hold the counts of each link's launches, and after a change is visible, of every
+ * launch.
  *
- *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/runtimes.c; with "graph" that alone)
+ *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/runtimes.c; "graph" must be alone)
  *
- * With $GPUBPF_TEST_GPU set CUDA is that of a GPU. An object joins while the program runs: $GPUBPF_TEST_JOINS. Under the agent is the layer $GPUBPF_TEST_LAYER, which makes
- * a CPU look like a card with memory of its own (tests/hooks/discrete_layer.c).
+ * If $GPUBPF_TEST_GPU is set, CUDA is a real GPU's. The object $GPUBPF_TEST_JOINS joins while the program runs. The layer
+ * $GPUBPF_TEST_LAYER runs below the agent and makes a CPU look like a card with separate memory (tests/hooks/discrete_layer.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,8 +21,8 @@
 #include "gpubpf/gpubpf.h"
 #include "tests/tap.h"
 
-#define THREADS 256 /* of a launch */
-#define PATIENCE_S 300 /* far more than a twin takes, in a compiler with sanitizers too */
+#define THREADS 256 /* per launch */
+#define PATIENCE_S 300 /* far longer than making a twin takes, even in a compiler with sanitizers */
 
 extern char **environ;
 
@@ -30,12 +30,12 @@ static struct {
 	struct gpubpf_session *s;
 	pid_t pid;
 	int to, from;
-	int kernels;               /* that a round launches */
+	int kernels;               /* launches per round */
 	uint64_t launches;         /* rounds */
-	bool copied;               /* some device has the maps in memory of its own */
+	bool copied;               /* some device has its own copy of the maps */
 	bool fake;                 /* of tests/cuda/fake, which runs no programs */
-	uint64_t wanted[2];        /* what the map is to hold */
-	bool kept;                 /* it was told that graphs keep what was attached */
+	uint64_t wanted[2];        /* expected content of the map */
+	bool kept;                 /* a note said that graphs keep their attachments */
 	uint64_t events, prints;   /* of the object that joins */
 } t;
 
@@ -65,7 +65,7 @@ static uint64_t counted(uint32_t key)
 	return value_of("counts", key);
 }
 
-/* A line of the program's, while the session serves it. False: it said nothing, or ended. */
+/* Reads a line from the program while serving the session. False: no line, or it ended. */
 static bool hear(void)
 {
 	time_t until = time(NULL) + PATIENCE_S;
@@ -82,7 +82,7 @@ static bool hear(void)
 	return c == '\n';
 }
 
-/* Rounds of launches, of which the map is to have what `entered` and `left` say. */
+/* Runs rounds of launches and adds to the expected map as `entered` and `left` say. */
 static bool step(int rounds, bool entered, bool left)
 {
 	bool good = dprintf(t.to, "%d\n", rounds) > 0 && hear();
@@ -93,8 +93,8 @@ static bool step(int rounds, bool entered, bool left)
 	return good;
 }
 
-/* Rounds of launches until all of one have what is attached now: `on` says whether they are to have the link. What those
- * before had, the link counts; `key` is the map's element of its program. */
+/* Runs rounds until all launches of one have the current attachment: `on`: with the link. Adds the
+ * earlier launches, as counted by the link; `key` is the map element of its program. */
 static bool settle(struct gpubpf_link *link, bool on, uint32_t key)
 {
 	time_t until = time(NULL) + PATIENCE_S;
@@ -111,7 +111,7 @@ static bool settle(struct gpubpf_link *link, bool on, uint32_t key)
 	return had == (on ? (uint64_t)t.kernels : 0);
 }
 
-/* The same, beside a link that stays, which no launch may lose meanwhile. */
+/* The same while another link stays attached; no launch may lack it meanwhile. */
 static bool settle_beside(struct gpubpf_link *link, bool on, uint32_t key, struct gpubpf_link *stays)
 {
 	uint64_t launches = t.launches, before = gpubpf_link__launches(stays);
@@ -126,7 +126,7 @@ static bool settle_beside(struct gpubpf_link *link, bool on, uint32_t key, struc
 	return false;
 }
 
-/* Maps of devices that are no host memory come when another tool asks. */
+/* Another tool's request refreshes maps of devices without host memory. */
 static void refresh(void)
 {
 	char tool[512];
@@ -175,7 +175,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 	t.prints += !strcmp(record->text, "launched by 42") && !strcmp(record->prog, "joined");
 }
 
-/* The layer comes first in the list: below the agent's. */
+/* Puts the layer first in the list: below the agent. */
 static void put_layer(char **env)
 {
 	const char *layer = getenv("GPUBPF_TEST_LAYER"), *name = "OPENCL_LAYERS=";
@@ -221,7 +221,7 @@ static bool begin(bool no_wait)
 	return hear();
 }
 
-/* The program's end, and its status. */
+/* Waits for the program's end and returns its status. */
 static int end(void)
 {
 	int status = 0;
@@ -256,7 +256,7 @@ static bool one_round(int i)
 	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
 	bool good = entered && settle(entered, true, 0) && step(1 + i % 3, true, false);
 
-	if (t.fake) { /* the driver there counts for any program that is in a twin, in the first element */
+	if (t.fake) { /* that driver counts, in the first element, for any program in a twin */
 		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
 		return good && exact("detached");
 	}
@@ -282,7 +282,7 @@ static void test_rounds(int rounds)
 	gpubpf_link__destroy(link);
 }
 
-/* Several programs on one kernel by several patterns: a program runs once in a thread. */
+/* Several programs on one kernel through several patterns: a program runs once per thread. */
 static void test_several(void)
 {
 	static const char *const patterns[] = { "*", "add_opencl", "add_c*", "no_such_kernel" };
@@ -315,8 +315,8 @@ static uint64_t blocks(void)
 	return sum;
 }
 
-/* What the object that joined counts, and what the first one does. The driver of tests/cuda/fake runs no program: it
- * counts in the first value of each array that the twin's code names. */
+/* Compares the counts of the joined object and of the first one. The driver of tests/cuda/fake runs
+ * no program: it counts in the first value of each array that the twin's code names. */
 static bool joined_has(uint64_t entered, uint64_t left)
 {
 	return value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
@@ -324,7 +324,7 @@ static bool joined_has(uint64_t entered, uint64_t left)
 			   t.prints * THREADS == entered));
 }
 
-/* Maps are copied from a device one after the other: all are waited for. */
+/* The agent copies a device's maps one after the other: waits for all of them. */
 static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 {
 	bool good = exact(when), has = false;
@@ -340,7 +340,7 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 	return false;
 }
 
-/* As settle_beside(), of a program of the object that joined, beside the first one's. */
+/* Like settle_beside(), for a program of the joined object, next to the first one's. */
 static bool join_beside(struct gpubpf_link *link, bool on, uint64_t *sum, struct gpubpf_link *first)
 {
 	uint64_t wanted = t.wanted[1];
@@ -361,7 +361,7 @@ static bool join_alone(struct gpubpf_link *link, uint64_t *sum)
 	return good;
 }
 
-/* An object joins between launches of kernels that the first one's program is in. */
+/* An object joins between launches of kernels with the first one's program. */
 static void test_joins(const char *joins, int rounds)
 {
 	struct gpubpf_link *first = gpubpf_program__attach(program("entered")), *in, *out;
@@ -394,7 +394,7 @@ static void test_joins(const char *joins, int rounds)
 	}
 	ok(good, "%d rounds of attach and detach of its programs, beside the first one's", i);
 	gpubpf_link__destroy(first);
-	before = gpubpf_link__launches(first); /* detached, it runs on until the twin without it is ready */
+	before = gpubpf_link__launches(first); /* after the detach it runs until the twin without it is ready */
 	in = gpubpf_program__attach(program("joined"));
 	good = in && join_alone(in, &entered);
 	t.wanted[0] += (gpubpf_link__launches(first) - before) * THREADS;
@@ -403,7 +403,7 @@ static void test_joins(const char *joins, int rounds)
 	gpubpf_link__destroy(in);
 }
 
-/* Nobody waits for twins: launches are missed, or counted, and a detached link's never are. */
+/* With no_wait, launches without a twin are missed; a detached link must not count again. */
 static void test_hasty(void)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
@@ -433,7 +433,7 @@ static void test_hasty(void)
 	gpubpf_link__destroy(link);
 }
 
-/* A round is a launch, and one of a graph that was captured while something was attached. */
+/* A round is a direct launch, and one of a graph that was captured during an attachment. */
 static void test_graph(void)
 {
 	struct gpubpf_link *link = gpubpf_program__attach(program("entered"));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubpf session list, attach and detach while gpubpf run has a program: control.py GPUBPF OBJECT APP WHAT JOINS (TAP)"""
+"""control.py GPUBPF OBJECT APP WHAT JOINS: gpubpf session list, attach and detach while gpubpf run has a program.
+Prints TAP."""
 import json
 import os
 import signal
@@ -40,7 +41,7 @@ def rounds(n):
 
 
 def gained(n, name="counts"):
-    """Launches that each element has of n rounds."""
+    """Returns the launches that each element counts in n rounds."""
     before = counted(name)
     if not rounds(n):
         return None
@@ -48,7 +49,8 @@ def gained(n, name="counts"):
 
 
 def settle(want, name="counts", stays=None):
-    """Rounds until a launch has what is attached now, since none waits for that. Element `stays` has every launch meanwhile."""
+    """Runs rounds until a launch has the current attachment, since launches do not wait. Element `stays` must count
+    every launch."""
     for _ in range(2000):
         got = gained(1, name)
         if got == want:

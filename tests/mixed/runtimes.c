@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtimes ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
- * ROUNDS "-": as many as each line of standard input says, with a line when they have ended. WHAT is "cuda", or "graph":
- * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; "hip:FILE", with the
- * code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; "level_zero:FILE", with the SPIR-V in
- * FILE (add_level_zero.cl); or a part of the name of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL applications do
- * (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of tests/cuda/fake alike,
- * which reads its comments.
+ * runtimes ROUNDS [fork] WHAT...: launches kernels of several runtimes in one process in turn; with "fork" in a
+ * child of it. ROUNDS "-": each line of standard input gives a number, and a line reports their end. WHAT is "cuda";
+ * "graph": a CUDA kernel, launched directly and then in a graph that was captured in the first round; "hip:FILE",
+ * with the code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; "level_zero:FILE", with
+ * the SPIR-V in FILE (add_level_zero.cl); or a part of the name of an OpenCL platform or device. It prints the
+ * kernels' results, and a line for each kernel like the OpenCL applications (tests/opencl/app.h), preceded by the
+ * runtime. The PTX works with NVIDIA's driver, and with that of tests/cuda/fake, which reads its comments.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -24,7 +24,7 @@
 #endif
 
 #define RUNTIMES 8
-#define THREADS 256 /* of a launch */
+#define THREADS 256 /* per launch */
 
 #define CHECK(call)                                                              \
 	do {                                                                     \
@@ -44,7 +44,7 @@ static const char ptx[] =
 	"\tatom.global.add.u32 %r1, [%rd2], 1;\n\tret;\n}\n";
 static const char source[] = "__kernel void add_opencl(__global uint *to) { atomic_inc(to); }\n";
 
-/* the driver API, as its documentation has it */
+/* the driver API, from its documentation */
 static struct {
 	int (*init)(unsigned flags);
 	int (*retain)(void **context, int device);
@@ -64,7 +64,7 @@ static struct {
 		      unsigned shared, void *stream, void **params, void **extra);
 } cu;
 
-/* of HIP's, those that are not called as CUDA's driver calls them */
+/* HIP functions with other signatures than CUDA's */
 static struct {
 	int (*synchronize)(void);
 	int (*read)(void *to, const void *from, size_t size);
@@ -73,7 +73,7 @@ static struct {
 } hip;
 
 #ifdef HAVE_LEVEL_ZERO
-/* Level Zero's, each by its name behind "ze" */
+/* Level Zero functions, each by its name after "ze" */
 #define ZE_FUNCTIONS(F) \
 	F(Init) F(DriverGet) F(DeviceGet) F(ContextCreate) F(MemAllocDevice) F(ModuleCreate) F(KernelCreate) \
 	F(KernelSetGroupSize) F(KernelSetArgumentValue) F(CommandListCreateImmediate) F(CommandListAppendLaunchKernel) \
@@ -343,7 +343,7 @@ static void wait_for(const struct runtime *r)
 	case OPENCL: CHECK(clFinish(r->queue)); break;
 	case CUDA: CHECK(cu.synchronize()); break;
 	case HIP: CHECK(hip.synchronize()); break;
-	case LEVEL_ZERO: break; /* each launch did */
+	case LEVEL_ZERO: break; /* each launch has waited */
 	}
 }
 
@@ -384,7 +384,7 @@ static void tell(const struct runtime *r)
 	printf("kernel add_%s launches %u items %u\n", names[r->api], r->launches, r->launches * THREADS);
 }
 
-/* Once again, with a GPU of AMD's. */
+/* Restarts under the launcher of the simulated AMD GPU. */
 static void enter_simulator(char **argv)
 {
 	const char *simulator = getenv("GPUBPF_AMD_SIM");
@@ -404,7 +404,7 @@ static void enter_simulator(char **argv)
 	exit(1);
 }
 
-/* In the child; the parent ends as it does. */
+/* Continues in a child; the parent exits with its status. */
 static void become_child(void)
 {
 	pid_t child = fork();

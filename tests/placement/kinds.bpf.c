@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of kinds that lay out memory in ways of their own: what 1024 threads do to them is the same wherever they lie. */
+/* Maps of kinds with their own memory layouts: 1024 threads must get the same results wherever the maps are placed. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(counts, __u64, 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that runs writes, the host sees, and what the host writes, the kernel. */
+/* The host sees a running kernel's writes, and the kernel sees the host's. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(beats, __u64, 1);
@@ -7,7 +7,7 @@ GPUBPF_ARRAY(order, __u64, 1);
 GPUBPF_HASH(named, __u32, __u64, 16);
 GPUBPF_ARRAY(heard, __u64, 2);
 
-#ifdef MEM /* at each access, of those that places of accesses have */
+#ifdef MEM /* at each access, for backends with places of accesses */
 SEC("gpu/mem/spin")
 #else
 SEC("gpu/entry/spin")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where maps lie: placement.py GPUBPF OBJECTS LOOP SPIN DISCRETE SYSTEM SAY HEARD pocl|intel
+"""placement.py GPUBPF OBJECTS LOOP SPIN DISCRETE SYSTEM SAY HEARD pocl|intel: placement of maps in memory.
 
-A CPU device has all memory that it promises in the session's own; under the layer DISCRETE it looks like a card, whose
-fine-grained SVM is memory of the runtime's, and under SYSTEM like one that works on all memory of the process."""
+On a CPU device, all kinds of memory are the session's own. The layer DISCRETE makes it look like a card, whose
+fine-grained SVM is the runtime's memory; the layer SYSTEM like a card that accesses all memory of the process."""
 import json
 import os
 import subprocess
@@ -21,14 +21,14 @@ if device == 'intel':
     if not env.get('GPUBPF_TEST_INTEL'):
         skip_all("Intel's OpenCL CPU runtime is not installed")
     env['OCL_ICD_VENDORS'] = env['GPUBPF_TEST_INTEL']
-SYSTEM = ('intel',)  # whose devices promise this
+SYSTEM = ('intel',)  # devices with this capability
 scratch = tempfile.TemporaryDirectory()
 env['XDG_RUNTIME_DIR'] = scratch.name
 KINDS, LIVE = (os.path.join(objects, name + '.bpf.o') for name in ('kinds', 'live'))
 
 
 def under(layer, *command):
-    """a command, with the layer nearer to the driver than ours"""
+    """Returns the command with the layer between the agent and the driver."""
     return ['/bin/sh', '-c', f'OPENCL_LAYERS="{layer}:$OPENCL_LAYERS" exec "$@"', 'sh', *command] if layer else list(command)
 
 
@@ -45,7 +45,7 @@ def run(layer, *options, launches=3):
 
 
 def held(report):
-    """entries of each map by its name; of a queue, whose values come in no order, as a set"""
+    """Returns the entries of each map by name; for a queue, whose order varies, as a set."""
     return {m['name']: sorted(json.dumps({k: v for k, v in e.items() if k in ('key', 'value', 'values', 'name')}, sort_keys=True)
                               for e in m['entries']) for m in report['maps']} if report else None
 
@@ -119,7 +119,7 @@ def number(name, key):
 
 
 def until(what):
-    """however slow the machine is: a test that waits in vain fails by this alone"""
+    """longer than any slow machine needs: only a hanging test fails by this"""
     end = time.monotonic() + WAIT / 4
     while time.monotonic() < end:
         value = what()
@@ -130,7 +130,7 @@ def until(what):
 
 
 def more(app):
-    """other blocks of the kernel begin"""
+    """lets other blocks of the kernel start"""
     app.stdin.write('\n')
     app.stdin.flush()
 
@@ -156,7 +156,7 @@ def seen_at_once(name, layer, where):
 
 
 def copied():
-    """memory of the runtime's is copied without the device, while its kernel runs"""
+    """the host copies the runtime's memory without the device, while its kernel runs"""
     app = subprocess.Popen([gpubpf, 'run', '-q', '-o', LIVE, '--place', '*=svm', '--', *under(discrete, spin)], env=env,
                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     first = until(lambda: number('beats', 0))
@@ -169,7 +169,7 @@ def copied():
 
 
 def answered():
-    """How long a host's word takes to a kernel that runs, and the answer back: the least of many, whatever else the machine does"""
+    """Measures the round trip of a host's word to a running kernel: the least of many, to exclude other load"""
     stop = os.path.join(scratch.name, 'stop')
     told = subprocess.run([say, heard, 'pinned', 'spin', stop, spin], env=env, capture_output=True, text=True, timeout=WAIT, check=False)
     rows = dict((line.split()[0], line.split()[1:]) for line in told.stdout.splitlines())

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that runs until the end of standard input: each of many blocks waits for a word of the host's, and a line lets STEP more
- * of them go, so that others begin. */
+/* A kernel that runs until the end of standard input: each of many blocks waits for a word of the
+ * host, and a line releases STEP more of them, so that others start. */
 #include "opencl.h"
 
 #include <unistd.h>
 
-#define BLOCKS 8192 /* more than a CPU has at once */
+#define BLOCKS 8192 /* more than a CPU runs at once */
 #define STEP 1024
 
 static const char source[] =

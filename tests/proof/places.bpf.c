@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A counter at every kind of place. In a whole run entries equal exits, and begins equal ends.
+ * A counter at every kind of place. In a complete run entries equal exits, and begins equal ends.
  *
  * gpu/insn/ and gpu/line/ are absent: they repeat the places above at every instruction.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often kernels are entered and left, by any thread: slot 0 entries, slot 1 exits. */
+/* Counts entries and exits of kernels over all threads: slot 0 entries, slot 1 exits. */
 #include <gpubpf/probe.h>
 
 struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Over the fake driver. cuda all FOLDER: the hooked calls that the scenarios of tests/cuda/fake do not have, with files in
- * FOLDER. cuda small: a thread of PTHREAD_STACK_MIN loads a module and launches, its first calls. cuda load MODULE:
- * the constructor of that module, which is this file with LOADED, does so, while the dynamic linker's lock is held. Prints
- * what came of it.
+ * Uses the fake driver. cuda all FOLDER: the hooked calls that the scenarios of tests/cuda/fake do
+ * not make, with files in FOLDER. cuda small: a thread of PTHREAD_STACK_MIN loads a module and
+ * launches as its first calls. cuda load MODULE: the constructor of that module (this file with
+ * LOADED) does so, while the dynamic linker's lock is held. Prints the results.
  */
 #include <dlfcn.h>
 #include <limits.h>

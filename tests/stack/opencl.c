@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opencl all: calls each hooked function of OpenCL, some twice. opencl small [BYTES]: a thread of that much stack
- * (PTHREAD_STACK_MIN) creates a kernel and launches it, its first call of the device. Prints what came of it.
+ * opencl all: calls each hooked function of OpenCL, some twice. opencl small [BYTES]: a thread with this stack
+ * size (PTHREAD_STACK_MIN) creates a kernel and launches it, its first calls of the device. Prints the results.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -151,7 +151,7 @@ static void kernels(cl_program p)
 	printf("kernels: %d\n", first());
 }
 
-/* A program from a binary of another one. */
+/* Makes a program from another one's binary. */
 static void binaries(cl_program p)
 {
 	const unsigned char *binary;
@@ -198,7 +198,7 @@ static void linked(void)
 	printf("linked: %d\n", first());
 }
 
-/* What a device may refuse: its error is the answer then, too. */
+/* Calls that a device may refuse: the error must stay the same. */
 static void refused(cl_program p)
 {
 	const cl_uint il[5] = { 0 };
@@ -208,7 +208,7 @@ static void refused(cl_program p)
 
 	if (q)
 		clReleaseProgram(q);
-	clCreateProgramWithBuiltInKernels(context, 0, NULL, "none", &err); /* Intel's runtime crashes after one that it makes */
+	clCreateProgramWithBuiltInKernels(context, 0, NULL, "none", &err); /* if it succeeds, Intel's runtime crashes later */
 	clSetProgramSpecializationConstant(p, 0, sizeof(value), &value);
 	clGetExtensionFunctionAddress("clCreateCommandBufferKHR");
 	clGetExtensionFunctionAddressForPlatform(platform, "clHostMemAllocINTEL");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library to preload that measures how many bytes of the caller's stack each hooked call of a runtime writes. It exports
- * the calls of all calls.def under their names: each paints the stack below its caller's frame, calls the next library's
- * function on that stack and looks how deep the paint is gone. Its own work runs on another stack. A call inside a
- * measured one is not measured. At exit the folder $PAINTED gets a file of lines: the symbol, how
- * often it was called, and the bytes of the first calls in their order, and of the deepest one.
+ * A library to preload that measures how many bytes of the caller's stack each hooked call of a runtime writes. It
+ * exports the functions of all calls.def under their names. Each paints the stack below its caller's frame, calls
+ * the next library's function on that stack, and looks how deep the paint was overwritten. The library itself uses
+ * another stack. It does not measure a call inside a measured one. At exit it writes a file of lines to the folder
+ * $PAINTED: the symbol, its number of calls, the bytes of the first calls in order, and of the deepest one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEEP (192u << 10)      /* that are painted at most */
-#define OWN (64u << 10)        /* of the stack for our own work */
-#define EACH 64                /* calls of a symbol that are told one by one */
+#define DEEP (192u << 10)      /* maximum painted bytes */
+#define OWN (64u << 10)        /* stack size for the library itself */
+#define EACH 64                /* calls per symbol that are listed individually */
 #define PAINT 0xA5A5A5A5A5A5A5A5ull
 
-/* what functions of Level Zero's tables begin with */
+/* prefixes of the functions in Level Zero's tables */
 #define LZ_Driver "Driver"
 #define LZ_Context "Context"
 #define LZ_Mem "Mem"
@@ -61,14 +61,14 @@ static const char *const names[CALLS] = {
 #undef LZ_CALL
 };
 
-/* Offsets are known to the assembly below. */
+/* The assembly below uses these offsets. */
 struct thread {
 	uint64_t registers[8];      /* 0: rdi, rsi, rdx, rcx, r8, r9, rax, rsp */
 	uint64_t vectors[16];       /* 64: xmm0 to 7 */
-	char *top;                  /* 192: of our own stack */
-	uintptr_t back;             /* to which the measured call returns; 0: there is none */
+	char *top;                  /* 192: of the library's own stack */
+	uintptr_t back;             /* return address of the measured call; 0: there is none */
 	enum call call;
-	uint64_t *low, *end;        /* that is painted */
+	uint64_t *low, *end;        /* bounds of the painted stack */
 	uintptr_t bottom;           /* of the thread's stack */
 };
 
@@ -113,7 +113,7 @@ static void *next_of(enum call call)
 	return next;
 }
 
-/* Answers the function to go on in; *slot is where its caller's address stands. */
+/* Returns the function to continue in; *slot holds the caller's return address. */
 __attribute__((used, visibility("hidden"))) void *painted_begin(uint64_t call, uintptr_t *slot)
 {
 	struct thread *t = painted_thread;
@@ -211,7 +211,7 @@ __asm__(".text\n"
 	"	jmp *%r11\n"
 	".size painted_leave, . - painted_leave\n");
 
-/* The n-th symbol of the lists is the n-th that the assembler meets. */
+/* The n-th symbol of the lists must be the n-th in the assembly. */
 #define STUB(symbol) \
 	__asm__(".globl " symbol "\n.type " symbol ", @function\n" symbol ":\n\tmov $painted_count, %r11d\n\tjmp painted_enter\n" \
 		".size " symbol ", . - " symbol "\n.set painted_count, painted_count + 1\n");

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How much stack hooked calls take of their caller: stack.py RUNTIME BUILD PAINTED PROBE APP... (TAP)
+"""stack.py RUNTIME BUILD PAINTED PROBE APP...: stack use of hooked calls in their caller. Prints TAP.
 
-Each program runs by itself and under gpubpf, with an empty cache of twins and with a full one. The library PAINTED measures
-what each call writes of the caller's stack (painted.c); under gpubpf that may be LIMIT bytes more. Where the calls of a
-symbol are as many in both runs, each is compared with its own native one. RUNTIME is opencl, cuda, hip or levelzero."""
+Runs each program without and with gpubpf, with an empty cache of twins and with a full one. The library PAINTED
+measures the bytes of the caller's stack that each call writes (painted.c); under gpubpf it may be LIMIT bytes more.
+If a symbol has the same number of calls in both runs, compares each call with its native one. RUNTIME is opencl,
+cuda, hip or levelzero."""
 import glob
 import os
 import re
@@ -16,7 +17,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan, skip, skip_all
 
 LIMIT = 2048
-# Intel's runtime runs kernels, and so twins, on the stack of a thread that waits
+# Intel's runtime runs kernels, and so twins, on the stack of a waiting thread
 WAITS = {"clFinish", "clWaitForEvents", "clEnqueueReadBuffer", "clEnqueueReadBufferRect", "clEnqueueReadImage", "clEnqueueMapBuffer",
          "clEnqueueMapImage", "clReleaseCommandQueue"}
 runtime, build, painted, probe, *apps = sys.argv[1:]
@@ -36,7 +37,7 @@ def run(command, env):
 
 
 def read(folder):
-    """{symbol: (calls, bytes of each, most)}; of several processes that call it, the one that does most often"""
+    """Returns {symbol: (calls, bytes of each, maximum)}; of several processes, the one with most calls."""
     found = {}
     for name in os.listdir(folder):
         with open(f"{folder}/{name}", encoding="ascii") as f:
@@ -57,7 +58,7 @@ def measured(command, env, before=()):
 
 
 def more(native, probed):
-    if native[0] == probed[0] == len(native[1]) and runtime != "levelzero":  # whose fake driver runs kernels on that stack
+    if native[0] == probed[0] == len(native[1]) and runtime != "levelzero":  # its fake driver runs kernels on that stack
         return max(b - a for a, b in zip(native[1], probed[1]))
     return probed[2] - native[2]
 
@@ -96,7 +97,7 @@ def check(name, command, options=()):
 
 
 def check_small(name, command, options=()):
-    """A thread of PTHREAD_STACK_MIN, whose first calls of the runtime these are."""
+    """A thread of PTHREAD_STACK_MIN makes its first calls of the runtime."""
     status, out, _ = run(command, environment)
     if status:
         return skip(f"{name}: a thread of 16 KiB", f"by itself it ends with status {status}")
@@ -123,7 +124,7 @@ def opencl():
     if not os.path.exists(icd):
         skip_all(f"no OpenCL runtime {device}")
     environment["OCL_ICD_VENDORS"] = icd
-    run([app, "all"], environment)  # what the runtime compiles once
+    run([app, "all"], environment)  # the runtime compiles some things only once
     check("a counter", [app, "all"])
     check_small("a counter", [app, "small"])
     if device == "intel":

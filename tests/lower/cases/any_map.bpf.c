@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which map, and which memory, only the run shows: a switch over maps, a comparison of pointers. */
+/* The map and the memory are known only at run time: a switch over maps, a comparison of pointers. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(even, __u64, 4);

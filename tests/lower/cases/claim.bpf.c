@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All lanes compare and exchange one word with the same operands: in SPIR-V the address is each lane's own (validate.py). */
+/* All lanes compare and exchange one word with equal operands: each SPIR-V lane computes its address (validate.py). */
 #include <gpubpf/probe.h>
 
 /* expect spirv 2 OpAtomicCompareExchange */

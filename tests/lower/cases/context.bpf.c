@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every field of the context, in parts too; arguments through registers; those past the kernel's are 0. */
+/* Every field of the context, also partial loads; arguments through registers; arguments past the kernel's are 0. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(seen, __u64, 1);

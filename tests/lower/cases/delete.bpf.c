@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deleting from a hash map. */
+/* Deletes from a hash map. */
 #include <gpubpf/probe.h>
 
 GPUBPF_HASH(table, __u64, __u32, 64);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expect ptx 0 \.local\b */
 /* expect amdgpu 0 scratch_store|buffer_store */
-/* Helper 164: a short key, and what the function counts in the caller's stack, stay in registers. */
+/* Helper 164: a short key, and the callback's count in the caller's stack, stay in registers. */
 #include <gpubpf/probe.h>
 
 GPUBPF_HASH(table, __u64, __u64, 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper 507 ends the site from inside a sub-program. */
+/* Helper 507 ends the site from inside a subprogram. */
 /* expect llvm 1 select i1 %\d+, i32 0, i32 1 */
 #include <gpubpf/probe.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every helper that a device has, but for the rings and prints. */
+/* Every helper that a device supports, except rings and prints. */
 #include <gpubpf/probe.h>
 
 struct sums {
@@ -52,7 +52,7 @@ int maps(struct gpubpf_ctx *ctx)
 	bpf_map_update_elem(&table, &name, &sums, BPF_ANY);
 	value = bpf_map_lookup_elem(&table, &name);
 	if (value)
-		bpf_map_update_elem(&array, &key, value, BPF_EXIST); /* a value that lies in map memory */
+		bpf_map_update_elem(&array, &key, value, BPF_EXIST); /* a value in map memory */
 	other = bpf_map_lookup_elem(&array, &key);
 	if (other)
 		other->a[1] = 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A load that acquires has a fence behind it, a store that releases one before it; neither is part of a sum. */
+/* An acquire load is followed by a fence, a release store preceded by one; neither is accumulated. */
 /* mcpu v4 */
 /* expect ptx 2 ld\.volatile\.global[^;]*;\s+//[^\n]*\n\s+fence\.acq_rel\.gpu */
 /* expect ptx 1 fence\.acq_rel\.gpu;\s+//[^\n]*\n\s+st\.volatile\.global */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What places give: each operand at one that gives it. */
+/* Context of places: each operand at a place that provides it. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(seen, __u64, 16);

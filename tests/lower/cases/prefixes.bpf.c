@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prefixes of odd sizes, and a set that is asked for values of the frame, of another map and of read-only data. */
+/* Prefixes of odd sizes, and a bloom filter queried with values in the frame, in another map and in read-only data. */
 #include <gpubpf/probe.h>
 
 struct prefix {

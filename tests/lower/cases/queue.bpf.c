@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue and a stack: values of the stack frame and of another map, an odd size, and the old value of an empty one. */
+/* A queue and a stack: values in the stack frame and in another map, an odd size, the value after a failed pop. */
 #include <gpubpf/probe.h>
 
 struct record {

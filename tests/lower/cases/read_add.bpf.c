@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* *p += x loses nothing: it is an atomic add; on one's own value it stays what it is. The
- * two adds more count threads that a per-thread map has no room for. */
+/* *p += x must lose no update: it becomes an atomic add, except on a per-thread value. The two
+ * additional adds count threads beyond a per-thread map's size. */
 /* expect spirv 4 OpAtomicIAdd */
 /* expect ptx 5 ^\s*(red|atom)\. */
 #include <gpubpf/probe.h>

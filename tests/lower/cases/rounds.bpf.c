@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that bpf_loop() calls: one in the other, ended early, on the caller's stack, and calls that are refused. */
+/* Callbacks of bpf_loop(): nested, ended early, using the caller's stack, and calls that return errors. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(out, __u64, 8);

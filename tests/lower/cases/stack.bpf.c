@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack: structs, spills, an array with a variable index that keeps nothing else in memory. */
+/* The stack: structs, spills, and an array with a variable index, which keeps only itself in memory. */
 /* expect spirv 1 OpVariable \S+ Function */
 #include <gpubpf/probe.h>
 

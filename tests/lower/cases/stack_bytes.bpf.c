@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of the stack are unsigned, as eBPF's loads are. */
+/* Byte loads from the stack are unsigned, like all eBPF loads. */
 /* expect spirv 0 OpSConvert */
 /* expect spirv 1 OpLoad %uchar */
 #include <gpubpf/probe.h>

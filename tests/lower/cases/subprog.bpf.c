@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sub-programs that take pointers into their callers' stacks, at several depths. */
+/* Subprograms with pointers into their callers' stacks, at several depths. */
 /* expect ptx 0 ^\s*call */
 /* expect ptx 0 \.local */
 /* expect spirv 0 OpFunctionCall */

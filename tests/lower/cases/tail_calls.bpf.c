@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that come to each other by either of two maps, with a stack each, and what stands behind a slot that was empty. */
+/* Programs that tail-call each other through either of two maps, with separate stacks, and the code after an empty slot. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(out, __u64, 4);

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of SYCL, as Intel's compiler makes them, through the SYCL runtime: arithmetic, sums and choices of dpctl's or dpnp's
-arrays; prints what they computed. Whole numbers, so that no order of additions shows."""
+"""SYCL kernels from Intel's compiler, through the SYCL runtime: arithmetic, sums and selections on arrays of dpctl
+or dpnp. Prints their results, which are integers, so that the order of additions does not matter."""
 import warnings
 
 import dpctl
 
 warnings.simplefilter("ignore")
-dpctl.get_devices() # oneAPI 2026's finds no default device of Level Zero before that
+dpctl.get_devices() # oneAPI 2026 finds no default Level Zero device before this call
 try:
     import dpctl.tensor as arrays
 except ImportError:
-    import dpnp as arrays # which took them over
+    import dpnp as arrays # they moved there
 
 a = arrays.arange(20000, dtype="i4")
 b = a * 7 % 1009
