@@ -103,7 +103,7 @@ static __always_inline void tell(void *ctx, __u64 number, __u64 kind)
 GPU_PROGRAM
 #endif
 
-/* key 1 of `values`: values popped from the queue, and how many were out of order; `asked`: twice the loader's value */
+/* key 1 of `values`: popped values, and how many are out of order; `asked` holds twice the loader's value */
 SEC("uprobe")
 int on_host(void *ctx)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands enum: prints the commands of bpf(2) in the Linux kernel's BTF, one per line. commands nothing:
- * prints the result of 64 commands for an invalid descriptor, number and attribute. commands theirs|ours:
- * prints the result of each for a map, a program, a link and a perf_event_open(2) event, the Linux
- * kernel's or ours, all of the kprobe kind. Both must be equal, except for the table's differences.
+ * Compares bpf(2) commands. `commands enum` prints the commands in the Linux kernel's BTF, one per line.
+ * `commands nothing` prints the result of 64 commands for an invalid descriptor, number and attribute.
+ * `commands theirs|ours` prints the result of each for a map, a program, a link and a perf_event_open(2) event,
+ * the Linux kernel's or ours, all of the kprobe kind. Both must be equal, except for the table's differences.
  */
 #include <errno.h>
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switches [COMMAND]: prints the effect of ioctl(2) on probes and buffers of perf_event_open(2), one line each: for a uprobe of this
- * program, in the Linux kernel, or for the kernel step_one, which COMMAND launches once with 1024 threads. The lines are equal. */
+/* switches [COMMAND]: prints the effect of ioctl(2) on probes and buffers of perf_event_open(2), one line each. The probe is
+ * a uprobe of this program, in the Linux kernel, or at the kernel step_one, which COMMAND launches once with 1024 threads. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/ioctl.h>

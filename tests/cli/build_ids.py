@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""build_ids.py SOURCE-ROOT BUILD-ROOT: STACK_TRACE maps with BPF_F_STACK_BUILD_ID; build ids must be those of
-readelf. Prints TAP."""
+"""build_ids.py SOURCE-ROOT BUILD-ROOT: STACK_TRACE maps with BPF_F_STACK_BUILD_ID; build ids must equal readelf's.
+Prints TAP."""
 import glob
 import os
 import re

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* included OPTIONS: a kernel whose body is in step.h, which the options help to find; prints its result. */
+/* included OPTIONS: a kernel whose body is in step.h, in a folder that the options name. Prints its result. */
 #include "opencl.h"
 
 #define N 64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop LAUNCHES MS: launches a kernel repeatedly with pauses; prints its result. With a third
+/* loop LAUNCHES MS: launches a kernel repeatedly with pauses and prints its result. With a third
  * argument it ends by that signal, or for 0 by _exit(). With LOOP_FORKS it forks a child before it
- * launches; with LOOP_UNTIL it continues until a file of that name exists; LOOP_NAME names the
- * kernel; a separate thread takes LOOP_STEPS more steps, and the output follows them. */
+ * launches. With LOOP_UNTIL it continues until a file of that name exists. LOOP_NAME names the
+ * kernel. A separate thread takes LOOP_STEPS more steps, and the output follows them. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]: runs the suite on one device and prints TAP.
 
-Options that begin with $GPUBPF_CORPUS are files there: if it is unset, nothing runs. WHERE: host; pocl, intel or
-oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c)
-in the tool; a name such as gfx942: that device, through the tests' own HIP runtime over ROCr in $OVER_ROCR
-(tests/hip/runtime); level_zero: the tests' own driver ($ZE_ENABLE_ALT_DRIVERS), over Intel's OpenCL runtime."""
+Options that begin with $GPUBPF_CORPUS are files there: if it is unset, nothing runs. WHERE is host, or an OpenCL
+device: pocl, intel or oclgrind. With hip it is a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV
+(tests/hip/brev.c) in the tool. A name such as gfx942 is that device, through the tests' own HIP runtime over ROCr in
+$OVER_ROCR (tests/hip/runtime). With level_zero it is the tests' own driver ($ZE_ENABLE_ALT_DRIVERS), over Intel's
+OpenCL runtime."""
 import json
 import math
 import os

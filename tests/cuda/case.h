@@ -28,7 +28,7 @@ uint32_t count(const char *text, size_t size, const char *word);
 bool are_alike(const char *a, size_t a_size, const char *b, size_t b_size);
 /* The path of ptxas: GPUBPF_TEST_PTXAS, or an installed one; NULL if there is none. */
 const char *ptxas(void);
-/* Does ptxas assemble the PTX text for sm_<sm>? 1: yes, 0: no, -1: no ptxas. */
+/* Does ptxas assemble the PTX text for sm_<sm>? 1 yes, 0 no, -1 no ptxas. */
 int assembles(const char *text, size_t size, int sm);
 /* Describes the object's first program, verified, at the entry and the exits of "kernel", with the maps
  * laid out as in a session. Call it once per process. On failure it prints a note and returns false. */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """few.py TOOL IMAGE KERNEL KIND OBJECT [+|-]WORDS...: makes the twin of the kernel with the object's program at its
 places of KIND; TOOL (places.c) has the worker make it. Checks the instructions per place, in a body that ptxas would
-not shorten. "+WORDS": this instruction occurs; "-WORDS": none starts so; "N WORDS": it occurs N times; *: anything."""
+not shorten. "+WORDS" means that this instruction occurs, "-WORDS" that none starts so, and "N WORDS" that it occurs
+N times. A * stands for anything."""
 import os
 import re
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """keepers.py TOOL OBJECT: where a whole warp passes a place once per launch, one lane accumulates the sums of all
 lanes. TOOL (places.c) has the worker make twins of kernels with the program of OBJECT (keepers.bpf.c). ptx_run.py
-interprets them, once as single lanes and once as a full warp: the bytes per line must be those that the interpreter
-saw the kernel move."""
+interprets them, once as single lanes and once as a full warp: the bytes per line must equal the bytes that the
+interpreter saw the kernel move."""
 import collections
 import os
 import re
@@ -29,7 +29,7 @@ mul.wide.u32 %rd2, %r1, 8;
 add.s64 %rd1, %rd1, %rd2;
 '''
 CALL = '{\n.param .b64 at;\nst.param.b64 [at], %rd1;\ncall fetch, (at);\n}\n'
-# loads, an atomic of both kinds, a store; a loop; a function called twice (its places: kernels calls*); two ends
+# loads, an atomic of both kinds, a store, a loop, a function called twice (its places: kernels calls*), two ends
 SEVERAL = '''.func fetch(.param .b64 at)
 {
 .reg .b32 %r<4>;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptx CASES SOURCE-ROOT CLANG: the PTX reader. It must print what it reads byte by byte: the texts
- * of CASES/grammar, and clang's output for CASES/kernels.cl and the device library. It must refuse
- * the texts of CASES/broken with the message in their first line. Prefixes and mutations of all
- * must do no harm. It must find loops, and edges that go back in the text only.
+ * ptx CASES SOURCE-ROOT CLANG: the PTX reader. It must print its input byte by byte: the texts of
+ * CASES/grammar, and clang's output for CASES/kernels.cl and the device library. It must refuse the
+ * texts of CASES/broken with the message in their first line. Prefixes and mutations of all must do
+ * no harm. It must find loops, and edges that go back in the text only.
  */
 #include <glob.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches with addresses passed as numbers: unknown, of a buffer, of the same buffer after its
- * release, of shared virtual memory, of the same after its release; and one during a kernel that
- * runs until the host ends it, which must not delay the launch. */
+/* Launches with addresses passed as numbers. They are unknown, of a buffer, of the same buffer
+ * after its release, of shared virtual memory, and of the same after its release. A last launch
+ * during a kernel that runs until the host ends it must not wait. */
 #include "opencl.h"
 
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include <gpubpf/probe.h>
 
 struct delayed {
-	__u64 delays, kept, told; /* kept: long enough by the clock; told: long enough by the helper's result */
+	__u64 delays, kept, told; /* kept: long enough by the clock, told: by the helper's result */
 };
 GPUBPF_ARRAY(delayed, struct delayed, 1);
 

@@ -201,7 +201,7 @@ def racer(r):
 
 
 def early(r):
-    # how often the numbers of a block change: those of a room change as often as their distance from its end
+    # how often the numbers of a block change: in a room, as often as their distance from its end
     walls, at, far, moves = [], 0, 0, [0] * 258
     for i in range(16384):
         walls.append(at == 0)

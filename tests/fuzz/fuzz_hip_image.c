@@ -2,8 +2,8 @@
 // SOURCES: backends/hip/amdgpu/bundle.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c
 // SOURCES: backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
 // LIBS: -lzstd
-/* Parses any bytes as a HIP image: the result is a diagnostic, or a code object, of which later
- * reads stay inside. */
+/* Parses any bytes as a HIP image: the result is a diagnostic, or a code object whose readers stay
+ * inside it. */
 #include "hip.h"
 
 #include "backends/hip/amdgpu/bundle.h"

@@ -271,7 +271,7 @@ static int arena_attach(struct gpubpf_device *device, void *host, size_t size, u
 	return 0;
 }
 
-/* Every byte of what is to be copied must be there. */
+/* Every byte of the copied range must exist. */
 static int push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
 {
 	uint64_t sum = 0;

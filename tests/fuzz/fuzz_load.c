@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Prints every map's content, or zeros if it has none, through its BTF, to exercise typed.c. */
+/* Prints every map's content, or zeros, through its BTF, to exercise typed.c. */
 static void show(const struct gpubpf_loaded *loaded, const struct gpubpf_map *map)
 {
 	const struct btf *btf = loaded->objects[map->object].btf;

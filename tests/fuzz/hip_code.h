@@ -38,8 +38,8 @@ static void look_where(int signal, siginfo_t *info, void *context)
 	abort(); /* a bug of ours */
 }
 
-/* The worker runs this function in a fork; here it runs in the same process, so that the fuzzer sees its faults. Only
- * LLVM 22's own crashes are ignored: operands that no instruction has, such as those of 0xe0501000 0xff260801 on
+/* The worker runs this function in a fork; here it runs in the same process, so that the fuzzer sees its faults.
+ * Only LLVM 22's own crashes are ignored: operands that no instruction has, for example in 0xe0501000 0xff260801 on
  * gfx90a. In the worker the fork then dies, and the kernel is refused. Memory that LLVM did not free is ignored. */
 int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 {

@@ -4,8 +4,8 @@
 
 Compiles each of branches/*.cl for GFX and makes a twin with the program of OBJECT at its branches. Kernel and twin run
 on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and branches.bpf.c's
-sums for each branch must be those of the case's lines after //= (asm.h). For compiled kernels/*.cl only the words are
-known, and that each lane's branch is consistent with the masks. Lines of a case:
+sums for each branch must equal the sums in the case's lines after //= (asm.h). For compiled kernels/*.cl only the words
+are known, and that each lane's branch is consistent with the masks. Lines of a case:
   // launch X Y Z BX BY BZ   number of threads in total, and per group"""
 import re
 

@@ -5,9 +5,9 @@
 Compiles each of functions/*.cl for GFX and makes twins with the program of OBJECT at calls and returns of its
 functions, and at accesses of global memory, also in functions. Makes twins with the program of COUNTS, which reads no
 values, at all places together. Kernel and twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names.
-Both must give the same words, and the sums of functions.bpf.c must be those that the case computes in Python after //>:
-k(i) is lane i of the launch, told(function, arguments, result) a call, mem(access, bytes) an access. IN(i) is a word of
-the input, WAVE the number of lanes of a wave. Lines of a case:
+Both must give the same words. The case computes the expected sums of functions.bpf.c in Python after //>: k(i) is lane
+i of the launch, told(function, arguments, result) a call, mem(access, bytes) an access. IN(i) is a word of the input,
+WAVE the number of lanes of a wave. Lines of a case:
   // launch X Y Z BX BY BZ   number of threads in total, and per group
   // options WORDS           compiler options, instead of -O2 -g and then -O0 -g
   // refused KINDS: WHY      no twin is possible, and the reason contains these words"""

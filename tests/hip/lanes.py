@@ -3,8 +3,9 @@
 """lanes.py TWIN LAUNCH CLANG OBJECT GFX: helpers 511, 521 and 522, by which lanes of an AMD wave see each other.
 
 Compiles each of lanes/*.cl for GFX and makes a twin with the program of OBJECT at its stores. Both run on a simulated
-GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums of lanes.bpf.c must be
-those of the case's lines after //=: a condition on the lanes of a store, with TURN in a loop of at most three rounds.
+GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums of lanes.bpf.c must
+follow from the case's lines after //=: a condition on the lanes of a store, with TURN in a loop of at most three
+rounds.
   // launch X Y Z BX BY BZ   number of threads in total, and per group"""
 import re
 

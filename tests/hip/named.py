@@ -3,11 +3,11 @@
 """named.py TWIN LAUNCH CLANG OBJECT GFX: probes at named places in AMD machine code.
 
 Compiles each of named/*.cl for GFX and makes twins with the program of OBJECT at the places that each pattern of its
-lines selects, at all instructions and lines, and at all places; does the same with some of kernels/*.cl. Kernel and
-twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums
-of named.bpf.c for each place must be those of the lines after //=: KIND:PATTERN (@: the line's number). For lane i of
-the launch and l of its group: on: the active lanes (default all); turns: maximum number of executions, of which t is
-the index; a to d: the operands (any: not compared); mark: the mark's value. Lines of a case:
+lines selects, at all instructions and lines, and at all places. It does the same with some of kernels/*.cl. Kernel and
+twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words. The lines
+state the expected sums of named.bpf.c for each place after //=: KIND:PATTERN, with @ for the line's number, and values
+for lane i of the launch and l of its group. `on` gives the active lanes (default all). `turns` is the maximum number of
+executions, with index t. `a` to `d` are the operands (any: not compared), `mark` is the mark's value. Lines of a case:
   // launch X Y Z BX BY BZ   number of threads in total, and per group
   // refused PLACES: WHY     no twin with programs there is possible, and the reason contains these words
   // only GFX...             processors for which it is compiled"""

@@ -3,11 +3,11 @@
 """places.py TWIN LAUNCH CLANG OBJECT GFX: probes at single instructions of AMD machine code.
 
 Compiles each of places/*.cl for GFX and makes a twin with the program of OBJECT at its places of each kind. Kernel and
-twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums
-of places.bpf.c for each place must be those of the case's lines after //= (forms.h): ACCESS (L, S or A) with BYTES;
-SPACE (G, S or P); and NAME=VALUE, computed for lane i (any: not compared). After //+ follow the lanes whose memory has
-another space. Places without active lanes are ignored: loads of the kernel's arguments, which the runtime wrote. Lines
-of a case:
+twin run on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words. The case's
+lines state the expected sums of places.bpf.c for each place after //= (forms.h). They name ACCESS (L, S or A) with
+BYTES, then SPACE (G, S or P), then NAME=VALUE, computed for lane i (any: not compared). After //+ follow the lanes
+whose memory has another space. Places without active lanes are ignored: loads of the kernel's arguments, which the
+runtime wrote. Lines of a case:
   // launch X Y Z BX BY BZ   number of threads in total, and per group
   // refused KINDS: WHY      no twin is possible, and the reason contains these words
   // only GFX...             processors for which it is compiled"""

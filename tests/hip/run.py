@@ -4,7 +4,7 @@
 
 Compiles each of kernels/*.cl for GFX, makes a twin with the program of OBJECT at its entry and exit, and runs both
 on a simulated GPU, with the launcher that $GPUBPF_AMD_SIM names. Both must give the same words, and the sums of
-probe.bpf.c must be those of the launch. (The simulator does not support partial groups.) With only one
+probe.bpf.c must follow from the launch. (The simulator does not support partial groups.) With only one
 place, WHERE entry or exit, a few cases run. Lines of a case:
   // launch X Y Z BX BY BZ   number of threads in total, and per group
   // refused WHY[: GFX...]   no twin is possible (for these), and the reason contains these words

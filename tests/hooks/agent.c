@@ -151,7 +151,7 @@ static void exact(const char *app, const struct child *want)
 	fake_stop(&tool);
 }
 
-/* Whatever the tool does, the program runs as before; `says`: part of the line that the user sees. */
+/* The program runs as before, whatever the tool does; `says`: part of the line that the user sees. */
 static void survives(const char *app, const struct child *want, const struct fake_options *o, const char *what,
 		     const char *says)
 {

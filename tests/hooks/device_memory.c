@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * device_memory BACKEND PLACEMENT=live|own|CAPABILITY...: a device's memory for maps placed outside its arena.
- * live: it is the session's memory; own: the runtime's; else the name of the capability that the device lacks.
+ * `live` is the session's memory, `own` the runtime's. Otherwise it names the capability that the device lacks.
  */
 #include <string.h>
 #include <sys/mman.h>

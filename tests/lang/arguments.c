@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels with arguments of several types: two have an n, at different positions, and one has none. */
+/* Kernels with arguments of several types: two have an n, at different positions, and one has no n. */
 #include "opencl.h"
 
 #define N 64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions that the Level Zero programs of the tests share. The programs do not know about probes; each
- * prints digests of its results, which probes must not change. argv[1]: the folder of the modules; argv[2]:
- * "compiles" if the driver compiles launches without executing them, so that results are not compared.
+ * prints digests of its results, which probes must not change. argv[1] is the folder of the modules. argv[2]
+ * is "compiles" if the driver compiles launches without executing them, so that results are not compared.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_APP_H
 #define GPUBPF_TESTS_LEVELZERO_APP_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions newer than Debian's loader: launches with arguments, lists executed by an immediate list, clones. The
- * program requests their tables from the driver like a loader of version 1.16. argv[2]: "mixed": then plain launches,
- * which use the arguments left by the former; "direct": calls through the tables in handles, if the driver reports them.
+ * program requests their tables from the driver like a loader of version 1.16. With "mixed" as argv[2], plain launches
+ * follow, with the former's arguments. With "direct" it calls the tables in handles, if the driver reports them.
  */
 #include "app.h"
 

@@ -163,7 +163,7 @@ static void one_amount(void)
 	ok(gpubpf_amounts_percentile(&fine, slot, 1, 99) <= 274800, "a sum that a reader saw too early does no harm");
 }
 
-/* Eight slots per power of two: the first eight values have one each, those of [48, 52) and [52, 56) the 29th and 30th. */
+/* Eight slots per power of two: the first eight values have one each; [48, 52) and [52, 56) have the 29th and 30th. */
 static void fine(void)
 {
 	int zero = number_type(0), three = number_type(3), array = btf__add_array(btf, u32, u64, 40);

@@ -17,8 +17,8 @@ from tap import ok, plan
 
 gpubpf, clang, include, source = sys.argv[1:5]
 SIZES = [8, 64, 72, 512, 4096, 16384, 65536]
-MORE = 1.25  # maximum ratio of statements to those of the smallest uncopied values; a copy of 64 bytes gives 1.18
-WORDS = 8    # of a private copy
+MORE = 1.25  # maximum growth of statements over the smallest uncopied values; a copy of 64 bytes gives 1.18
+WORDS = 8    # in a private copy
 
 
 def dumped(path, target):

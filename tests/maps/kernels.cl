@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What device.c launches: each kernel does one thing with map 0 (or both) of its arena, every work-item
- * once. Layouts are read from the arena here; in twins they are constants. */
+/* Kernels that device.c launches: each performs one operation on map 0 (or both maps) of its arena,
+ * once per work-item. They read layouts from the arena; in twins layouts are constants. */
 #include "../../maps/devlib.cl"
 
 #define LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
@@ -39,7 +39,7 @@ __kernel void count4(__global uchar *arena, uint n, __global ulong *out)
 		gpubpf_atomic_add_warp_u32(address + 4, i & 3);
 }
 
-/* the probe author's usual way: add, or insert a 1, or add after all */
+/* typical code of a probe: add, or insert a 1, or add after all */
 __kernel void hash_count(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;

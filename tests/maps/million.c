@@ -200,7 +200,7 @@ static void by_lanes(struct model *m, char **command, uint64_t seed)
 	ok(gpubpf_map__drops(m->map) == 0, "nothing was refused");
 }
 
-/* 0: the session runs; absent: no such device */
+/* 0 if the session runs; absent: no such device */
 static bool begin(struct model *m, const char *object)
 {
 	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .wait_ms = 1200000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device with separate memory, played by a second copy of the arena. Its counts arrive, and
- * records arrive once each and whole, although the reader runs between any two copies. This goes on
- * for many rounds of a ring that holds only a fraction of the records.
+ * records arrive once each and whole, although the reader runs between any two copies. The test
+ * runs many rounds of a ring that holds only a fraction of the records.
  */
 #include <errno.h>
 #include <linux/bpf.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtimes ROUNDS [fork] WHAT...: launches kernels of several runtimes in one process in turn; with "fork" in a
- * child of it. ROUNDS "-": each line of standard input gives a number, and a line reports their end. WHAT is "cuda";
- * "graph": a CUDA kernel, launched directly and then in a graph that was captured in the first round; "hip:FILE",
- * with the code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; "level_zero:FILE", with
- * the SPIR-V in FILE (add_level_zero.cl); or a part of the name of an OpenCL platform or device. It prints the
- * kernels' results, and a line for each kernel like the OpenCL applications (tests/opencl/app.h), preceded by the
+ * runtimes ROUNDS [fork] WHAT...: launches kernels of several runtimes in one process in turn; with "fork" in a child
+ * of it. ROUNDS "-": each line of standard input gives a number, and a line reports their end. Each WHAT names a
+ * runtime. "graph" is a CUDA kernel, launched directly and then in a graph captured in the first round. "cuda" is
+ * CUDA, "hip:FILE" the code object in FILE (add_hip.cl) on the simulated AMD GPU of $GPUBPF_AMD_SIM, "level_zero:FILE"
+ * the SPIR-V in FILE (add_level_zero.cl). Any other WHAT is a part of the name of an OpenCL platform or device. It
+ * prints the kernels' results, and a line per kernel like the OpenCL applications (tests/opencl/app.h), after the
  * runtime. The PTX works with NVIDIA's driver, and with that of tests/cuda/fake, which reads its comments.
  */
 #define CL_TARGET_OPENCL_VERSION 120

@@ -62,7 +62,7 @@ static void put(uint32_t version, uint32_t files, uint64_t behind)
 	memcpy(binary + 77, &behind, sizeof(behind));
 }
 
-/* Status of a process that loads the binary: 0: success, a signal or -1: failure. */
+/* Status of a process that loads the binary: 0 if it succeeds, a signal or -1 if not. */
 static int loads(void)
 {
 	pid_t pid = fork();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of the context of memory accesses per kernel and kind of place. Offsets are relative to the kernel's first
- * argument. Captured accesses (arguments in registers) are counted separately. Variants: SOME: no places of all
- * spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead; ENDS: entries and exits
- * of lanes before a block begins and ends; BRANCH: also conditional branches, with taken ones in the field of
- * barriers; END: a program that may end threads; MARK: only marks, with their values; LINES: only lines; INSNS:
- * instructions by name, with the first three operands (pointers as offsets), and all of them; CALLS: called and
- * returning functions, with two arguments and their result; PLAIN: counts accesses and reads no context. */
+ * argument. Captured accesses (arguments in registers) are counted separately. Variants: SOME has no places of all
+ * spaces and no values. LATE has no values before accesses. SYNC has atomics and barriers instead. ENDS has entries and
+ * exits of lanes before a block begins and ends. BRANCH also has conditional branches, with taken ones in the field of
+ * barriers. END is a program that may end threads. MARK has only marks, with their values. LINES has only lines. INSNS
+ * has instructions by name, with the first three operands (pointers as offsets), and all of them. CALLS has called and
+ * returning functions, with two arguments and their result. PLAIN counts accesses and reads no context. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32

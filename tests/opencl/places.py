@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """places.py BUILD pocl|intel source|il CLANG CASE...: programs at memory accesses in OpenCL kernels. Prints TAP. Each
-case (tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c. Its kernels must write the same output, and
-the programs must count the accesses and bytes that the case states, as must Oclgrind if it is installed:
+case (tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c. Its kernels must write the same output. The
+programs must count the accesses and bytes that the case states, as must Oclgrind if it is installed:
     //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all except .all, and at
                                                atomics and barriers
     //@ told: KERNEL KIND FIELD=SUM ...        sums of other context fields
     //@ oclgrind: all the same                as many as Oclgrind executes, if it is installed
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, and the reason contains these words
-CASE may be random:SEED, random kernels (places_random.py), whose output only is compared; random:SEED:N has N
-kernels, up to 60; random:SEED:N:OBJECT uses only that object's programs (places, places-line, ...);
+CASE may be random:SEED, random kernels (places_random.py), whose output only is compared. random:SEED:N has N
+kernels, up to 60. random:SEED:N:OBJECT uses only that object's programs (places, places-line, ...).
 random:SEED:N:turns uses one of five objects, chosen by the seed, which is a fifth of the work. CLANG may be a folder
 with their modules SEED-N.spv, if there is no clang. A key with the suffix -il or -source applies to that form only.
 Intel's CPU compiler, if it vectorises, loses stores to a private array at an index that is one of two, with or
-without programs (places/lost.cl); PoCL's loses them at a computed index (places/lost-pocl.cl). A difference is the
-runtime's fault, and a SKIP, under these conditions: the runtime loses stores natively in that case; the differing
-kernels have such a store to an array p; and without vectorisation they are equal."""
+without programs (places/lost.cl). PoCL's loses them at a computed index (places/lost-pocl.cl). A difference is a
+SKIP if all of these hold: the runtime loses stores natively in that case, the differing kernels have such a store to
+an array p, and they are equal without vectorisation."""
 import functools
 import json
 import os

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's programs with probes: prove.py [OPTION]... [-- CMD [ARG]...]
+"""prove.py [OPTION]... [-- CMD [ARG]...]: runs third-party programs with probes.
 
 Runs each program twice as it is, then once per way with probes. Compares the exit status and the lines of standard
 output that both native runs share, in their order. Checks in each report: launches = probed + missed for each kernel,
-threads entered = threads left, blocks begun = blocks ended. Writes a table, a row per program and way.
-The last line is "N passed, N failed, N skipped": a row each. Status 1: a row failed.
+threads entered = threads left, blocks begun = blocks ended. Writes a table with one row per program and way.
+The last line is "N passed, N failed, N skipped" and counts rows. Status 1: a row failed.
 
-  --list FILE   programs, a line each: NAME|FOLDER|CMD ARG...; FOLDER is relative to --root; "#" begins a comment
+  --list FILE   programs, one per line: NAME|FOLDER|CMD ARG...; FOLDER is relative to --root; "#" starts a comment
   --root DIR    the folder of the foreign programs
   --built DIR   the executables below DIR, without arguments; each runs in the same folder below --root
-  --way NAME    counter, places, kerneltime; several times; all if absent
-  --route NAME  probe by this route alone
-  --backend NAME  cuda, opencl, hip; cuda if absent
-  -j N          programs at a time; 4
-  --limit S     seconds a native run may take; 120. A probed run may take ten times that.
-  --table FILE  where the table goes; standard output if absent
+  --way NAME    counter, places, kerneltime; several times; default all
+  --route NAME  probe by this route only
+  --backend NAME  cuda, opencl, hip; default cuda
+  -j N          number of programs at a time; default 4
+  --limit S     timeout of a native run in seconds; default 120. A probed run may take ten times that.
+  --table FILE  output file of the table; default standard output
   --shards N    a single CMD runs N times, with the word SHARD replaced by "I/N"
 
-Runs over a build (GPUBPF_BUILD, else build/).
+Uses a build (GPUBPF_BUILD, default build/).
 """
 import argparse
 import concurrent.futures
@@ -51,13 +51,13 @@ def run(argv, cwd, limit):
 
 
 def find_stable(first, second):
-    """The lines that two runs share, in order."""
+    """Returns the lines that two runs share, in order."""
     blocks = difflib.SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
     return [line for b in blocks for line in first[b.a:b.a + b.size]]
 
 
 def find_missing(stable, lines):
-    """The stable lines that a run lacks or has in another order."""
+    """Returns the stable lines that a run lacks or has in another order."""
     blocks = difflib.SequenceMatcher(None, stable, lines, autojunk=False).get_matching_blocks()
     there = {i for b in blocks for i in range(b.a, b.a + b.size)}
     return [line for i, line in enumerate(stable) if i not in there]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value per multiprocessor, in an array and a table: a lane reads its writes; errors are those of a table. */
+/* A value per multiprocessor, in an array and a table: a lane reads its writes; a table's errors apply. */
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");

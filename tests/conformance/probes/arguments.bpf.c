@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of each type, with their signs and widths; a struct by value; one past the sixth; missing arguments. */
+/* Arguments of each type, with their signs and widths, a struct by value, one past the sixth, and missing ones. */
 #include "../case.h"
 
 EXPECT("workload plain");

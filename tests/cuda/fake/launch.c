@@ -247,7 +247,7 @@ FAKE_EXPORT CUresult cuStreamQuery(CUstream stream)
 
 static _Thread_local int capture_mode;
 
-/* 0 global, 1 thread-local, 2 relaxed: lifts some rules for the thread, none of which this driver checks */
+/* 0 global, 1 thread-local, 2 relaxed: lifts some rules for the thread, but this driver checks no such rule */
 FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
 {
 	int old = capture_mode;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """memory_of.py SCRIPT ARG...: runs a Python program and writes its memory use in KiB as JSON to the file that
-$MEMORY names: the peak resident size, and the mapped pages at the end, each divided by its sharers: gpubpf's by
-name, those of files, and the rest."""
+$MEMORY names: the peak resident size, and the mapped pages at the end, each divided by its sharers. It separates
+gpubpf's pages, by name, from file pages and the rest."""
 import collections
 import json
 import os

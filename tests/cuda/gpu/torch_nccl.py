@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_nccl.py together|alone DEVICES: training in PyTorch on several GPUs.
 
-together: one process uses all GPUs, and NCCL adds the gradients; alone: one process per GPU. Prints a digest of the
-results, which must not depend on probes.
+With `together` one process uses all GPUs, and NCCL adds the gradients. With `alone` each GPU has a process. Prints a
+digest of the results, which must not depend on probes.
 """
 import hashlib
 import os

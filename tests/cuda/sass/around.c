@@ -2,16 +2,16 @@
 /*
  * around [sm_FIRST] FILE...: probes at memory accesses, atomics, barriers, branches, lines or any instructions. FILEs are cubins,
  * or a .cu that nvcc compiles for each architecture from FIRST on. The probes' bodies are hand-made and need no assembler.
- *   - the lister finds as many places as the code has such instructions;
- *   - an emulator runs each stub on random registers. The stub passes the instruction's address and value, has effects for
+ *   - The lister finds as many places as the code has such instructions.
+ *   - An emulator runs each stub on random registers. The stub passes the instruction's address and value, has effects for
  *     exactly the instruction's lanes, executes the instruction once and unchanged, and preserves the kernel's registers and
- *     predicates;
- *   - the same holds for a body with branches and a loop. Lanes that entered together reconverge after it once, also where two
- *     predicates exclude lanes: the test adds a second predicate, which compilers seldom emit, to every other guarded EXIT;
- *   - results that the kernel has in flight at the start of a stub land as late as possible (adversary.h), and none is lost;
- *   - an exit probe uses registers of the kernel; after random paths of the kernel it reads the values that it wrote, however
- *     late the kernel's results land;
- *   - the checker refuses each changed stub, except one whose probe has the kernel's own NOP.
+ *     predicates.
+ *   - The same holds for a body with branches and a loop. Lanes that entered together reconverge after it once, also where two
+ *     predicates exclude lanes: the test adds a second predicate, which compilers seldom emit, to every other guarded EXIT.
+ *   - Results that the kernel has in flight at the start of a stub land as late as possible (adversary.h), and none is lost.
+ *   - An exit probe uses registers of the kernel; after random paths of the kernel it reads the values that it wrote, however
+ *     late the kernel's results land.
+ *   - The checker refuses each changed stub, except one whose probe has the kernel's own NOP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -586,7 +586,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 
 /* -- an exit's probe among the kernel's registers -- */
 
-#define PROBE_REGS 64              /* so many that they do not fit above the kernel's registers without cost */
+#define PROBE_REGS 64              /* too many to fit above the kernel's registers without cost */
 #define STEPS 20000
 #define WALKS 16
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * constants FILE.cu: nvcc compiles kernels that read __constant__ variables for each architecture; the twins have no probe.
- *   - no instruction of the twin reads c[0x3];
- *   - an emulator runs each stub on random registers with the bank in memory. The stub passes the instruction exactly the
- *     value in the bank, reads nothing else, and preserves the kernel's registers and predicates;
- *   - the replacement of a constant operand keeps the sign bits of both operands, and nvdisasm prints the same text except
- *     for the register;
- *   - the checker refuses each changed stub and each changed address.
+ *   - No instruction of the twin reads c[0x3].
+ *   - An emulator runs each stub on random registers with the bank in memory. The stub passes the instruction exactly the
+ *     value in the bank, reads nothing else, and preserves the kernel's registers and predicates.
+ *   - The replacement of a constant operand keeps the sign bits of both operands, and nvdisasm prints the same text except
+ *     for the register.
+ *   - The checker refuses each changed stub and each changed address.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations in flight at a kernel's exits without a scoreboard, found by the emitter's analysis and by the checker:
- *   - small programs, each with its expected result;
- *   - random ones: if the analysis finds no hazard for an exit probe, the checker must accept the twin. It must refuse
+ *   - Small programs, each with its expected result.
+ *   - Random ones: if the analysis finds no hazard for an exit probe, the checker must accept the twin. It must refuse
  *     nearly all others. If different scoreboards complete the operation on two paths, the analysis is less precise.
  */
 #include <stdlib.h>

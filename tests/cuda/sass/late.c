@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * late FILE...: kernel predicates with variable latency. The test inserts an instruction that writes P0 with a
- * scoreboard into a kernel of each cubin, followed by a place whose probe saves predicates and could restore the old P0:
- *   - the probe first waits for all scoreboards, for each operation; nvdisasm names its predicate;
- *   - the patcher assigns a scoreboard to an instruction that has none, also to a dead load, and where an exit's probe
- *     overwrites the kernel's predicates; not where its latency is fixed;
- *   - without that scoreboard the checker refuses the twin;
- *   - after an atomic that itself writes a predicate, the probe waits for it.
+ * scoreboard into a kernel of each cubin, before a place whose probe saves predicates and could restore the old P0:
+ *   - The probe first waits for all scoreboards, for each operation. nvdisasm names its predicate.
+ *   - If an instruction lacks a scoreboard, the patcher assigns one, also to a dead load, and where an exit's probe
+ *     overwrites the kernel's predicates. Fixed latency needs none.
+ *   - Without that scoreboard the checker refuses the twin.
+ *   - After an atomic that itself writes a predicate, the probe waits for it.
  * Instructions under a uniform predicate have no place.
  */
 #include <stdlib.h>

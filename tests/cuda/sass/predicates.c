@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * predicates: compares isa.def's predicates with nvdisasm's text of an instruction of each form (samples.def):
- *   - the text names exactly the predicates that the table lists as read and written;
- *   - an nvdisasm (GPUBPF_TEST_NVDISASM) prints that text. If a field has another number, it prints another
+ *   - The text names exactly the predicates that the table lists as read and written.
+ *   - An nvdisasm (GPUBPF_TEST_NVDISASM) prints that text. If a field has another number, it prints another
  *     predicate exactly where the table lists the field as a predicate.
  */
 #include <ctype.h>
@@ -121,7 +121,7 @@ static char *print_words(const struct sample *s, struct word *const *list, size_
 	return text;
 }
 
-/* Replaces numbers, some of which are addresses, by 0x. */
+/* Replaces numbers by 0x, because some are addresses. */
 static void keep_text(struct word *w, const char *from, size_t n)
 {
 	size_t to = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * said FILE.cu VARIABLES.cu: attributes of kernels in images, compiled by nvcc for each architecture.
- *   - over 4 KiB of parameters are listed like others;
- *   - a kernel with more registers than a thread can have is refused;
- *   - an instruction mark is accepted if its kind is known, and its instruction stays in place; other marks are refused;
- *   - a kernel is refused if the driver must patch an address in another way, or one outside the image's variables.
+ *   - Over 4 KiB of parameters are listed like others.
+ *   - A kernel with more registers than a thread can have is refused.
+ *   - An instruction mark is accepted if its kind is known, and its instruction stays in place; other marks are refused.
+ *   - A kernel is refused if the driver must patch an address in another way, or one outside the image's variables.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -108,8 +108,8 @@ static bool is_far_generic(struct sass_insn insn)
 	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
 }
 
-/* The instruction's address: two registers (or two uniform ones on sm_75) plus a signed offset of 24 bits;
- * 23 bits for an atomic with a descriptor from sm_100 on; 32 bits for a generic access without one. */
+/* The instruction's address: two registers (or two uniform ones on sm_75) plus a signed offset. It has 24
+ * bits, or 23 for an atomic with a descriptor from sm_100 on, or 32 for a generic access without one. */
 static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, const struct thread *t)
 {
 	bool store = (sass_opcode(insn) & 0x1ff) == 0x186 || (sass_opcode(insn) & 0x1ff) == 0x18e;

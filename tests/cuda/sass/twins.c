@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twins KERNELS OBJECT: nvcc compiles KERNELS (a .cu) for each architecture and optimisation level;
- * the workers make twins with the program of OBJECT at the entry and the exit, as in a session. The
- * target's own checker reads each twin before its release; then:
- *   - the checker refuses each changed twin (faults.h, with the checker itself);
- *   - an nvdisasm (GPUBPF_TEST_NVDISASM) prints the kernel's own instructions unchanged.
+ * twins KERNELS OBJECT: nvcc compiles KERNELS (a .cu) for each architecture and optimisation level.
+ * The workers make twins with the program of OBJECT at the entry and the exit, as in a session. The
+ * target's own checker reads each twin before its release. Then:
+ *   - The checker refuses each changed twin (faults.h, with the checker itself).
+ *   - An nvdisasm (GPUBPF_TEST_NVDISASM) prints the kernel's own instructions unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>

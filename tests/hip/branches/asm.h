@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Macros that the cases share. A line that branches or diverges states its expectation after //=, for
- * lane i of the launch, lane l of its group, group number g and wave w of the group: on: the active lanes
- * (default all); taken: lanes that take it; turns: maximum number of executions, of which t is the index.
+ * Macros that the cases share. A line that branches or diverges states its expectation after //=, for lane i of
+ * the launch, lane l of its group, group number g and wave w of the group. `on` gives the active lanes (default
+ * all), `taken` the lanes that take it. `turns` is the maximum number of executions; t is their index.
  */
 #if defined(__gfx90a__) || defined(__gfx942__)
 #define MASK(name) name "_b64"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// branches that reach in the kernel, by a few instructions, and in its twin no more: back in a loop, over one another, at their
-// places and where none is; and places that are further from the probes than two branches reach
+// branches at the limit of their range, which would not reach in the twin: back in a loop and over each other, with and
+// without a place; and places whose distance from the probes exceeds two branches
 // launch 512 1 1 128 1 1
 #include "asm.h"
 #define NOPS(n) ".rept " #n "\nv_nop\n.endr\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// lanes that part: at what is under a condition, in a loop that each leaves by itself, within one another, and by v_cmpx
+// diverging lanes: a conditional block, a loop that each lane leaves alone, nested, and by v_cmpx
 // launch 256 1 1 128 1 1
 #include "asm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// branches of whole waves: by the scalar condition, and by the vector one being empty
+// branches of whole waves: on the scalar condition, and on an empty vector condition
 // launch 512 1 1 128 1 1
 #include "asm.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fake HIP runtime that launches nothing: for errors, and for the cost of a launch.
- * $GPUBPF_TEST_FAKE_HIP makes it fail: "memory": no allocation succeeds; "full": one page is free;
- * "load": the first module loads and no other. Built with FAKE_LACKS it has no hipMemcpyHtoD.
+ * $GPUBPF_TEST_FAKE_HIP makes it fail. With "memory" no allocation succeeds, with "full" one page
+ * is free, with "load" only the first module loads. Built with FAKE_LACKS it has no hipMemcpyHtoD.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Macros that the cases share. A line that accesses memory states the expected context after //=,
- * for lane i of the launch and l of its group: access, bytes and space; off, in global memory from
- * `out` on; v and w, the value; op, operand and old of an atomic; hint; on: active lanes.
+ * Macros that the cases share. A line that accesses memory states the expected context after //=, for lane i of the
+ * launch and l of its group: access, bytes, space, and named values. `off` is the offset in global memory from `out`,
+ * `v` and `w` the value, `hint` the cache hint. `op`, `operand` and `old` describe an atomic, `on` the active lanes.
  */
 #ifdef __gfx1201__
 #define WAIT "s_wait_loadcnt 0\ns_wait_storecnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0\n"

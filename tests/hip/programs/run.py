@@ -177,8 +177,8 @@ def blocks():
 
 
 def shared():
-    """Loads, stores and atomics of block memory: four blocks of 128 halve their numbers seven times, and the first
-    thread reads the result; three launches of 512 swap rows; in four blocks all threads add to 16 sums."""
+    """Loads, stores and atomics of block memory. Four blocks of 128 halve their numbers seven times, and the first
+    thread reads the result. Three launches of 512 swap rows. In four blocks all threads add to 16 sums."""
     halves = sum(64 >> i for i in range(7))
     loads, stores, atomics = 4 * (2 * halves + 1) + 3 * 512 + 4 * 16, 4 * (128 + halves) + 3 * 512 + 4 * 16, 4 * 128
     want = [n for count in (loads, stores, atomics) for n in (count, 4 * count)]

@@ -2,12 +2,12 @@
 /*
  * A fake Level Zero driver for tests: kernels run on a CPU, through the OpenCL runtime that GPUBPF_TEST_INTEL names.
  * Each call completes before it returns; nothing runs in the background. Kernels are compiled with the program's
- * flags, of which -cl-denorms-are-zero changes results on Intel's runtime. Kernels see the device's memory only
- * through arguments or indirect access (memory.c). GPUBPF_FAKE_ZE: kind of the device's memory: "host" (an integrated
- * device), "shared" (it also accesses all of the host's memory), "device" (separate memory).
- * GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for measurements. GPUBPF_FAKE_ZE_LOG: a file that gets a line per
- * module and launch. GPUBPF_FAKE_ZE_MODULES: a folder that gets each module's parts. GPUBPF_FAKE_ZE_HANDLES: handles
- * of command lists hold tables, and a property reports it. GPUBPF_FAKE_ZE_MEMORY: reported memory size in bytes.
+ * flags; -cl-denorms-are-zero changes results on Intel's runtime. Kernels see the device's memory only through
+ * arguments or indirect access (memory.c). GPUBPF_FAKE_ZE selects the device's memory: "host" (an integrated device),
+ * "shared" (it also accesses all of the host's memory), "device" (separate memory). GPUBPF_FAKE_ZE_LAUNCHES=none:
+ * launches do nothing, for measurements. GPUBPF_FAKE_ZE_LOG: a file that gets a line per module and launch.
+ * GPUBPF_FAKE_ZE_MODULES: a folder that gets each module's parts. GPUBPF_FAKE_ZE_HANDLES: handles of command lists
+ * hold tables, and a property reports it. GPUBPF_FAKE_ZE_MEMORY: reported memory size in bytes.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_FAKE_H
 #define GPUBPF_TESTS_LEVELZERO_FAKE_H

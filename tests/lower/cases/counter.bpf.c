@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A counter: one add, which the assembler merges per warp; no local memory, no load of the constant. */
+/* A counter: one add, which the assembler merges per warp. No local memory, no load of the constant. */
 /* expect ptx 1 ^\s*(red|atom)\. */
 /* expect ptx 0 \.local */
 /* expect ptx 0 vote\.sync\.ballot */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that others call have places like functions; a kernel with local memory has none for its callers. */
+/* Kernels that others call have places like functions; a kernel with local memory has no place for its callers. */
 //@ run: inner 64 32 buf:256 buf:256
 //@ mem: inner mem 96:384 branch 64:0 call 32:0 call_exit 32:0
 //@ run: outer 64 32 buf:256 buf:256
