@@ -73,7 +73,7 @@ static void ran(const char *target, const char *place)
 	}
 }
 
-static void tap_tell_ran(void)
+static void tap_report_ran(void)
 {
 	const char *folder = getenv("GPUBPF_TEST_RAN");
 	char path[4096];
@@ -93,7 +93,7 @@ static void tap_tell_ran(void)
 __attribute__((unused))
 static int done(void)
 {
-	tap_tell_ran();
+	tap_report_ran();
 	printf("1..%d\n", tap_count);
 	return tap_failed != 0;
 }

@@ -79,7 +79,7 @@ static int map(const char *name)
 	return bpf_object__find_map_fd_by_name(obj, name);
 }
 
-static unsigned long long at(const char *name, __u32 key)
+static unsigned long long read_element(const char *name, __u32 key)
 {
 	__u64 value = 0;
 
@@ -102,7 +102,7 @@ static unsigned long long in_all_cpus(void)
 
 static void print_sums(const char *when)
 {
-	printf("%s %llu %llu %llu %llu\n", when, at("sums", 0), at("table", 1), in_all_cpus(), at("recent", 3));
+	printf("%s %llu %llu %llu %llu\n", when, read_element("sums", 0), read_element("table", 1), in_all_cpus(), read_element("recent", 3));
 }
 
 /* A kernel-only map: the program's last write is visible, and the program sees the loader's last write. */
@@ -114,7 +114,7 @@ static void step(unsigned long long i)
 	bpf_map_update_elem(map("asked"), &key, &value, BPF_ANY);
 	probed_function();
 	calls++;
-	printf("asked %llu\n", at("asked", 8));
+	printf("asked %llu\n", read_element("asked", 8));
 }
 
 static int attach(void)
@@ -165,12 +165,12 @@ static void print_deleted(void)
 	bpf_map_delete_elem(map("asked"), &key);
 	probed_function();
 	calls++;
-	printf("deleted %llu %lld\n", at("asked", 8), (long long)at("asked", 7));
+	printf("deleted %llu %lld\n", read_element("asked", 8), (long long)read_element("asked", 7));
 	for (__u32 *last = NULL; !bpf_map_get_next_key(map("asked"), last, &next) && keys < 9; keys++) {
 		key = next;
 		last = &key;
 	}
-	printf("keys %u called %d %d %d\n", keys, at("sums", 20) + 1 > 3, at("sums", 21) + 1 > 3, at("sums", 22) + 1 > 3);
+	printf("keys %u called %d %d %d\n", keys, read_element("sums", 20) + 1 > 3, read_element("sums", 21) + 1 > 3, read_element("sums", 22) + 1 > 3);
 }
 
 static void *run(void *command)

@@ -36,7 +36,7 @@ static int list(void)
 	return !t;
 }
 
-static int ask(int cmd, union attr *attr, unsigned int size)
+static int run_command(int cmd, union attr *attr, unsigned int size)
 {
 	int ret = (int)syscall(SYS_bpf, cmd, attr, size);
 
@@ -44,20 +44,20 @@ static int ask(int cmd, union attr *attr, unsigned int size)
 	return ret;
 }
 
-static void ask_nothing(void)
+static void run_invalid_commands(void)
 {
 	union attr attr;
 
 	for (int cmd = 0; cmd < 64; cmd++) {
 		memset(&attr, 0xff, sizeof(attr));
-		ask(cmd, &attr, 128);
+		run_command(cmd, &attr, 128);
 		memset(&attr, 0, sizeof(attr));
 		attr.words[0] = attr.words[1] = 1u << 29; /* an invalid descriptor, number and type */
-		ask(cmd, &attr, sizeof(attr.known));
-		ask(cmd, NULL, sizeof(attr.known));
+		run_command(cmd, &attr, sizeof(attr.known));
+		run_command(cmd, NULL, sizeof(attr.known));
 	}
-	ask(-1, &attr, sizeof(attr.known));
-	ask(0x7fffffff, &attr, sizeof(attr.known));
+	run_command(-1, &attr, sizeof(attr.known));
+	run_command(0x7fffffff, &attr, sizeof(attr.known));
 }
 
 /* Sets the attribute that names the existing object for each command; the rest is zero. */
@@ -148,7 +148,7 @@ static int make(const char *prefix, const char *function)
 	for (int cmd = 0; cmd <= BPF_PROG_BIND_MAP; cmd++) {
 		union attr attr = naming(cmd, map, prog, link, perf);
 
-		ask(cmd, &attr, sizeof(attr.known));
+		run_command(cmd, &attr, sizeof(attr.known));
 	}
 	return 0;
 }
@@ -161,6 +161,6 @@ int main(int argc, char **argv)
 		return list();
 	if (strcmp(argv[1], "nothing"))
 		return make(strcmp(argv[1], "theirs") ? "cuda__" : "", strcmp(argv[1], "theirs") ? "cuda__step_one" : NULL);
-	ask_nothing();
+	run_invalid_commands();
 	return 0;
 }

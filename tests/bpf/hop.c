@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int in_child(char **argv)
+static int run_in_child(char **argv)
 {
 	int status;
 	pid_t pid = vfork();
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "late") && argc > 2)
 		return outlive(argv[2]);
 	if (!strcmp(what, "vfork") && argc > 2)
-		return in_child(argv + 2);
+		return run_in_child(argv + 2);
 	if (!strcmp(what, "deny"))
 		deny_filters();
 	else if (strcmp(what, "exec"))

@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-static int say(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int print_message(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, fmt, ap);
 }
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	struct bpf_object *obj;
 	int status;
 
-	libbpf_set_print(say);
+	libbpf_set_print(print_message);
 	obj = bpf_object__open_file(argv[1], NULL);
 	if (!obj)
 		return 1;

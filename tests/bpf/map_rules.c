@@ -9,7 +9,7 @@
 
 static bool named;
 
-static void tell(const char *what, long result)
+static void print_result(const char *what, long result)
 {
 	printf("%s: %s\n", what, result < 0 ? strerror(errno) : "done");
 }
@@ -45,28 +45,28 @@ static void try_freezing(void)
 	int map = make(BPF_MAP_TYPE_ARRAY, "frozen", 512, BPF_F_MMAPABLE);
 	void *at = map_pages(map, PAGE, PROT_READ | PROT_WRITE, 0), *again = map_pages(map, PAGE, PROT_READ | PROT_WRITE, 0);
 
-	tell("freeze, mapped twice", bpf_map_freeze(map));
+	print_result("freeze, mapped twice", bpf_map_freeze(map));
 	munmap(at, PAGE);
-	tell("freeze, mapped once", bpf_map_freeze(map));
+	print_result("freeze, mapped once", bpf_map_freeze(map));
 	munmap(again, PAGE);
 	at = map_pages(map, PAGE, PROT_READ, 0);
-	tell("freeze, mapped to be read", bpf_map_freeze(map));
-	tell("make that writable", mprotect(at, PAGE, PROT_READ | PROT_WRITE));
-	tell("map it to be written", is_mapped(map_pages(map, PAGE, PROT_READ | PROT_WRITE, 0)));
-	tell("map it to be read", is_mapped(map_pages(map, PAGE, PROT_READ, 0)));
-	tell("freeze again", bpf_map_freeze(map));
-	tell("update", bpf_map_update_elem(map, &(uint32_t){ 0 }, &(__u64){ 1 }, BPF_ANY));
+	print_result("freeze, mapped to be read", bpf_map_freeze(map));
+	print_result("make that writable", mprotect(at, PAGE, PROT_READ | PROT_WRITE));
+	print_result("map it to be written", is_mapped(map_pages(map, PAGE, PROT_READ | PROT_WRITE, 0)));
+	print_result("map it to be read", is_mapped(map_pages(map, PAGE, PROT_READ, 0)));
+	print_result("freeze again", bpf_map_freeze(map));
+	print_result("update", bpf_map_update_elem(map, &(uint32_t){ 0 }, &(__u64){ 1 }, BPF_ANY));
 }
 
 static void try_mapping(void)
 {
 	int map = make(BPF_MAP_TYPE_ARRAY, "mapped", 1000, BPF_F_MMAPABLE);
 
-	tell("map all", is_mapped(map_pages(map, 2 * PAGE, PROT_READ | PROT_WRITE, 0)));
-	tell("map more", is_mapped(map_pages(map, 3 * PAGE, PROT_READ, 0)));
-	tell("map the second page", is_mapped(map_pages(map, PAGE, PROT_READ, PAGE)));
-	tell("map two from there", is_mapped(map_pages(map, 2 * PAGE, PROT_READ, PAGE)));
-	tell("map the third", is_mapped(map_pages(map, PAGE, PROT_READ, 2 * PAGE)));
+	print_result("map all", is_mapped(map_pages(map, 2 * PAGE, PROT_READ | PROT_WRITE, 0)));
+	print_result("map more", is_mapped(map_pages(map, 3 * PAGE, PROT_READ, 0)));
+	print_result("map the second page", is_mapped(map_pages(map, PAGE, PROT_READ, PAGE)));
+	print_result("map two from there", is_mapped(map_pages(map, 2 * PAGE, PROT_READ, PAGE)));
+	print_result("map the third", is_mapped(map_pages(map, PAGE, PROT_READ, 2 * PAGE)));
 }
 
 static void try_flags(void)
@@ -75,14 +75,14 @@ static void try_flags(void)
 	uint32_t key = 1, next;
 	__u64 value = 7;
 
-	tell("update, to be read", bpf_map_update_elem(reads, &key, &value, 0));
-	tell("look up, to be read", bpf_map_lookup_elem(reads, &key, &value));
-	tell("freeze, to be read", bpf_map_freeze(reads));
-	tell("update, to be written", bpf_map_update_elem(writes, &key, &value, 0));
-	tell("look up, to be written", bpf_map_lookup_elem(writes, &key, &value));
-	tell("next key, to be written", bpf_map_get_next_key(writes, NULL, &next));
-	tell("both", make(BPF_MAP_TYPE_ARRAY, "both", 4, BPF_F_RDONLY | BPF_F_WRONLY));
-	tell("unallocated array", make(BPF_MAP_TYPE_ARRAY, "lazy", 4, BPF_F_NO_PREALLOC));
+	print_result("update, to be read", bpf_map_update_elem(reads, &key, &value, 0));
+	print_result("look up, to be read", bpf_map_lookup_elem(reads, &key, &value));
+	print_result("freeze, to be read", bpf_map_freeze(reads));
+	print_result("update, to be written", bpf_map_update_elem(writes, &key, &value, 0));
+	print_result("look up, to be written", bpf_map_lookup_elem(writes, &key, &value));
+	print_result("next key, to be written", bpf_map_get_next_key(writes, NULL, &next));
+	print_result("both", make(BPF_MAP_TYPE_ARRAY, "both", 4, BPF_F_RDONLY | BPF_F_WRONLY));
+	print_result("unallocated array", make(BPF_MAP_TYPE_ARRAY, "lazy", 4, BPF_F_NO_PREALLOC));
 }
 
 static void try_batch(enum bpf_map_type type, const char *name, uint32_t n)
@@ -93,7 +93,7 @@ static void try_batch(enum bpf_map_type type, const char *name, uint32_t n)
 
 	for (uint32_t key = 0; key < 3; key++)
 		bpf_map_update_elem(map, &key, &(__u64){ 1 }, BPF_ANY);
-	tell(name, bpf_map_lookup_batch(map, NULL, &position, keys, values, &count, NULL));
+	print_result(name, bpf_map_lookup_batch(map, NULL, &position, keys, values, &count, NULL));
 	printf("of %u: %u\n", n, count);
 }
 
@@ -104,19 +104,19 @@ static void try_elements(void)
 	int outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "outer", 4, 4, 2, &opts);
 	__u64 value = 4;
 
-	tell("put into a bloom filter", bpf_map_update_elem(bloom, NULL, &value, 0));
-	tell("it is there", bpf_map_lookup_elem(bloom, NULL, &value));
-	tell("no descriptor into a map of maps", bpf_map_update_elem(outer, &(uint32_t){ 0 }, &bad, 0));
-	tell("none at all", bpf_map_update_elem(outer, &(uint32_t){ 0 }, &(int){ -1 }, 0));
+	print_result("put into a bloom filter", bpf_map_update_elem(bloom, NULL, &value, 0));
+	print_result("it is there", bpf_map_lookup_elem(bloom, NULL, &value));
+	print_result("no descriptor into a map of maps", bpf_map_update_elem(outer, &(uint32_t){ 0 }, &bad, 0));
+	print_result("none at all", bpf_map_update_elem(outer, &(uint32_t){ 0 }, &(int){ -1 }, 0));
 }
 
 int main(int argc, char **argv)
 {
 	(void)argv;
 	named = argc > 1;
-	tell("a blank", make(BPF_MAP_TYPE_HASH, "bad name", 8, 0));
-	tell("a slash", make(BPF_MAP_TYPE_HASH, "bad/name", 8, 0));
-	tell("letters", make(BPF_MAP_TYPE_HASH, "good.name_1", 8, 0));
+	print_result("a blank", make(BPF_MAP_TYPE_HASH, "bad name", 8, 0));
+	print_result("a slash", make(BPF_MAP_TYPE_HASH, "bad/name", 8, 0));
+	print_result("letters", make(BPF_MAP_TYPE_HASH, "good.name_1", 8, 0));
 	try_freezing();
 	try_mapping();
 	try_flags();

@@ -30,14 +30,14 @@ static int prog(const char *name)
 	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
 }
 
-static int put(const char *name, const void *key, int fd)
+static int store_fd(const char *name, const void *key, int fd)
 {
 	return bpf_map_update_elem(map(name), key, &fd, BPF_ANY);
 }
 
-static int put_prog(__u32 slot, const char *name)
+static int store_prog(__u32 slot, const char *name)
 {
-	return put("jumps", &slot, prog(name));
+	return store_fd("jumps", &slot, prog(name));
 }
 
 static int inner(const char *name, __u32 entries)
@@ -95,11 +95,11 @@ static void refusals(void)
 	__u32 behind = 99, slot = 2, id;
 	__u64 key = 1, next;
 
-	check("a slot behind the end", put_prog(behind, "cuda__one") && errno == E2BIG);
-	check("no program", put("jumps", &slot, hash) && errno == EINVAL);
-	check("no map", put("listed", &slot, 0) && (errno == EINVAL || errno == EBADF));
-	check("one of another type", put("listed", &slot, hash) && errno == EINVAL);
-	check("one of another size", put("listed", &slot, larger) && errno == EINVAL);
+	check("a slot behind the end", store_prog(behind, "cuda__one") && errno == E2BIG);
+	check("no program", store_fd("jumps", &slot, hash) && errno == EINVAL);
+	check("no map", store_fd("listed", &slot, 0) && (errno == EINVAL || errno == EBADF));
+	check("one of another type", store_fd("listed", &slot, hash) && errno == EINVAL);
+	check("one of another size", store_fd("listed", &slot, larger) && errno == EINVAL);
 	check("an empty slot has nothing", bpf_map_lookup_elem(map("listed"), &slot, &id) && errno == ENOENT);
 	check("and is not deleted", bpf_map_delete_elem(map("listed"), &slot) && errno == ENOENT);
 	check("an array has all its keys", !bpf_map_get_next_key(map("jumps"), &slot, &slot) && slot == 3);
@@ -123,21 +123,21 @@ int main(int argc, char **argv)
 		return 2;
 	check("a map by its definition", is_map("listed", &slots[0], map("first")));
 	check("a program by its definition", is_prog(1, "cuda__one"));
-	check("a map before", !put("listed", &slots[1], inners[0]) && is_map("listed", &slots[1], inners[0]));
-	check("and one by a key", !put("keyed", &seven, inners[1]) && is_map("keyed", &seven, inners[1]));
+	check("a map before", !store_fd("listed", &slots[1], inners[0]) && is_map("listed", &slots[1], inners[0]));
+	check("and one by a key", !store_fd("keyed", &seven, inners[1]) && is_map("keyed", &seven, inners[1]));
 	if (!bpf_program__attach(bpf_object__find_program_by_name(obj, "cuda__enter")))
 		return 3;
 	step("before", argv[2], inners, 3);
-	check("a program after", !put_prog(2, "cuda__two") && is_prog(2, "cuda__two"));
-	check("a map after", !put("listed", &slots[2], inners[2]) && is_map("listed", &slots[2], inners[2]));
+	check("a program after", !store_prog(2, "cuda__two") && is_prog(2, "cuda__two"));
+	check("a map after", !store_fd("listed", &slots[2], inners[2]) && is_map("listed", &slots[2], inners[2]));
 	step("after", argv[2], inners, 3);
-	check("others", !put_prog(2, "cuda__three") && !put("keyed", &seven, inners[0]));
+	check("others", !store_prog(2, "cuda__three") && !store_fd("keyed", &seven, inners[0]));
 	check("none", !bpf_map_delete_elem(map("listed"), &slots[2]));
 	step("others", argv[2], inners, 3);
 	check("no program any more", !bpf_map_delete_elem(map("jumps"), &slots[1]));
 	check("and no map", !bpf_map_delete_elem(map("keyed"), &seven));
 	step("none", argv[2], inners, 3);
-	put("keyed", &seven, inners[1]);
+	store_fd("keyed", &seven, inners[1]);
 	refusals();
 	if (argc > 3)
 		wrong |= system(argv[3]) != 0;

@@ -136,7 +136,7 @@ static void batches(void)
 
 static int shared;
 
-static void ask(int signal)
+static void look_up_shared(int signal)
 {
 	unsigned long long value;
 	unsigned int key = 0;
@@ -145,30 +145,30 @@ static void ask(int signal)
 	element(BPF_MAP_LOOKUP_ELEM, shared, &key, &value);
 }
 
-static void *ask_much(void *arg)
+static void *look_up_repeatedly(void *arg)
 {
 	for (int i = 0; i < 2000; i++)
-		ask(0);
+		look_up_shared(0);
 	return arg;
 }
 
 /* Signals, threads and forks while requests are in flight. */
-static void at_once(void)
+static void test_concurrent_requests(void)
 {
 	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = { { 0, 0 }, { 0, 0 } };
 	pthread_t thread;
 	int status, well = 1;
 
-	signal(SIGALRM, ask);
+	signal(SIGALRM, look_up_shared);
 	setitimer(ITIMER_REAL, &often, NULL);
-	ask_much(NULL);
+	look_up_repeatedly(NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
-	pthread_create(&thread, NULL, ask_much, NULL);
+	pthread_create(&thread, NULL, look_up_repeatedly, NULL);
 	for (int i = 0; i < 20; i++) {
 		pid_t child = fork();
 
 		if (!child) {
-			ask(0);
+			look_up_shared(0);
 			_exit(0);
 		}
 		well &= waitpid(child, &status, 0) == child && !status;
@@ -304,7 +304,7 @@ int main(void)
 	flags();
 	names();
 	children();
-	at_once();
+	test_concurrent_requests();
 	locks();
 	if (!wrong)
 		printf("all as it should be\n");

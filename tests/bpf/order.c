@@ -24,7 +24,7 @@
 #define LOADS 6                    /* orders of three programs */
 #define RING_BYTES (1 << 16)
 #define ENTRIES 4096
-#define PATIENCE_S 5               /* timeout for late records */
+#define TIMEOUT_S 5               /* timeout for late records */
 
 enum { GPU, FIRST, SECOND };       /* the programs: each stores its own number */
 
@@ -161,7 +161,7 @@ static bool has_rings(const struct one_case *o)
 
 static void read_all(struct one_case *o)
 {
-	time_t until = time(NULL) + PATIENCE_S;
+	time_t until = time(NULL) + TIMEOUT_S;
 
 	while (!has_rings(o) && time(NULL) < until)
 		ring_buffer__poll(o->rings, 20);

@@ -12,7 +12,7 @@
 
 #include "putting.h"
 
-#define PATIENCE_S 200
+#define TIMEOUT_S 200
 
 static char path[3][256], moved[256];
 static unsigned long records;
@@ -39,7 +39,7 @@ static uint32_t number_of(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
 }
 
-static unsigned long long value_in(int fd)
+static unsigned long long read_value(int fd)
 {
 	uint32_t key = 0;
 	__u64 value = 0;
@@ -51,7 +51,7 @@ static unsigned long long value_in(int fd)
 }
 
 /* Loads and attaches a GPU program; returns it */
-static int count_in(const int *maps, uint32_t n)
+static int attach_counter(const int *maps, uint32_t n)
 {
 	struct code c = { .n = 0 };
 	int prog;
@@ -99,7 +99,7 @@ static void read_ring(const char *pin, bool early, int ready, int loaded, unsign
 	if (!rb)
 		rb = ring_buffer__new(fd, on_record, NULL, NULL);
 	pass_on(ready);
-	for (until = time(NULL) + PATIENCE_S; records < all && time(NULL) < until;)
+	for (until = time(NULL) + TIMEOUT_S; records < all && time(NULL) < until;)
 		ring_buffer__poll(rb, 20);
 	printf("%s reader %lu\n", early ? "early" : "late", records);
 	exit(0);
@@ -122,14 +122,14 @@ static void start(struct reader *r, const char *pin, bool early, unsigned long a
 }
 
 /* Acts as another process that finds the pin */
-static void tell_value(const char *what, const char *pin, uint32_t id)
+static void print_pinned_value(const char *what, const char *pin, uint32_t id)
 {
 	pid_t pid;
 
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		printf("%s %llu\n", what, value_in(pin ? bpf_obj_get(pin) : bpf_map_get_fd_by_id(id)));
+		printf("%s %llu\n", what, read_value(pin ? bpf_obj_get(pin) : bpf_map_get_fd_by_id(id)));
 		exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -143,9 +143,9 @@ static void run_second(const char *command)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		int event = count_in(&map, 1), status = event < 0 ? -1 : system(command);
+		int event = attach_counter(&map, 1), status = event < 0 ? -1 : system(command);
 
-		printf("second %s %llu\n", status < 0 ? "failed" : "counts", value_in(map));
+		printf("second %s %llu\n", status < 0 ? "failed" : "counts", read_value(map));
 		exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < 2; i++)
 		start(&readers[i], path[1 + i], !i, all);
-	event = count_in(maps, 3);
+	event = attach_counter(maps, 3);
 	for (int i = 0; i < 2; i++) {
 		pass_on(readers[i].loaded[1]);
 		wait_for(readers[i].ready[0]);
@@ -170,12 +170,12 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < 2; i++)
 		waitpid(readers[i].pid, NULL, 0);
-	tell_value("pin", path[0], 0);
+	print_pinned_value("pin", path[0], 0);
 	snprintf(moved, sizeof(moved), "%s/moved", argv[1]);
 	if (rename(path[0], moved))
 		return 1;
-	tell_value("renamed", moved, 0);
-	tell_value("number", NULL, number);
+	print_pinned_value("renamed", moved, 0);
+	print_pinned_value("number", NULL, number);
 	close(event);
 	run_second(argv[2]);
 	printf("unpinned %d\n", unlink(moved) || bpf_obj_get(moved) >= 0 || errno != ENOENT);

@@ -48,7 +48,7 @@ static void add_time(struct code *c, int map)
 	add_call(c, BPF_FUNC_map_update_elem);
 }
 
-static void tell(const char *how, __u64 value)
+static void print_result(const char *how, __u64 value)
 {
 	long long ahead = (long long)(value / 1000000000ull) - (long long)time(NULL);
 
@@ -84,6 +84,6 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (system(argv[2]) < 0 || bpf_map_lookup_elem(map, &key, &value))
 		return 1;
-	tell(how, value);
+	print_result(how, value);
 	return 0;
 }

@@ -53,7 +53,7 @@ static int attach(int which)
 	return links[which] ? 0 : -errno;
 }
 
-static int let_go(int which)
+static int destroy_link(int which)
 {
 	int err = links[which] ? bpf_link__destroy(links[which]) : -ENOENT;
 
@@ -69,7 +69,7 @@ static int run(const char *launches)
 	return system(command) < 0 ? -errno : 0;
 }
 
-static int put(const char *what)
+static int update_seen(const char *what)
 {
 	char *end;
 	unsigned int key = strtoul(what, &end, 0);
@@ -158,7 +158,7 @@ static int do_step(const char *what)
 	static const struct {
 		const char *name;
 		int (*does)(const char *what);
-	} steps[] = { { "run=", run }, { "put=", put }, { "del=", delete }, { "zero", zero }, { "counts", print_counts },
+	} steps[] = { { "run=", run }, { "put=", update_seen }, { "del=", delete }, { "zero", zero }, { "counts", print_counts },
 		      { "events", print_events }, { "pin=", pin }, { "unpin=", unpin } };
 	int err;
 
@@ -168,7 +168,7 @@ static int do_step(const char *what)
 	if (err)
 		return err;
 	if (strstr("-enter-leave", what) && *what != 'p')
-		return *what == '-' ? let_go(what[1] == 'l') : attach(*what == 'l');
+		return *what == '-' ? destroy_link(what[1] == 'l') : attach(*what == 'l');
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps); i++)
 		if (!strncmp(what, steps[i].name, strlen(steps[i].name)))
 			return steps[i].does(what + strlen(steps[i].name));

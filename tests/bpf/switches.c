@@ -91,7 +91,7 @@ static void set_buffers(unsigned long request, unsigned long arg)
 			printf("buffer %d, request %lx: %s\n", i, request & 0xff, strerror(errno));
 }
 
-static void tell(const char *what)
+static void print_counts(const char *what)
 {
 	uint64_t n = 0, zero = 0, records = 0;
 	uint32_t key = 0;
@@ -113,32 +113,32 @@ static void run(const char *what, int probe)
 		ioctl(probe, PERF_EVENT_IOC_DISABLE, 0); /* all emitted records are in the buffer then */
 	else
 		set_buffers(PERF_EVENT_IOC_DISABLE, 0);
-	tell(what);
+	print_counts(what);
 	if (probe < 0)
 		set_buffers(PERF_EVENT_IOC_ENABLE, 0);
 	if (f)
 		pclose(f);
 }
 
-static void ask(const char *what, int fd, unsigned long request, unsigned long arg)
+static void run_request(const char *what, int fd, unsigned long request, unsigned long arg)
 {
 	printf("%s: %s\n", what, ioctl(fd, request, arg) ? strerror(errno) : "done");
 }
 
-static void ask_all(const char *what, int fd, int prog)
+static void run_requests(const char *what, int fd, int prog)
 {
 	uint32_t query[8] = { 4 };
 	uint64_t id = 0;
 
 	printf("-- requests to %s\n", what);
-	ask("set", fd, PERF_EVENT_IOC_SET_BPF, prog);
-	ask("set of no descriptor", fd, PERF_EVENT_IOC_SET_BPF, 999);
-	ask("reset", fd, PERF_EVENT_IOC_RESET, 0);
-	ask("id", fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+	run_request("set", fd, PERF_EVENT_IOC_SET_BPF, prog);
+	run_request("set of no descriptor", fd, PERF_EVENT_IOC_SET_BPF, 999);
+	run_request("reset", fd, PERF_EVENT_IOC_RESET, 0);
+	run_request("id", fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
 	printf("it has %s\n", id ? "one" : "none");
-	ask("query", fd, PERF_EVENT_IOC_QUERY_BPF, (unsigned long)query);
-	ask("enable a group", fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	ask("none", fd, 0x2499, 0);
+	run_request("query", fd, PERF_EVENT_IOC_QUERY_BPF, (unsigned long)query);
+	run_request("enable a group", fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	run_request("none", fd, 0x2499, 0);
 }
 
 static void probes(bool off, int prog)
@@ -146,15 +146,15 @@ static void probes(bool off, int prog)
 	int probe = open_probe(off);
 
 	printf("-- a probe that is opened%s\n", off ? " disabled" : "");
-	ask("set", probe, PERF_EVENT_IOC_SET_BPF, prog);
+	run_request("set", probe, PERF_EVENT_IOC_SET_BPF, prog);
 	run("set", probe);
-	ask("set again", probe, PERF_EVENT_IOC_SET_BPF, prog);
-	ask("enable", probe, PERF_EVENT_IOC_ENABLE, 0);
+	run_request("set again", probe, PERF_EVENT_IOC_SET_BPF, prog);
+	run_request("enable", probe, PERF_EVENT_IOC_ENABLE, 0);
 	run("enabled", probe);
-	ask("disable", probe, PERF_EVENT_IOC_DISABLE, 0);
+	run_request("disable", probe, PERF_EVENT_IOC_DISABLE, 0);
 	run("disabled", probe);
-	ask("pause", probe, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	ask_all("a probe", probe, prog);
+	run_request("pause", probe, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	run_requests("a probe", probe, prog);
 	close(probe);
 }
 
@@ -164,10 +164,10 @@ static void links(int prog)
 
 	printf("-- a link\n");
 	run(link < 0 ? strerror(-link) : "linked", probe);
-	ask("set", probe, PERF_EVENT_IOC_SET_BPF, prog);
+	run_request("set", probe, PERF_EVENT_IOC_SET_BPF, prog);
 	printf("another link: %s\n", strerror(-bpf_link_create(prog, probe, BPF_PERF_EVENT, NULL)));
 	close(link);
-	ask("set when it is closed", probe, PERF_EVENT_IOC_SET_BPF, prog);
+	run_request("set when it is closed", probe, PERF_EVENT_IOC_SET_BPF, prog);
 	printf("a link to what has a program: %s\n", strerror(-bpf_link_create(prog, probe, BPF_PERF_EVENT, NULL)));
 	close(probe);
 }
@@ -190,7 +190,7 @@ static void buffers(int prog)
 	set_buffers(PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
 	set_buffers(PERF_EVENT_IOC_ENABLE, 0);
 	run("enabled, and paused", probe);
-	ask_all("a buffer", buffer[0], prog);
+	run_requests("a buffer", buffer[0], prog);
 	close_buffers();
 	open_buffers(true);
 	run("opened disabled", probe);

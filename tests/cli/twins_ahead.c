@@ -6,7 +6,7 @@
 #include "opencl.h"
 
 #define N 1024
-#define MOST 64
+#define MAX_PROGRAMS 64
 
 static cl_kernel make(const struct opencl *cl, int i)
 {
@@ -29,14 +29,14 @@ int main(int argc, char **argv)
 	struct opencl cl = opencl_start("__kernel void none(void) {}\n");
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 	static cl_int v[N];
-	cl_kernel kernels[MOST];
+	cl_kernel kernels[MAX_PROGRAMS];
 	cl_mem mem = opencl_buffer(&cl, NULL, sizeof(v));
 
-	for (int i = 0; i < n && i < MOST; i++)
+	for (int i = 0; i < n && i < MAX_PROGRAMS; i++)
 		kernels[i] = make(&cl, i);
 	for (int i = 0; argc > 2 && access(argv[2], F_OK) && i < 600; i++)
 		usleep(100000);
-	for (int i = 0; i < n && i < MOST; i++) {
+	for (int i = 0; i < n && i < MAX_PROGRAMS; i++) {
 		clSetKernelArg(kernels[i], 0, sizeof(mem), &mem);
 		opencl_run(&cl, kernels[i], N, 64);
 	}

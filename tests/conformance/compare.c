@@ -34,7 +34,7 @@ static struct gpubpf_map_view view(void *arena, uint32_t map)
 }
 
 /* Writes one record of `size` bytes, as part of a batch or alone. */
-static void put(void *arena, uint32_t map, bool batch, const void *data, uint32_t size)
+static void write_record(void *arena, uint32_t map, bool batch, const void *data, uint32_t size)
 {
 	const struct gpubpf_map_layout *l = &group.layout.maps[map];
 	struct gpubpf_env env = { .arena = (uintptr_t)arena };
@@ -82,25 +82,25 @@ static void records(void)
 
 	for (size_t i = 0; i < 3; i++)
 		for (uint32_t size = 1; size <= GEN_VALUE; size += 21) {
-			put(host, rings[i], false, value, size);
-			put(device, rings[i], true, value, size);
+			write_record(host, rings[i], false, value, size);
+			write_record(device, rings[i], true, value, size);
 		}
 	expect("nothing");
-	put(host, GEN_RING, false, value, 24);
-	put(device, GEN_RING, true, value, 24);
-	put(host, GEN_RING, false, value, 24);
+	write_record(host, GEN_RING, false, value, 24);
+	write_record(device, GEN_RING, true, value, 24);
+	write_record(host, GEN_RING, false, value, 24);
 	value[2] = 0x2211;
-	put(device, GEN_RING, true, value, 24);
+	write_record(device, GEN_RING, true, value, 24);
 	expect("map ring, record 1, byte 16: 0x2211, not 0x1111111111111111");
-	put(host, GEN_PERF, false, value, 24);
-	put(device, GEN_PERF, true, value, 25);
+	write_record(host, GEN_PERF, false, value, 24);
+	write_record(device, GEN_PERF, true, value, 25);
 	expect("map perf, record 0: 25 bytes, not 24");
-	put(host, GEN_GPURING, false, value, 24);
+	write_record(host, GEN_GPURING, false, value, 24);
 	expect("map gpuring: 0 records for readers, not 1");
 	for (int i = 0; i < 100; i++)
-		put(host, GEN_SMALL, false, value, 8);
+		write_record(host, GEN_SMALL, false, value, 8);
 	for (int i = 0; i < 99; i++)
-		put(device, GEN_SMALL, false, value, 8);
+		write_record(device, GEN_SMALL, false, value, 8);
 	expect("map small counts 67 drops, not 68");
 	print(host, "%d of them", 3);
 	print(device, "%d of them", 3);
@@ -146,7 +146,7 @@ static void values(void)
 }
 
 /* A map with only a requested size is a ring. */
-static void asked(void)
+static void test_requested_ring(void)
 {
 	static const struct random_program program = { { { 0x18, 0x11, 0, GEN_RING }, { 0 }, { 0xb7, 2, 0, 1 }, { 0x85, 0, 0, 134 },
 							  { 0x95, 0, 0, 0 } }, .n = 5 };
@@ -160,7 +160,7 @@ static void asked(void)
 }
 
 /* Helpers that no random program calls (cli/conformance/random_calls.c has the reasons), or not by their id. */
-static bool is_left_out(uint32_t id)
+static bool is_excluded(uint32_t id)
 {
 	static const uint32_t clocks[] = { 5, 502, 524 }, of_kernels[] = { 27, 507, 530 }, made[] = { 12 };
 	bool found = id == made[0];
@@ -241,8 +241,8 @@ static void helpers(void)
 	}
 	for (size_t i = 0; (h = gpubpf_helper_at(i)); i++)
 		if (gpubpf_helper_runs(h))
-			ok(called.helper[h->id & 1023] != is_left_out(h->id), "helper %u, %s, is %s", h->id, h->name,
-			   is_left_out(h->id) ? "not called" : "called");
+			ok(called.helper[h->id & 1023] != is_excluded(h->id), "helper %u, %s, is %s", h->id, h->name,
+			   is_excluded(h->id) ? "not called" : "called");
 	gen_maps(maps);
 	for (uint32_t m = 0; m < GEN_NMAPS; m++)
 		if (m != GEN_DATA && m != GEN_TEXT && (m < GEN_INNER_HASH || m > GEN_LIKE_ARRAY))
@@ -273,7 +273,7 @@ int main(void)
 	records();
 	values();
 	helpers();
-	asked();
+	test_requested_ring();
 	free(host);
 	free(device);
 	random_group_finish(&group);

@@ -23,15 +23,15 @@ static const struct mistake {
 	{ "a byte is stored by stw", 0x63, 0x10, 0 },
 }, *mistake;
 
-static bool is_hit(const struct gpubpf_raw_insn *insn)
+static bool is_faulty_insn(const struct gpubpf_raw_insn *insn)
 {
 	return (insn->code & ~mistake->forms) == mistake->code;
 }
 
-static bool has(const struct random_program *p)
+static bool has_faulty_insn(const struct random_program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		if (is_hit(&p->insns[i]))
+		if (is_faulty_insn(&p->insns[i]))
 			return true;
 	return false;
 }
@@ -59,7 +59,7 @@ static void compare(const struct random_program *p, struct random_outcome *o)
 
 	*o = (struct random_outcome){ .launch = p->launch };
 	for (uint32_t i = 0; i < other.n; i++)
-		if (is_hit(&other.insns[i]))
+		if (is_faulty_insn(&other.insns[i]))
 			other.insns[i].code ^= mistake->flip;
 	if (run(p, &o->want, &a, &right) && run(&other, &o->got, &b, &wrong))
 		o->differs = random_differs(&right, a, b, true, o->what, sizeof(o->what)) || o->want != o->got;
@@ -95,7 +95,7 @@ static void try_mistake(void)
 	before = program.n;
 	random_minimise(NULL, &program, &outcome);
 	ok(program.n <= 20 && program.n < before, "of %u instructions %u are left", before, program.n);
-	ok(outcome.differs && has(&program) && random_is_proven(&program), "and they notice it still");
+	ok(outcome.differs && has_faulty_insn(&program) && random_is_proven(&program), "and they notice it still");
 }
 
 int main(void)

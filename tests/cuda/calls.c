@@ -24,7 +24,7 @@
 
 #define MARK "// the call probe"
 #define RETURN_MARK "// the return probe"
-#define MOST 16
+#define MAX_FUNCTIONS 16
 
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
 static char body[] = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;";
@@ -41,7 +41,7 @@ struct tried {
 	struct gpubpf_image image;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
-	const struct gpubpf_kernel_info *function[MOST]; /* functions that the kernel calls */
+	const struct gpubpf_kernel_info *function[MAX_FUNCTIONS]; /* functions that the kernel calls */
 	uint32_t nfunctions;
 	bool recurses;
 	char returns[16];
@@ -76,7 +76,7 @@ static bool listed(struct tried *t, struct gpubpf_diag *diag)
 		if (!strcmp(t->infos[i].name, "kernel"))
 			kernel = &t->infos[i];
 	calls = kernel ? gpubpf_calls_find(t->infos, t->n, kernel) : NULL;
-	for (uint32_t i = 0; calls && i < t->n && t->nfunctions < MOST; i++)
+	for (uint32_t i = 0; calls && i < t->n && t->nfunctions < MAX_FUNCTIONS; i++)
 		if (calls[i])
 			t->function[t->nfunctions++] = &t->infos[i];
 	t->recurses = calls && gpubpf_calls_recurse(t->infos, t->n, calls);
@@ -134,7 +134,7 @@ static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 }
 
 /* Describes sites at the top and at the returns of each function, and inserts them at all listed places. */
-static void make_sites(const struct tried *t, struct gpubpf_lower_job *job, struct gpubpf_site_desc sites[2 * MOST])
+static void make_sites(const struct tried *t, struct gpubpf_lower_job *job, struct gpubpf_site_desc sites[2 * MAX_FUNCTIONS])
 {
 	static const uint32_t progs[] = { 0, 1 };
 
@@ -151,11 +151,11 @@ static void make_sites(const struct tried *t, struct gpubpf_lower_job *job, stru
 	insert_everywhere(job, t->infos, t->n);
 }
 
-static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
+static void inject_directly(const struct tried *t, const struct gpubpf_lower_job *job)
 {
 	struct gpubpf_insertion other = { .place = { .kind = GPUBPF_SITE_CALL, .function = "unused" } };
 	struct gpubpf_lower_job unused = *job;
-	struct cuda_probe probes[2 * MOST];
+	struct cuda_probe probes[2 * MAX_FUNCTIONS];
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
 	struct ptx_module m;
@@ -183,7 +183,7 @@ static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
 	ptx_finish(&m);
 }
 
-static void by_worker(const struct tried *t, const struct gpubpf_lower_job *job)
+static void inject_by_worker(const struct tried *t, const struct gpubpf_lower_job *job)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_twin_image twin;
@@ -202,7 +202,7 @@ static void by_worker(const struct tried *t, const struct gpubpf_lower_job *job)
 
 static void try_case(const char *path, struct gpubpf_lower_job job)
 {
-	struct gpubpf_site_desc sites[2 * MOST];
+	struct gpubpf_site_desc sites[2 * MAX_FUNCTIONS];
 	struct tried t = { .name = base_name(path) };
 	char expected[256], refused[256];
 	struct gpubpf_diag diag;
@@ -221,8 +221,8 @@ static void try_case(const char *path, struct gpubpf_lower_job job)
 			ok(t.nfunctions == 1 && strstr(t.function[0]->reason, refused), "%s: %s", t.name, refused);
 		} else if (t.nfunctions) {
 			make_sites(&t, &job, sites);
-			by_hand(&t, &job);
-			by_worker(&t, &job);
+			inject_directly(&t, &job);
+			inject_by_worker(&t, &job);
 		}
 	} else {
 		note("%s", diag.what);

@@ -82,7 +82,7 @@ static const char *script(const char *name, const char *lines)
 	return path;
 }
 
-static char *beside(const char *name, size_t *size)
+static char *read_output(const char *name, size_t *size)
 {
 	char path[128];
 
@@ -114,7 +114,7 @@ static bool has_function(const char *data, size_t size, const char *name)
 }
 
 /* Runs ptxas directly on the text. */
-static char *by_itself(const char *option, const char *text, size_t size, size_t *code_size)
+static char *run_ptxas(const char *option, const char *text, size_t size, size_t *code_size)
 {
 	char path[128], command[1024];
 	FILE *f;
@@ -127,7 +127,7 @@ static char *by_itself(const char *option, const char *text, size_t size, size_t
 	return read_command(command, code_size);
 }
 
-static void by_ptxas(struct gpubpf_worker *worker, const char *name, const struct gpubpf_twin_piece *twin)
+static void compare_with_ptxas(struct gpubpf_worker *worker, const char *name, const struct gpubpf_twin_piece *twin)
 {
 	struct gpubpf_twin_image code;
 	struct gpubpf_diag diag;
@@ -140,7 +140,7 @@ static void by_ptxas(struct gpubpf_worker *worker, const char *name, const struc
 		return;
 	}
 	ok(has_function(code.piece[0].blob.data, code.piece[0].blob.size, "gpubpf_twin_kernel"), "%s: the kernel is in it", name);
-	whole = by_itself(twin->options, twin->blob.data, twin->blob.size, &size);
+	whole = run_ptxas(twin->options, twin->blob.data, twin->blob.size, &size);
 	ok(whole && size == code.piece[0].blob.size && !memcmp(whole, code.piece[0].blob.data, size),
 	   "%s: it is what ptxas makes of the whole program", name);
 	free(whole);
@@ -167,7 +167,7 @@ static void refused_by_ptxas(struct gpubpf_worker *worker)
 }
 
 /* Checks the architecture that the twin's machine code declares. */
-static void for_which(const char *name, const char *text, const char *device, const char *expected)
+static void test_architecture(const char *name, const char *text, const char *device, const char *expected)
 {
 	struct gpubpf_twin_image twin;
 	struct gpubpf_lower_job job;
@@ -196,7 +196,7 @@ static void fails(struct gpubpf_worker *worker, const char *what, const char *pr
 	gpubpf_twin_image_finish(&code);
 }
 
-static void by_others(struct gpubpf_worker *worker)
+static void test_fake_tools(struct gpubpf_worker *worker)
 {
 	struct gpubpf_twin_image code;
 	struct gpubpf_diag diag;
@@ -217,10 +217,10 @@ static void by_others(struct gpubpf_worker *worker)
 	make(worker, script("reaches", "python3 -c 'import socket; socket.socket(socket.AF_INET)' 2>$(dirname \"$0\")/reached"), "", "-arch=sm_90",
 	     "//", 2, &code, &diag);
 	gpubpf_twin_image_finish(&code);
-	text = beside("reached", &size);
+	text = read_output("reached", &size);
 	ok(strstr(text, "Operation not permitted"), "it has no network");
 	free(text);
-	text = beside("open", &size);
+	text = read_output("open", &size);
 	if (!ok(strstr(text, "gpubpf-twin.ptx") && strstr(text, "gpubpf-twin.cubin") && !strstr(text, "socket:") && !strstr(text, "gpubpf-job"),
 		"it has its text and its code open, and nothing of ours"))
 		note("%s", text);
@@ -243,7 +243,7 @@ static void hanging(void)
 		abort();
 	err = make(worker, script("hangs", "sleep 1000 & echo $$ $! >$(dirname \"$0\")/pids; wait"), "", "-arch=sm_90", "//", 2, &code, &diag);
 	ok(err == -ETIMEDOUT, "a program that hangs is ended");
-	pids = beside("pids", &size);
+	pids = read_output("pids", &size);
 	for (char *at = pids, *end; strtol(at, &end, 10) && end != at; at = end) {
 		char path[64];
 		int tries = 600;
@@ -263,7 +263,7 @@ static void hanging(void)
 static int runs(void)
 {
 	size_t size;
-	char *text = beside("runs", &size);
+	char *text = read_output("runs", &size);
 	int n = count(text, size, "\n");
 
 	free(text);
@@ -313,7 +313,7 @@ static void each_kernel(struct gpubpf_worker *worker, const char *cases, const c
 		if (!ok(job_of(object, false, &caps, &job) && twin_of(text, size, &job, &twin), "%s has a twin", names[i]))
 			continue;
 		if (ptxas())
-			by_ptxas(worker, names[i], &twin.piece[0]);
+			compare_with_ptxas(worker, names[i], &twin.piece[0]);
 		else
 			skip(names[i], "no ptxas here; GPUBPF_TEST_PTXAS names one");
 		gpubpf_twin_image_finish(&twin);
@@ -334,11 +334,11 @@ int main(int argc, char **argv)
 	each_kernel(worker, argv[1], argv[2]);
 	if (ptxas())
 		refused_by_ptxas(worker);
-	for_which(argv[2], NULL, NULL, NULL);
-	for_which("PTX for sm_75 and later", plain, "sm_90", "-arch=sm_90");
-	for_which("PTX for sm_90 alone", own, "sm_90", "-arch=sm_90a");
-	for_which("PTX for sm_90 alone", own, "sm_100", "");
-	by_others(worker);
+	test_architecture(argv[2], NULL, NULL, NULL);
+	test_architecture("PTX for sm_75 and later", plain, "sm_90", "-arch=sm_90");
+	test_architecture("PTX for sm_90 alone", own, "sm_90", "-arch=sm_90a");
+	test_architecture("PTX for sm_90 alone", own, "sm_100", "");
+	test_fake_tools(worker);
 	gpubpf_worker_destroy(worker);
 	hanging();
 	cached();

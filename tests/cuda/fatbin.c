@@ -23,7 +23,7 @@ struct container {
 	size_t entry; /* offset of the last entry */
 };
 
-static void put(uint8_t *at, uint64_t v, size_t n)
+static void write_number(uint8_t *at, uint64_t v, size_t n)
 {
 	memcpy(at, &v, n);
 }
@@ -31,9 +31,9 @@ static void put(uint8_t *at, uint64_t v, size_t n)
 static void open_container(struct container *c)
 {
 	memset(c, 0, sizeof(*c));
-	put(c->bytes, FATBIN_MAGIC, 4);
-	put(c->bytes + 4, 1, 2);
-	put(c->bytes + 6, 16, 2);
+	write_number(c->bytes, FATBIN_MAGIC, 4);
+	write_number(c->bytes + 4, 1, 2);
+	write_number(c->bytes + 6, 16, 2);
 	c->size = 16;
 }
 
@@ -50,17 +50,17 @@ static void add_bytes(struct container *c, enum fatbin_kind kind, uint32_t arch,
 	else
 		memcpy(data, text, n);
 	length = (packed + 7) & ~(size_t)7;
-	put(at, kind, 2);
-	put(at + 2, 0x101, 2);
-	put(at + 4, HEADER, 4);
-	put(at + 8, length, 8);
-	put(at + 16, packed == n ? 0 : packed, 4);
-	put(at + 28, arch, 4);
-	put(at + 40, packing, 8);
-	put(at + 56, packed == n ? 0 : n, 8);
+	write_number(at, kind, 2);
+	write_number(at + 2, 0x101, 2);
+	write_number(at + 4, HEADER, 4);
+	write_number(at + 8, length, 8);
+	write_number(at + 16, packed == n ? 0 : packed, 4);
+	write_number(at + 28, arch, 4);
+	write_number(at + 40, packing, 8);
+	write_number(at + 56, packed == n ? 0 : n, 8);
 	c->entry = c->size;
 	c->size += HEADER + length;
-	put(c->bytes + 8, c->size - 16, 8);
+	write_number(c->bytes + 8, c->size - 16, 8);
 }
 
 static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch, const char *text, uint64_t flags)
@@ -329,7 +329,7 @@ static void lie(const char *name, size_t at, uint64_t value, size_t bytes, bool 
 	struct container c;
 
 	make_all(&c);
-	put(c.bytes + (of_entry ? c.entry : 0) + at, value, bytes);
+	write_number(c.bytes + (of_entry ? c.entry : 0) + at, value, bytes);
 	expect(name, &c, c.size, 90, NULL, why);
 }
 

@@ -25,7 +25,7 @@
 #define MARK "// the exit probe"
 
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
-static struct cuda_probe by_hand[] = { /* for the job's sites: entry, exit */
+static struct cuda_probe hand_made_probes[] = { /* for the job's sites: entry, exit */
 	{ .body = ".reg .b32 %probe;\nmov.u32 %probe, %laneid;" },
 	{ .body = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;" },
 };
@@ -96,8 +96,8 @@ static void check_twin(const char *name, const struct cuda_twin *twin, const str
 }
 
 /* Injects a verified program into the same image through the worker; expects the twin's text or a reason. */
-static void by_worker(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job,
-		      const struct expected *expected)
+static void inject_by_worker(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job,
+			     const struct expected *expected)
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
@@ -149,7 +149,7 @@ static void list_places(const char *name, const char *text, size_t size, struct 
 }
 
 /* Inserts at the last of several exits only, and at an exit that the code does not have. */
-static void at_one_exit(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job)
+static void test_single_exit(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job)
 {
 	struct gpubpf_insertion one = job->insertions[job->ninsertions - 1];
 	struct gpubpf_lower_job some = *job;
@@ -161,7 +161,7 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	some.insertions = &one;
 	some.ninsertions = 1;
 	gpubpf_diag_init(&diag);
-	if (ok(!cuda_inject(m, &some, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "%s has a twin for one exit",
+	if (ok(!cuda_inject(m, &some, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "%s has a twin for one exit",
 	       name)) {
 		ok(count(twin.text, twin.size, MARK) == 1 && !count(twin.text, twin.size, "mov.u32 %probe, %laneid;"),
 		   "%s: the probe stands there alone", name);
@@ -169,13 +169,13 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	}
 	one.place.id += 1000;
 	gpubpf_diag_init(&diag);
-	ok(cuda_inject(m, &some, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) < 0 &&
+	ok(cuda_inject(m, &some, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag) < 0 &&
 	   strstr(diag.what, "missing in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
 }
 
 /* The extracted part of the module must give the same twin as the whole module. */
-static void by_part(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job, const struct cuda_twin *whole,
-		    const char *why)
+static void test_extracted_part(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job, const struct cuda_twin *whole,
+				const char *why)
 {
 	struct cuda_twin twin = { 0 };
 	struct gpubpf_diag diag;
@@ -190,7 +190,7 @@ static void by_part(const char *name, const struct ptx_module *m, const struct g
 	if (!whole && strstr(why, "no kernel of that name")) {
 		ok(ptx_part(&top, "kernel", &text, &part) == -ENOENT, "%s: there is no part of what it has not", name);
 	} else if (ok(!ptx_part(&top, "kernel", &text, &part), "%s: its part is read as in the module", name)) {
-		err = cuda_inject(&part, job, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
+		err = cuda_inject(&part, job, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 		if (whole)
 			ok(!err && are_alike(twin.text, twin.size, whole->text, whole->size), "%s: the part's twin is the same", name);
 		else
@@ -223,21 +223,21 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))
 		return;
-	err = cuda_inject(&m, job, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
+	err = cuda_inject(&m, job, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 	if (expected.refused[0]) {
 		if (!ok(err < 0 && strstr(diag.what, expected.refused), "%s: %s", name, expected.refused))
 			note("%s", err < 0 ? diag.what : "it was taken");
 	} else if (ok(!err, "%s has a twin", name)) {
 		check_twin(name, &twin, &expected);
-		at_one_exit(name, &m, job);
+		test_single_exit(name, &m, job);
 	} else {
 		note("%s", diag.what);
 	}
-	by_part(name, &m, job, err ? NULL : &twin, diag.what);
+	test_extracted_part(name, &m, job, err ? NULL : &twin, diag.what);
 	if (!err)
 		cuda_twin_finish(&twin);
 	ptx_finish(&m);
-	by_worker(name, text, size, job, &expected);
+	inject_by_worker(name, text, size, job, &expected);
 	free(text);
 }
 
@@ -299,7 +299,7 @@ static void try_loops(void)
 static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 {
 	static const char meets[] = "bar.warp.sync %gpubpf_here;";
-	struct cuda_probe probes[] = { by_hand[0], by_hand[1] };
+	struct cuda_probe probes[] = { hand_made_probes[0], hand_made_probes[1] };
 	struct cuda_twin twin;
 	struct gpubpf_diag diag;
 	struct ptx_module m;
@@ -345,7 +345,7 @@ static void try_few(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(text, size, &m, &diag) < 0)
 		abort();
-	if (ok(!cuda_inject(&m, &few, &(struct cuda_probes){ by_hand, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "a twin of 32 registers")) {
+	if (ok(!cuda_inject(&m, &few, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag), "a twin of 32 registers")) {
 		ok(count(twin.text, twin.size, ".maxnreg 32\n") == 1, "it says so, once");
 		assemble("few", twin.text, twin.size);
 		cuda_twin_finish(&twin);
@@ -368,8 +368,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	for (size_t i = 0; i < sizeof(by_hand) / sizeof(*by_hand); i++)
-		by_hand[i].body_size = strlen(by_hand[i].body);
+	for (size_t i = 0; i < sizeof(hand_made_probes) / sizeof(*hand_made_probes); i++)
+		hand_made_probes[i].body_size = strlen(hand_made_probes[i].body);
 	if (gpubpf_worker_create(&how, &worker) < 0)
 		abort();
 	if (!ok(job_of(argv[2], true, &caps, &job), "%s is verified", base_name(argv[2])))

@@ -25,7 +25,7 @@
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
-#define MOST 32768 /* places */
+#define MAX_PLACES 32768 /* places */
 
 static const char prelude[] = ".visible .global .align 8 .b8 gpubpf_log[1048576];\n";
 
@@ -84,7 +84,7 @@ static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpub
 			names[nnames][0] = 0;
 		if (ptx_places(m, c, 1u << kind, &places, &nplaces) < 0)
 			abort();
-		for (uint32_t i = 0; i < nplaces && n < MOST; i++)
+		for (uint32_t i = 0; i < nplaces && n < MAX_PLACES; i++)
 			if (places[i].kind == kind) {
 				to[n] = (struct gpubpf_insertion){ gpubpf_place_of(kind, places[i].id, places[i].line), 0 };
 				to[n++].place.function = names[nnames];
@@ -99,7 +99,7 @@ static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpub
 static void try_kinds(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
 		      const char *dir)
 {
-	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MOST];
+	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MAX_PLACES];
 	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { 0 };
 	struct cuda_probe probes[GPUBPF_NSITES] = { 0 };
 	struct gpubpf_lower_job job = { .sites = sites, .nsites = n, .insertions = insertions };
@@ -212,11 +212,11 @@ static double now_ms(void)
 }
 
 /* Makes the twin with all programs of these kinds; repeats it if requested and prints the least time. */
-static void by_worker(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
-		      const char *dir)
+static void make_by_worker(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
+			   const char *dir)
 {
-	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MOST];
-	static uint32_t progs[GPUBPF_NSITES][MOST];
+	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MAX_PLACES];
+	static uint32_t progs[GPUBPF_NSITES][MAX_PLACES];
 	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
 				      .kernel = "" };
 	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { 0 };
@@ -234,7 +234,7 @@ static void by_worker(const struct ptx_module *m, const char *kernel, const enum
 
 		*site = (struct gpubpf_site_desc){ .site = kinds[k], .may_end_thread = true, .progs = progs[job.nsites] };
 		snprintf(site->kernel, sizeof(site->kernel), "%s", kernel);
-		for (uint32_t i = 0; i < loaded->unit.nprogs && i < MOST; i++)
+		for (uint32_t i = 0; i < loaded->unit.nprogs && i < MAX_PLACES; i++)
 			if (loaded->unit.progs[i].site == kinds[k])
 				progs[job.nsites][site->nprogs++] = i;
 		if (!site->nprogs)
@@ -288,7 +288,7 @@ static void write_names(const struct ptx_module *m, const char *dir)
 }
 
 /* Does the image have a comment on the kernel that contains the word? */
-static bool says(const char *text, const char *kernel, const char *what)
+static bool has_comment(const char *text, const char *kernel, const char *what)
 {
 	char key[300], line[2048], name[40];
 
@@ -305,21 +305,21 @@ static void try_kernel(const struct ptx_module *m, const char *text, const char 
 	uint32_t n = 0, nall = 0;
 
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
-		if (!says(text, kernel, gpubpf_place_kind(kind)->name))
+		if (!has_comment(text, kernel, gpubpf_place_kind(kind)->name))
 			continue;
 		all[nall++] = kind;
 		if (has_places(kind))
 			asked[n++] = kind;
 	}
-	if (says(text, kernel, "at_once"))
+	if (has_comment(text, kernel, "at_once"))
 		try_kinds(m, kernel, asked, n, "at_once", dir);
 	else
 		for (uint32_t i = 0; i < n; i++)
 			try_kinds(m, kernel, &asked[i], 1, gpubpf_place_kind(asked[i])->name, dir);
 	for (uint32_t i = 0; loaded && i < nall; i++)
-		by_worker(m, kernel, &all[i], 1, gpubpf_place_kind(all[i])->name, dir);
-	if (runs && says(text, kernel, "at_once"))
-		by_worker(m, kernel, all, nall, "at_once", dir);
+		make_by_worker(m, kernel, &all[i], 1, gpubpf_place_kind(all[i])->name, dir);
+	if (runs && has_comment(text, kernel, "at_once"))
+		make_by_worker(m, kernel, all, nall, "at_once", dir);
 }
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@ static const char source[] =
 	"kernel void until(global const volatile uint *word) { while (!*word) ; }\n";
 
 /* Uses more groups than the device has processors. */
-static void look_beside(const struct opencl *cl, cl_kernel kernel, cl_mem out)
+static void launch_during_kernel(const struct opencl *cl, cl_kernel kernel, cl_mem out)
 {
 	static volatile cl_uint word[1024] __attribute__((aligned(4096)));
 	size_t groups = 1024, one = 1;
@@ -66,7 +66,7 @@ int main(void)
 	look(&cl, kernel, first, (cl_ulong)shared, out);
 	clSVMFree(cl.context, shared);
 	look(&cl, kernel, first, (cl_ulong)shared, out);
-	look_beside(&cl, kernel, out);
+	launch_during_kernel(&cl, kernel, out);
 	printf("%s\n", shared ? "all" : "no shared virtual memory");
 	clReleaseMemObject(first);
 	clReleaseMemObject(out);

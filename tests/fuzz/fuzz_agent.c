@@ -36,7 +36,7 @@ const char *ocl_binary_reason(void)
 	return "";
 }
 
-static cl_int CL_API_CALL take_constant(cl_program handle, cl_uint id, size_t size, const void *value)
+static cl_int CL_API_CALL accept_constant(cl_program handle, cl_uint id, size_t size, const void *value)
 {
 	return CL_SUCCESS;
 }
@@ -103,7 +103,7 @@ static void stored(const uint8_t *data, size_t size)
 /* the constant's size, its number and value, and the module */
 static void special(const uint8_t *data, size_t size)
 {
-	static const cl_icd_dispatch table = { .clSetProgramSpecializationConstant = take_constant };
+	static const cl_icd_dispatch table = { .clSetProgramSpecializationConstant = accept_constant };
 
 	if (size < 10)
 		return;

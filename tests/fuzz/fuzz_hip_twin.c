@@ -69,7 +69,7 @@ static bool is_island(const struct hip_listing *l, uint32_t at)
 }
 
 /* Target of a branch through islands; each island must bring it nearer. */
-static uint32_t goes_to(const struct hip_listing *l, uint32_t at)
+static uint32_t branch_target(const struct hip_listing *l, uint32_t at)
 {
 	for (uint32_t hops = 0;; hops++) {
 		uint32_t to = at + 4 + 4 * (int32_t)(int16_t)word(l, at);
@@ -86,7 +86,7 @@ static uint32_t goes_to(const struct hip_listing *l, uint32_t at)
 static uint32_t branch(const struct hip_listing *l, uint32_t at)
 {
 	REQUIRE(word(l, at) >> 16 == drafted->isa->branch >> 16);
-	return goes_to(l, at);
+	return branch_target(l, at);
 }
 
 static bool has_body(uint32_t i)
@@ -116,7 +116,7 @@ static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 }
 
 /* Is the instruction replaced by other code? */
-static bool is_written_anew(const struct hip_patch *patch)
+static bool is_replaced(const struct hip_patch *patch)
 {
 	switch (patch->kind) {
 	case HIP_PATCH_ACCESS:
@@ -137,7 +137,7 @@ static void check_place(const struct hip_listing *l, uint32_t from, const struct
 	REQUIRE(branch(l, end - 4) == at + 4);
 	for (uint32_t i = from; i + patch->size <= end - 4; i += 4)
 		n += !memcmp(l->bytes + i, drafted->bytes + patch->off, patch->size);
-	REQUIRE(is_written_anew(patch) || n >= 1);
+	REQUIRE(is_replaced(patch) || n >= 1);
 }
 
 /* Checks the twin's code for a patch; false: the kernel's own instruction is there. */
@@ -184,7 +184,7 @@ static void check_word(const struct hip_listing *l, uint32_t off, uint32_t at)
 		return;
 	}
 	REQUIRE(word(l, at) >> 16 == theirs >> 16);
-	REQUIRE(find(l, &to, HIP_STUB_WORD, off + 4 + 4 * (int32_t)(int16_t)theirs) && goes_to(l, at) == to);
+	REQUIRE(find(l, &to, HIP_STUB_WORD, off + 4 + 4 * (int32_t)(int16_t)theirs) && branch_target(l, at) == to);
 }
 
 static void check_kernel(const struct hip_listing *l)
@@ -217,7 +217,7 @@ int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *ob
 	check_kernel(l);
 	for (uint32_t i = 0; i < l->nitems; i++)
 		if (l->items[i].kind == HIP_ITEM_BRANCH)
-			REQUIRE(goes_to(l, l->items[i].at) == l->labels.list[l->items[i].label].at);
+			REQUIRE(branch_target(l, l->items[i].at) == l->labels.list[l->items[i].label].at);
 	return __real_hip_listing_write(l, object);
 }
 
@@ -269,15 +269,15 @@ uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
 	return job->nsites & 3;
 }
 
-#define MOST_SITES 256
-#define MOST_KERNELS 64        /* and functions, per image */
+#define MAX_SITES 256
+#define MAX_KERNELS 64        /* and functions, per image */
 
 /* Marks the functions that a kernel calls, directly and indirectly. */
 static void find_called(const struct hip_looked *l, const struct gpubpf_kernel_info *from, bool *called)
 {
 	for (uint32_t i = 0; i < from->ncallees; i++) {
 		REQUIRE(from->callees[i] < l->n && l->kernels[from->callees[i]].flags & GPUBPF_KINFO_FUNCTION);
-		if (from->callees[i] < MOST_KERNELS && !called[from->callees[i]]) {
+		if (from->callees[i] < MAX_KERNELS && !called[from->callees[i]]) {
 			called[from->callees[i]] = true;
 			find_called(l, &l->kernels[from->callees[i]], called);
 		}
@@ -304,7 +304,7 @@ static uint32_t add_sites(const struct hip_looked *l, const struct gpubpf_kernel
 
 	sites[n] = site_of(kind, kernel, kernel);
 	REQUIRE(functions || !gpubpf_insert(at, n, kind, kernel));
-	for (uint32_t i = 0; i < l->n && i < MOST_KERNELS && n + 1 < MOST_SITES; i++) {
+	for (uint32_t i = 0; i < l->n && i < MAX_KERNELS && n + 1 < MAX_SITES; i++) {
 		uint32_t had = at->n;
 
 		if (!called[i])
@@ -319,14 +319,14 @@ static uint32_t add_sites(const struct hip_looked *l, const struct gpubpf_kernel
 
 static void inject(const struct hip_looked *l, const struct gpubpf_kernel_info *kernel, uint32_t kinds)
 {
-	static struct gpubpf_site_desc sites[MOST_SITES];
+	static struct gpubpf_site_desc sites[MAX_SITES];
 	const struct gpubpf_image *image = &l->image;
 	const struct gpubpf_device_caps *caps = &l->caps;
 	struct gpubpf_lower_job job = { .sites = sites, .caps = caps };
 	struct gpubpf_target_opts opts = { .opt_level = 2 };
 	struct gpubpf_insertions at = { 0 };
 	struct gpubpf_twin_image twin = { 0 };
-	bool called[MOST_KERNELS] = { false };
+	bool called[MAX_KERNELS] = { false };
 	struct gpubpf_diag diag;
 	int err;
 

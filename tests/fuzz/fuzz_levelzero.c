@@ -34,8 +34,8 @@ static unsigned touch(const void *at, size_t size)
 	return sum;
 }
 
-static ze_result_t ZE_APICALL take(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
-				   ze_module_handle_t *module, ze_module_build_log_handle_t *log)
+static ze_result_t ZE_APICALL create_module(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
+					    ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
 	const ze_module_program_exp_desc_t *program = desc->pNext;
 	static volatile unsigned sum;
@@ -48,7 +48,7 @@ static ze_result_t ZE_APICALL take(ze_context_handle_t context, ze_device_handle
 
 static void loaded(enum gpubpf_image_kind kind, const void *data, size_t size)
 {
-	const struct gpubpf_ze_api api = { .ModuleCreate = take };
+	const struct gpubpf_ze_api api = { .ModuleCreate = create_module };
 	const struct gpubpf_ze_build build = { .nparts = 0 };
 	ze_module_handle_t module;
 	struct gpubpf_why why;
@@ -76,7 +76,7 @@ static void stored(const uint8_t *data, size_t size)
 #define PARTS 3
 
 /* Copies the application's data to separate memory of exact size. */
-static void *apart(const uint8_t **data, size_t *size, size_t want)
+static void *copy_exact(const uint8_t **data, size_t *size, size_t want)
 {
 	size_t n = want < *size ? want : *size;
 	void *to = malloc(n + !n);
@@ -108,7 +108,7 @@ static void created(const uint8_t *data, size_t size)
 		values[i] = memcpy(aligned_alloc(8, 8), &(uint64_t){ i * size }, 8);
 	for (size_t i = 0; i < PARTS; i++) {
 		sizes[i] = i + 1 < PARTS ? left / 2 : left;
-		il[i] = apart(&bytes, &left, sizes[i]);
+		il[i] = copy_exact(&bytes, &left, sizes[i]);
 	}
 	desc.pInputModule = il[0];
 	desc.inputSize = sizes[0];

@@ -43,14 +43,14 @@ struct caller_state *caller_state(void)
 	return &state;
 }
 
-static void *at(uint64_t from, size_t size)
+static void *memory_at(uint64_t from, size_t size)
 {
 	return from >= BASE && from - BASE <= room && size <= room - (from - BASE) ? memory + (from - BASE) : NULL;
 }
 
 int caller_read(void *to, uint64_t from, size_t size)
 {
-	const void *is = at(from, size);
+	const void *is = memory_at(from, size);
 
 	if (size && is)
 		memcpy(to, is, size);
@@ -59,7 +59,7 @@ int caller_read(void *to, uint64_t from, size_t size)
 
 int caller_write(uint64_t to, const void *from, size_t size)
 {
-	void *is = at(to, size);
+	void *is = memory_at(to, size);
 
 	if (size && is)
 		memcpy(is, from, size);

@@ -37,8 +37,8 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 /* -- selection by the header -- */
 
-#define MOST_AROUND 64
-#define MOST_KERNELS 16
+#define MAX_AROUND 64
+#define MAX_KERNELS 16
 
 /* offsets of the three bytes, and flags in the second */
 enum { KINDS_AT = EI_PAD, PROBES_AT, GIVEN_AT };
@@ -50,7 +50,7 @@ struct wanted {
 };
 
 /* First only gpu/mem/, then each kind alone, and finally all. */
-static struct wanted wanted_of(const uint8_t *data)
+static struct wanted read_selection(const uint8_t *data)
 {
 	const uint32_t all = gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	uint8_t kind = data[KINDS_AT];
@@ -61,7 +61,7 @@ static struct wanted wanted_of(const uint8_t *data)
 
 /* -- probes -- */
 
-#define MOST_INSNS 16
+#define MAX_INSNS 16
 
 /* LDL.64 R4, [given]; ISETP.NE P0, R0; MOV R2, 0 under it; EXIT */
 static const struct sass_insn ldl = { 0x0000000000047983, 0x000ea80000100a00 }, compare = { 0x000000ff0000720c, 0x004fda0003f05270 },
@@ -70,7 +70,7 @@ static const struct sass_insn ldl = { 0x0000000000047983, 0x000ea80000100a00 }, 
 /* R0 and R1 are 0. The probe reads the context; lanes diverge, vote, load from address 0, reconverge, and end. */
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, unsigned how, unsigned given)
 {
-	struct sass_insn *i = calloc(MOST_INSNS, sizeof(*i));
+	struct sass_insn *i = calloc(MAX_INSNS, sizeof(*i));
 	uint32_t n = 0;
 
 	if (!i)
@@ -107,7 +107,7 @@ struct probing {
 	struct sass_code code;
 	struct sass_probe entry, exit;
 	struct sass_body bodies[2];
-	struct sass_around list[MOST_AROUND];
+	struct sass_around list[MAX_AROUND];
 	struct sass_arounds around;
 	struct gpubpf_lines lines;
 	struct gpubpf_diag diag;
@@ -119,7 +119,7 @@ static int place(void *arg, const struct sass_place *at)
 
 	if (at->why && !(p->wanted.probes & UNSEEN_TOO))
 		return 0;
-	if (p->around.n == MOST_AROUND)
+	if (p->around.n == MAX_AROUND)
 		return 1;
 	p->list[p->around.n++] = (struct sass_around){ *at, sass_line_at(&p->lines, p->k->text, (uint64_t)at->at * SASS_INSN),
 						       &p->bodies[sass_around_is_guarded(at)] };
@@ -133,7 +133,7 @@ static int function(void *arg, const struct sass_function *f)
 	return f->why ? 0 : sass_function_places(&p->code, f, p->wanted.kinds, place, p);
 }
 
-static int by_instruction(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
 	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
 
@@ -154,7 +154,7 @@ static void find_places(struct probing *p)
 	p->around.list = p->list;
 	sass_places_each(&p->code, p->wanted.kinds, &p->lines, p->k->text, place, p);
 	sass_functions_each(p->app, p->k, &p->code, function, p);
-	qsort(p->list, p->around.n, sizeof(*p->list), by_instruction);
+	qsort(p->list, p->around.n, sizeof(*p->list), compare_places);
 	for (uint32_t i = p->around.n; i-- > 0;)
 		sass_code_reserve(&p->code, p->list[i].place.at);
 }
@@ -257,7 +257,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k, co
 /* -- any bytes -- */
 
 /* Inspects the bytes for a device of an architecture that they declare. */
-static void looked_at(const uint8_t *data, size_t size, uint32_t sm, uint32_t kinds)
+static void inspect_bytes(const uint8_t *data, size_t size, uint32_t sm, uint32_t kinds)
 {
 	const struct gpubpf_image image = { .kind = GPUBPF_IMAGE_CUBIN, .data = data, .size = size, .places = kinds };
 	struct gpubpf_device_caps caps = { .backend = "cuda", .warp_size = 32, .address_bits = 64 };
@@ -283,10 +283,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
-	wanted = wanted_of(data);
-	if (app.nkernels <= MOST_KERNELS)
-		looked_at(data, size, app.sm, wanted.kinds);
-	for (uint32_t i = 0; i < app.nkernels && i < MOST_KERNELS; i++)
+	wanted = read_selection(data);
+	if (app.nkernels <= MAX_KERNELS)
+		inspect_bytes(data, size, app.sm, wanted.kinds);
+	for (uint32_t i = 0; i < app.nkernels && i < MAX_KERNELS; i++)
 		probed(&app, &app.kernels[i], &wanted);
 	sass_cubin_finish(&app);
 	return 0;

@@ -186,7 +186,7 @@ static void begin(size_t size)
 }
 
 /* The builders have threads: waits for their requests, so that an input always runs the same way. */
-static void settle(void)
+static void wait_for_builders(void)
 {
 	while (gpubpf_session__pending(session))
 		gpubpf_session__poll(session, 1000);
@@ -217,7 +217,7 @@ static void hear(int sock)
 	}
 }
 
-static void let_go(void)
+static void close_descriptors(void)
 {
 	while (nkept)
 		close(kept[--nkept]);
@@ -271,7 +271,7 @@ static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t 
 	default:
 		message(sock, op % STEPS - MESSAGE + 1, how, data, size);
 	}
-	settle();
+	wait_for_builders();
 	hear(sock);
 }
 
@@ -302,7 +302,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	report(whole);
 	close(sock);
-	let_go();
+	close_descriptors();
 	gpubpf_session__poll(session, 0);
 	gpubpf_session__free(session);
 	return 0;

@@ -45,7 +45,7 @@ static void check(const struct gpubpf_prog *prog)
 }
 
 /* A trace line must be one line, and terminated. */
-static void told(void *arg, const char *line)
+static void check_line(void *arg, const char *line)
 {
 	uint64_t *lines = arg;
 
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	opts.allow_exit_thread = data[0] & 8;
 	opts.plain_mem = data[0] & 16;
 	opts.mem_size = data[0] & 32 ? 64 : 0;
-	opts.trace = data[0] & 64 ? told : NULL;
+	opts.trace = data[0] & 64 ? check_line : NULL;
 	opts.trace_arg = &lines;
 	opts.limits = data[0] & 128 ? gpubpf_limits_find(data[0] & 1 ? "clc32" : "ptx") : NULL;
 	prog.ninsns = (uint32_t)((size - 1) / sizeof(raw[0]));

@@ -27,7 +27,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 static sigjmp_buf died;
 
-static void look_where(int signal, siginfo_t *info, void *context)
+static void on_segv(int signal, siginfo_t *info, void *context)
 {
 	void *pc = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 	Dl_info in;
@@ -43,7 +43,7 @@ static void look_where(int signal, siginfo_t *info, void *context)
  * gfx90a. In the worker the fork then dies, and the kernel is refused. Memory that LLVM did not free is ignored. */
 int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 {
-	const struct sigaction look = { .sa_sigaction = look_where, .sa_flags = SA_SIGINFO };
+	const struct sigaction look = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
 	struct sigaction was;
 	int err = 0;
 

@@ -13,17 +13,17 @@
 #define S_BREV_B32 0xbe800800u   /* | destination << 16 | source */
 #define S_BFM_B32 0x91000000u    /* | destination << 16 | first bit << 8 | number of bits */
 #define CONST(n) (128u + (n))    /* operand: the integer n, up to 64 */
-#define LEAST (-16)              /* higher codes are the negative ones: -1, -2, ... */
+#define MIN_CONST (-16)              /* higher codes are the negative ones: -1, -2, ... */
 
 /* The integer, which may be 0, or 0 for another operand. */
 static uint32_t constant(uint32_t operand)
 {
 	if (operand > CONST(64))
-		return operand <= CONST(64) - LEAST ? CONST(64) - operand : 0;
+		return operand <= CONST(64) - MIN_CONST ? CONST(64) - operand : 0;
 	return operand > CONST(0) ? operand - CONST(0) : 0;
 }
 
-static uint32_t as_bfm(uint32_t word)
+static uint32_t to_bfm(uint32_t word)
 {
 	uint32_t n = constant(word & 0xff), first, bits;
 
@@ -44,7 +44,7 @@ static void mend(uint8_t *image, size_t size)
 	for (uint16_t i = 0; i < e->e_phnum; i++)
 		for (uint64_t at = p[i].p_offset; p[i].p_flags & PF_X && at + 4 <= p[i].p_offset + p[i].p_filesz && at + 4 <= size;
 		     at += 4)
-			*(uint32_t *)(image + at) = as_bfm(*(uint32_t *)(image + at));
+			*(uint32_t *)(image + at) = to_bfm(*(uint32_t *)(image + at));
 }
 
 int hsa_code_object_reader_create_from_memory(const void *image, size_t size, uint64_t *reader);

@@ -36,7 +36,7 @@ static uint64_t called(const char *lines)
 	return callee;
 }
 
-static void goes_to(const char *what, const char *lines, uint64_t wanted)
+static void expect_target(const char *what, const char *lines, uint64_t wanted)
 {
 	uint64_t callee = called(lines);
 
@@ -45,18 +45,18 @@ static void goes_to(const char *what, const char *lines, uint64_t wanted)
 
 int main(void)
 {
-	goes_to("the address that was made", GETPC ADDS CALL, CALLED);
-	goes_to("its upper half is extended", GETPC "s_sext_i32_i16  s5, s5\n" ADDS CALL, CALLED);
-	goes_to("waits stand between", GETPC "s_nop  0\ns_add_u32  s4, s4, 0x100\ns_delay_alu  instid0(SALU_CYCLE_1)\n"
-		"s_addc_u32  s5, s5, lit(0x0)\n" CALL, CALLED);
-	goes_to("moved", GETPC ADDS "s_mov_b64  s[8:9], s[4:5]\ns_mov_b32  s4, s8\ns_mov_b32  s5, s9\n" CALL, CALLED);
-	goes_to("the lower half is another's, extended", GETPC ADDS "s_sext_i32_i16  s4, s9\n" CALL, UINT64_MAX);
-	goes_to("the upper half is", GETPC ADDS "s_sext_i32_i16  s5, s9\n" CALL, UINT64_MAX);
-	goes_to("the lower half is its own, extended", GETPC ADDS "s_sext_i32_i16  s4, s4\n" CALL, UINT64_MAX);
-	goes_to("the sum is in no such register", "s_getpc_b64  s[0:1]\ns_add_u32  vcc_lo, s0, 0x100\ns_addc_u32  s1, s1, lit(0x0)\n"
-		"s_swappc_b64  s[30:31], s[0:1]\n", UINT64_MAX);
-	goes_to("nor its upper half", "s_getpc_b64  s[0:1]\ns_add_u32  s0, s0, 0x100\ns_addc_u32  vcc_lo, s1, lit(0x0)\n"
-		"s_swappc_b64  s[30:31], s[0:1]\n", UINT64_MAX);
-	goes_to("the carry is another's", GETPC "s_add_u32  s4, s4, 0x100\ns_add_u32  s6, s7, s8\ns_addc_u32  s5, s5, lit(0x0)\n" CALL, UINT64_MAX);
+	expect_target("the address that was made", GETPC ADDS CALL, CALLED);
+	expect_target("its upper half is extended", GETPC "s_sext_i32_i16  s5, s5\n" ADDS CALL, CALLED);
+	expect_target("waits stand between", GETPC "s_nop  0\ns_add_u32  s4, s4, 0x100\ns_delay_alu  instid0(SALU_CYCLE_1)\n"
+		      "s_addc_u32  s5, s5, lit(0x0)\n" CALL, CALLED);
+	expect_target("moved", GETPC ADDS "s_mov_b64  s[8:9], s[4:5]\ns_mov_b32  s4, s8\ns_mov_b32  s5, s9\n" CALL, CALLED);
+	expect_target("the lower half is another's, extended", GETPC ADDS "s_sext_i32_i16  s4, s9\n" CALL, UINT64_MAX);
+	expect_target("the upper half is", GETPC ADDS "s_sext_i32_i16  s5, s9\n" CALL, UINT64_MAX);
+	expect_target("the lower half is its own, extended", GETPC ADDS "s_sext_i32_i16  s4, s4\n" CALL, UINT64_MAX);
+	expect_target("the sum is in no such register", "s_getpc_b64  s[0:1]\ns_add_u32  vcc_lo, s0, 0x100\ns_addc_u32  s1, s1, lit(0x0)\n"
+		      "s_swappc_b64  s[30:31], s[0:1]\n", UINT64_MAX);
+	expect_target("nor its upper half", "s_getpc_b64  s[0:1]\ns_add_u32  s0, s0, 0x100\ns_addc_u32  vcc_lo, s1, lit(0x0)\n"
+		      "s_swappc_b64  s[30:31], s[0:1]\n", UINT64_MAX);
+	expect_target("the carry is another's", GETPC "s_add_u32  s4, s4, 0x100\ns_add_u32  s6, s7, s8\ns_addc_u32  s5, s5, lit(0x0)\n" CALL, UINT64_MAX);
 	return done();
 }

@@ -17,7 +17,7 @@
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
-#define MOST_SITES 64
+#define MAX_SITES 64
 
 static struct gpubpf_device_caps caps = {
 	.backend = "hip", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS, .clock = GPUBPF_CLOCK_REALTIME,
@@ -119,7 +119,7 @@ static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layou
 }
 
 /* Returns the text after a kind's name in a list: "", ",...", ":GLOB..."; NULL: the list lacks it. */
-static const char *behind(const char *name, const char *list)
+static const char *find_kind(const char *name, const char *list)
 {
 	size_t n = strlen(name);
 
@@ -137,7 +137,7 @@ static uint32_t kinds_of(const char *where)
 	if (!strcmp(where, "both") || !strcmp(where, "last"))
 		return GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-		kinds |= behind(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
+		kinds |= find_kind(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
 	return kinds;
 }
 
@@ -145,7 +145,7 @@ static uint32_t kinds_of(const char *where)
 static void insert(struct gpubpf_insertions *at, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
 		   const char *where)
 {
-	const char *colon = behind(gpubpf_place_kind(kind)->name, where);
+	const char *colon = find_kind(gpubpf_place_kind(kind)->name, where);
 	char glob[128] = "";
 	int err = 0;
 
@@ -208,7 +208,7 @@ static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_inserti
 			if (functions)
 				add_site(&sites[n], kind, kinds, kernel, &kernels[i]);
 			insert(at, n, kind, &kernels[i], where);
-			n += functions && n + 1 < MOST_SITES;
+			n += functions && n + 1 < MAX_SITES;
 		}
 		n += !functions;
 	}
@@ -221,7 +221,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_insertions at = { 0 };
-	struct gpubpf_site_desc sites[MOST_SITES];
+	struct gpubpf_site_desc sites[MAX_SITES];
 	struct gpubpf_lower_job job;
 	struct gpubpf_twin_image twin;
 	struct gpubpf_layout layout;

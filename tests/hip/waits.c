@@ -24,7 +24,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static bool is_met(int condition, int64_t is, int64_t value)
+static bool is_satisfied(int condition, int64_t is, int64_t value)
 {
 	return condition == CONDITION_LT ? is < value : condition > CONDITION_LT ? is >= value : (is == value) != (condition == CONDITION_NE);
 }
@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int64_t hsa_signal_wait_scacquire(uint64_
 	uint64_t begun = now_ns();
 	int64_t is;
 
-	while (!is_met(condition, is = load(signal), value) && now_ns() - begun < timeout)
+	while (!is_satisfied(condition, is = load(signal), value) && now_ns() - begun < timeout)
 		usleep(NAP_US);
 	dlclose(runtime);
 	return is;

@@ -172,7 +172,7 @@ static void survives(const char *app, const struct child *want, const struct fak
  * --wait limits the whole program: of its 24 twins, only the first is waited for. The bound is far
  * from one wait and from one wait per twin, because a busy machine is slow.
  */
-static void waits_once(const char *app, const struct child *want, enum fake_mode mode, const char *what)
+static void test_single_wait(const char *app, const struct child *want, enum fake_mode mode, const char *what)
 {
 	struct fake_options o = { .mode = mode, .pattern = "*", .wait_ms = WAIT_MS, .sample = 1 };
 	struct fake_tool tool;
@@ -383,9 +383,9 @@ int main(int argc, char **argv)
 		}
 		exact(argv[i], &native);
 		if (waits && strstr(argv[i], "cl-programs")) {
-			waits_once(argv[i], &native, FAKE_SILENT, "a tool that never answers");
-			waits_once(argv[i], &native, FAKE_STOPPED, "a tool that is stopped");
-			waits_once(argv[i], &native, FAKE_STOPPED_EARLY, "a tool that is stopped early");
+			test_single_wait(argv[i], &native, FAKE_SILENT, "a tool that never answers");
+			test_single_wait(argv[i], &native, FAKE_STOPPED, "a tool that is stopped");
+			test_single_wait(argv[i], &native, FAKE_STOPPED_EARLY, "a tool that is stopped early");
 		}
 		if (i > 4)
 			continue;

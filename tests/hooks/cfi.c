@@ -17,13 +17,13 @@ struct table {
 	size_t n, common, entry, header;
 };
 
-static void put(struct table *t, uint64_t v, size_t size)
+static void append(struct table *t, uint64_t v, size_t size)
 {
 	memcpy(t->bytes + t->n, &v, size);
 	t->n += size;
 }
 
-static void put_steps(struct table *t, size_t part, const uint8_t *steps, size_t n)
+static void append_steps(struct table *t, size_t part, const uint8_t *steps, size_t n)
 {
 	memcpy(t->bytes + t->n, steps, n);
 	t->n += n;
@@ -38,21 +38,21 @@ static void make(struct table *t, const uint8_t *steps, size_t n)
 
 	memset(t, 0, sizeof(*t));
 	t->header = t->n;
-	put(t, 1 | 0x03 << 8 | 0x03 << 16 | 0x3b << 24, 4);
-	put(t, 0, 4);
-	put(t, 1, 4);
-	put(t, BEGINS, 4);
-	put(t, 0, 4);
+	append(t, 1 | 0x03 << 8 | 0x03 << 16 | 0x3b << 24, 4);
+	append(t, 0, 4);
+	append(t, 1, 4);
+	append(t, BEGINS, 4);
+	append(t, 0, 4);
 	t->common = t->n;
-	put(t, 0, 8);
-	put_steps(t, t->common, common, sizeof(common));
+	append(t, 0, 8);
+	append_steps(t, t->common, common, sizeof(common));
 	t->entry = t->n;
-	put(t, 0, 4);
-	put(t, t->entry + 4 - t->common, 4);
-	put(t, (uintptr_t)t->bytes + t->header + BEGINS, 8);
-	put(t, SIZE, 8);
-	put(t, 0, 1);
-	put_steps(t, t->entry, steps, n);
+	append(t, 0, 4);
+	append(t, t->entry + 4 - t->common, 4);
+	append(t, (uintptr_t)t->bytes + t->header + BEGINS, 8);
+	append(t, SIZE, 8);
+	append(t, 0, 1);
+	append_steps(t, t->entry, steps, n);
 	memcpy(t->bytes + 16, &(uint32_t){ (uint32_t)(t->entry - t->header) }, 4);
 }
 

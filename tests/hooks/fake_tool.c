@@ -20,7 +20,7 @@
 
 #define ARENA_SIZE 65536
 #define PEERS 64
-#define GONE 4711 /* number of a device that does not exist */
+#define MISSING_DEVICE 4711 /* number of a device that does not exist */
 #define NOBODY 65534
 
 static struct {
@@ -142,7 +142,7 @@ static void detach_soon(uint64_t before)
 	fake_attach(fake.tool, NULL);
 }
 
-static void give(int fd, uint32_t seq, const struct request *r, void *binary, size_t size)
+static void send_twins(int fd, uint32_t seq, const struct request *r, void *binary, size_t size)
 {
 	bool list = fake.o->mode == FAKE_LIST;
 	uint64_t before = probed();
@@ -199,7 +199,7 @@ static void pull_gone(int fd)
 {
 	struct gpubpf_writer w = {0};
 
-	gpubpf_put_u32(&w, GONE);
+	gpubpf_put_u32(&w, MISSING_DEVICE);
 	send_to(fd, GPUBPF_MSG_PULL, 0, &w, -1);
 	fake.seen->asked_gone++;
 }
@@ -235,12 +235,12 @@ static void twin(int fd, struct gpubpf_packet *p)
 		return;
 	}
 	if (fake.o->mode == FAKE_NO_BINARY)
-		give(fd, p->seq, &r, "no binary", 9);
+		send_twins(fd, p->seq, &r, "no binary", 9);
 	else if (fake_twin_build(&fake.caps, r.source, r.size, r.options, r.names, r.index, r.nparams, r.n, &binary,
 				 &size))
 		refuse(fd, p->seq, "the vendor does not build it");
 	else
-		give(fd, p->seq, &r, binary, size);
+		send_twins(fd, p->seq, &r, binary, size);
 	if (fake.o->mode == FAKE_DIE_LATER && !fork()) {
 		usleep(fake.o->delay_ms * 1000);
 		kill(getppid(), SIGKILL);
@@ -269,7 +269,7 @@ static void handle(int fd, struct gpubpf_packet *p)
 		fake.seen->full_notes += strstr(fake.seen->last_note, "are not counted") != NULL;
 		break;
 	case GPUBPF_MSG_PULLED:
-		if (gpubpf_get_u32(&p->payload) == GONE)
+		if (gpubpf_get_u32(&p->payload) == MISSING_DEVICE)
 			fake.seen->pulled_gone++;
 		else
 			fake.seen->pulled++;

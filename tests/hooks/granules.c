@@ -90,12 +90,12 @@ static uint64_t word_of(uint64_t address)
 	return word;
 }
 
-static bool is_told(uint64_t address, uint64_t number)
+static bool has_number(uint64_t address, uint64_t number)
 {
 	return word_of(address) == (GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address)) << 32 | number);
 }
 
-static bool is_nobodys(uint64_t address)
+static bool is_unowned(uint64_t address)
 {
 	return word_of(address) >> 32 != GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address));
 }
@@ -126,30 +126,30 @@ int main(void)
 	gpubpf_allocations_attach(&d);
 	pthread_mutex_unlock(&d.lock);
 	ok(has->granules == hdr->granules, "the device has the table's place");
-	ok(is_told(100 * PIECE, 7) && is_told(102 * PIECE - 1, 7) && is_nobodys(102 * PIECE) && is_nobodys(99 * PIECE),
+	ok(has_number(100 * PIECE, 7) && has_number(102 * PIECE - 1, 7) && is_unowned(102 * PIECE) && is_unowned(99 * PIECE),
 	   "what was there before is told, and no more");
-	ok(is_nobodys(~0ull) && is_nobodys(0), "no address is told that has no number");
+	ok(is_unowned(~0ull) && is_unowned(0), "no address is told that has no number");
 
 	make(&here, 200 * PIECE + 4096, 3 * PIECE, 8);
-	ok(is_nobodys(200 * PIECE + 4096) && is_told(201 * PIECE, 8) && is_told(202 * PIECE, 8) && is_nobodys(203 * PIECE),
+	ok(is_unowned(200 * PIECE + 4096) && has_number(201 * PIECE, 8) && has_number(202 * PIECE, 8) && is_unowned(203 * PIECE),
 	   "of one that begins and ends within pieces those between");
 	ok(pushed == 16, "and nothing else is written: %zu bytes", pushed);
 	make(&elsewhere, 300 * PIECE, PIECE, 9);
-	ok(is_nobodys(300 * PIECE) && !pushed, "another context's is not told");
+	ok(is_unowned(300 * PIECE) && !pushed, "another context's is not told");
 	make(&here, 400 * PIECE, PIECE / 2, 10);
-	ok(is_nobodys(400 * PIECE) && !pushed, "nor is a small one");
+	ok(is_unowned(400 * PIECE) && !pushed, "nor is a small one");
 	make(&here, (1000 + GPUBPF_GRANULES) * PIECE, 3 * GPUBPF_GRANULES * PIECE, 11);
-	ok(is_told((1000 + 4ull * GPUBPF_GRANULES) * PIECE - 1, 11), "one of more pieces than there are words has them all");
+	ok(has_number((1000 + 4ull * GPUBPF_GRANULES) * PIECE - 1, 11), "one of more pieces than there are words has them all");
 	gpubpf_allocation_remove((1000 + GPUBPF_GRANULES) * PIECE);
-	ok(is_told(100 * PIECE, 7) && is_told(201 * PIECE, 8), "and those whose words they were have them again when it goes");
+	ok(has_number(100 * PIECE, 7) && has_number(201 * PIECE, 8), "and those whose words they were have them again when it goes");
 	gpubpf_allocation_remove(100 * PIECE);
-	ok(is_nobodys(100 * PIECE) && is_told(201 * PIECE, 8), "what goes is told no more");
+	ok(is_unowned(100 * PIECE) && has_number(201 * PIECE, 8), "what goes is told no more");
 	gpubpf_allocation_cut(201 * PIECE, PIECE);
-	ok(is_nobodys(201 * PIECE) && is_told(202 * PIECE, 8), "nor is what is cut out of one");
+	ok(is_unowned(201 * PIECE) && has_number(202 * PIECE, 8), "nor is what is cut out of one");
 	make(&here, (PIECE << 32) + 5 * PIECE, PIECE, 12);
-	ok(is_told((PIECE << 32) + 5 * PIECE, 12) && is_nobodys(5 * PIECE), "one of a high address is none lower down");
+	ok(has_number((PIECE << 32) + 5 * PIECE, 12) && is_unowned(5 * PIECE), "one of a high address is none lower down");
 	make(&here, -2 * PIECE, 2 * PIECE - 1, 13);
-	ok(is_told(-2 * PIECE, 13) && is_nobodys(-PIECE) && is_nobodys(0), "nor is one that ends with all addresses");
+	ok(has_number(-2 * PIECE, 13) && is_unowned(-PIECE) && is_unowned(0), "nor is one that ends with all addresses");
 	gpubpf_allocations_detach(&d);
 	ok(!d.granules, "a device that goes keeps nothing");
 

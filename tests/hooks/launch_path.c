@@ -3,9 +3,9 @@
 #include <stdatomic.h>
 
 /* Makes threads meet before they add, which is the worst order of the race. */
-static void meet(void);
+static void wait_for_threads(void);
 #undef atomic_fetch_add_explicit
-#define atomic_fetch_add_explicit(object, value, order) (meet(), __atomic_fetch_add(object, value, order))
+#define atomic_fetch_add_explicit(object, value, order) (wait_for_threads(), __atomic_fetch_add(object, value, order))
 
 #include "hooks/launch.c"
 
@@ -240,7 +240,7 @@ static void test_first(void)
 static atomic_int here, taken;
 static _Thread_local bool meets;
 
-static void meet(void)
+static void wait_for_threads(void)
 {
 	if (!meets)
 		return;
@@ -250,7 +250,7 @@ static void meet(void)
 		usleep(1000);
 }
 
-static void *take(void *arg)
+static void *run_take_first(void *arg)
 {
 	meets = true;
 	atomic_fetch_add(&taken, is_within_first(&entry));
@@ -267,7 +267,7 @@ static void test_racing_first(uint64_t before)
 	atomic_store(&here, 0);
 	atomic_store(&taken, 0);
 	for (int i = 0; i < THREADS; i++)
-		pthread_create(&thread[i], NULL, take, NULL);
+		pthread_create(&thread[i], NULL, run_take_first, NULL);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	ok(taken == 1, "of %d threads at the last launch of --first %llu one is probed: %d", THREADS, (unsigned long long)first,

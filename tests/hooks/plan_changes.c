@@ -23,8 +23,8 @@
 
 #define THREADS 8
 #define ITEMS 64
-#define MANY 200       /* launches of each thread while the tool delays answers */
-#define PATIENCE_S 240 /* limit for changes to take effect */
+#define HELD_LAUNCHES 200       /* launches of each thread while the tool delays answers */
+#define TIMEOUT_S 240 /* limit for changes to take effect */
 
 /* -- the program -- */
 
@@ -74,7 +74,7 @@ static void *launch(void *arg)
 	return (void *)(intptr_t)n;
 }
 
-static void say(const char *what)
+static void print_line(const char *what)
 {
 	printf("%s\n", what);
 	fflush(stdout);
@@ -94,7 +94,7 @@ static int program(void)
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
 	built = clCreateProgramWithSource(context, 1, &text, NULL, &err);
 	check(clBuildProgram(built, 1, &device, "", NULL, NULL));
-	say("built");
+	print_line("built");
 	for (int i = 0; i < THREADS; i++) {
 		char name[8];
 
@@ -102,7 +102,7 @@ static int program(void)
 		kernels[i] = clCreateKernel(built, name, &err);
 		check(err);
 		if (!i)
-			say("made");
+			print_line("made");
 	}
 	if (read(0, &c, 1) != 1)
 		return 2;
@@ -180,7 +180,7 @@ static bool all_launch(uint64_t more)
 
 	for (int i = 0; i < THREADS; i++)
 		from[i] = sum_of(i).launches;
-	for (int n = 0; n < PATIENCE_S * 1000; n++) {
+	for (int n = 0; n < TIMEOUT_S * 1000; n++) {
 		int behind = 0;
 
 		for (int i = 0; i < THREADS; i++)
@@ -203,9 +203,9 @@ static uint64_t missed(void)
 }
 
 /* Waits until the launches of all threads have the link, or none has. */
-static bool comes_to(uint32_t link, bool on)
+static bool wait_for_link(uint32_t link, bool on)
 {
-	for (time_t until = time(NULL) + PATIENCE_S; time(NULL) < until;) {
+	for (time_t until = time(NULL) + TIMEOUT_S; time(NULL) < until;) {
 		uint64_t before = link_launches(link), gained;
 
 		if (!all_launch(10))
@@ -227,7 +227,7 @@ static void test_first_twin(const char *agent)
 		skip("changes of the plan", "no OpenCL device");
 		exit(done());
 	}
-	for (int n = 0; n < PATIENCE_S * 1000 && !tool.seen->asked; n++)
+	for (int n = 0; n < TIMEOUT_S * 1000 && !tool.seen->asked; n++)
 		usleep(1000);
 	fds.fd = fileno(out);
 	ok(tool.seen->asked == 1 && !poll(&fds, 1, 500), "clCreateKernel() has asked for the twins, and waits for them");
@@ -243,45 +243,45 @@ static void test_changes(void)
 	uint32_t asked;
 
 	(void)!write(in, "\n", 1);
-	ok(all_launch(MANY) && !missed() && tool.seen->twins == 1, "each launch is probed, the first too");
+	ok(all_launch(HELD_LAUNCHES) && !missed() && tool.seen->twins == 1, "each launch is probed, the first too");
 
 	tool.seen->hold = 1;
 	had = link_launches(0);
 	fake_plan(&tool, "step*", both, 2);
-	ok(all_launch(MANY) && link_launches(0) >= had + THREADS * MANY && !link_launches(1) && !missed(),
+	ok(all_launch(HELD_LAUNCHES) && link_launches(0) >= had + THREADS * HELD_LAUNCHES && !link_launches(1) && !missed(),
 	   "attached: launches go on with what was attached before, while the twin is made");
 	tool.seen->hold = 0;
-	ok(comes_to(1, true) && comes_to(0, true) && !missed(), "when it is ready they have both");
+	ok(wait_for_link(1, true) && wait_for_link(0, true) && !missed(), "when it is ready they have both");
 
 	tool.seen->hold = 1;
 	had = link_launches(1);
 	fake_plan(&tool, "step*", second, 1);
-	ok(all_launch(MANY) && link_launches(1) >= had + THREADS * MANY && !missed(), "detached: the link that stays loses no launch");
+	ok(all_launch(HELD_LAUNCHES) && link_launches(1) >= had + THREADS * HELD_LAUNCHES && !missed(), "detached: the link that stays loses no launch");
 	tool.seen->hold = 0;
-	ok(comes_to(0, false) && comes_to(1, true) && !missed(), "when the twin is ready, what was detached has ended");
+	ok(wait_for_link(0, false) && wait_for_link(1, true) && !missed(), "when the twin is ready, what was detached has ended");
 
 	tool.seen->refuse = 1;
 	asked = tool.seen->asked;
 	had = link_launches(1);
 	fake_plan(&tool, "step*", refused, 2);
-	for (int n = 0; n < PATIENCE_S * 1000 && tool.seen->asked == asked; n++)
+	for (int n = 0; n < TIMEOUT_S * 1000 && tool.seen->asked == asked; n++)
 		usleep(1000);
-	ok(tool.seen->asked > asked && all_launch(MANY) && link_launches(1) >= had + THREADS * MANY && !missed() && !link_launches(3),
+	ok(tool.seen->asked > asked && all_launch(HELD_LAUNCHES) && link_launches(1) >= had + THREADS * HELD_LAUNCHES && !missed() && !link_launches(3),
 	   "attached and refused: the link that was there before loses no launch");
 	tool.seen->refuse = 0;
 
 	fake_plan(&tool, "step*", both, 2);
-	ok(comes_to(0, true) && tool.seen->twins == 3, "attached again: its twin is there");
+	ok(wait_for_link(0, true) && tool.seen->twins == 3, "attached again: its twin is there");
 	fake_attach(&tool, NULL);
-	ok(comes_to(0, false) && comes_to(1, false) && !missed(), "nothing is attached: nothing runs but the kernels");
+	ok(wait_for_link(0, false) && wait_for_link(1, false) && !missed(), "nothing is attached: nothing runs but the kernels");
 
 	tool.seen->hold = 1;
 	fake_plan(&tool, "step*", third, 1);
-	ok(all_launch(MANY) && !link_launches(2), "attached to kernels without a twin: launches go on unprobed");
+	ok(all_launch(HELD_LAUNCHES) && !link_launches(2), "attached to kernels without a twin: launches go on unprobed");
 	missing = missed();
-	ok(missing >= THREADS * (MANY - 1), "and are missed: %llu", (unsigned long long)missing);
+	ok(missing >= THREADS * (HELD_LAUNCHES - 1), "and are missed: %llu", (unsigned long long)missing);
 	tool.seen->hold = 0;
-	ok(comes_to(2, true), "until it is ready");
+	ok(wait_for_link(2, true), "until it is ready");
 }
 
 static void test_counts(void)
@@ -306,7 +306,7 @@ static void test_counts(void)
 
 int main(int argc, char **argv)
 {
-	static const struct fake_options options = { .mode = FAKE_PROBE, .pattern = "step*", .wait_ms = PATIENCE_S * 1000, .sample = 1 };
+	static const struct fake_options options = { .mode = FAKE_PROBE, .pattern = "step*", .wait_ms = TIMEOUT_S * 1000, .sample = 1 };
 
 	if (argc != 2)
 		return 2;

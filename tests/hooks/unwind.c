@@ -17,7 +17,7 @@
 #include "tests/tap.h"
 
 #define ROOM 64
-#define APART __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 #define AND_THEN() __asm__ volatile("" ::: "memory") /* prevents a tail call */
 
 static uint64_t ours[ROOM];
@@ -25,7 +25,7 @@ static void *theirs[ROOM];
 static int n, nth;
 static bool may_call;
 
-static APART void look(void)
+static NOINLINE void look(void)
 {
 	nth = backtrace(theirs, ROOM);
 	n = (int)gpubpf_unwind(ours, ROOM, may_call);
@@ -44,7 +44,7 @@ static bool alike(void)
 	return good;
 }
 
-static APART void deeper(int depth)
+static NOINLINE void deeper(int depth)
 {
 	if (depth)
 		deeper(depth - 1);
@@ -53,7 +53,7 @@ static APART void deeper(int depth)
 	AND_THEN();
 }
 
-static APART void aligned(size_t size)
+static NOINLINE void aligned(size_t size)
 {
 	char wide[64] __attribute__((aligned(64))), *more = alloca(size);
 
@@ -97,7 +97,7 @@ static void (*made(const uint8_t *code, size_t size))(void (*)(void))
 	return (void (*)(void (*)(void)))page;
 }
 
-static bool has(uint64_t from, uint64_t size)
+static bool contains(uint64_t from, uint64_t size)
 {
 	for (int i = 0; i < n; i++)
 		if (ours[i] - from < size)
@@ -117,11 +117,11 @@ static void over_code_without_tables(void)
 		return;
 	}
 	call(look);
-	ok(has((uintptr_t)call, sizeof(with)) && has((uintptr_t)over_code_without_tables, 1024), "code without tables is gone over by its "
+	ok(contains((uintptr_t)call, sizeof(with)) && contains((uintptr_t)over_code_without_tables, 1024), "code without tables is gone over by its "
 	   "frame pointer");
 	call = made(without, sizeof(without));
 	call(look);
-	ok(has((uintptr_t)call, sizeof(without)) && n <= nth + 1, "where it has none either, the stack ends there");
+	ok(contains((uintptr_t)call, sizeof(without)) && n <= nth + 1, "where it has none either, the stack ends there");
 }
 
 int main(void)
@@ -155,7 +155,7 @@ int main(void)
 	own.uc_link = &back;
 	makecontext(&own, on_own_stack, 0);
 	swapcontext(&back, &own);
-	ok(n >= 4 && has((uintptr_t)on_own_stack, 256), "a stack that the program made");
+	ok(n >= 4 && contains((uintptr_t)on_own_stack, 256), "a stack that the program made");
 	may_call = false;
 	own.uc_link = &back;
 	makecontext(&own, on_own_stack, 0);

@@ -51,7 +51,7 @@ static char *read_file(const char *dir, const char *name)
 	return text;
 }
 
-static void take_params(struct test *t, char *text)
+static void split_params(struct test *t, char *text)
 {
 	for (char *line = strtok(text, "\n"); line && t->nparams < PARAMS; line = strtok(NULL, "\n"))
 		t->param[t->nparams++] = line;
@@ -85,7 +85,7 @@ static bool cut(struct test *t)
 		at = next;
 	}
 	if (params)
-		take_params(t, params);
+		split_params(t, params);
 	return t->program && !t->output != !t->error;
 }
 

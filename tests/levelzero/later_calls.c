@@ -31,7 +31,7 @@ typedef ze_result_t (*wait_fn)(ze_command_list_handle_t, uint64_t);
 
 static void *lists[64], *more[64];
 
-static void ask(void)
+static void read_tables(void)
 {
 	void *driver = dlopen(getenv("ZE_ENABLE_ALT_DRIVERS"), RTLD_NOW);
 	fill_fn fill = driver ? (fill_fn)dlsym(driver, "zeGetCommandListProcAddrTable") : NULL;
@@ -43,7 +43,7 @@ static void ask(void)
 	}
 }
 
-static void given(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t group, uint32_t n, void **values)
+static void launch_with_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t group, uint32_t n, void **values)
 {
 	CHECK(((with_arguments_fn)lists[37])(list, kernel, (ze_group_count_t){ n / group, 1, 1 },
 					     (struct group_size){ group, 1, 1 }, values, NULL, NULL, 0, NULL));
@@ -51,7 +51,7 @@ static void given(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint
 
 static void scale_by(ze_command_list_handle_t list, ze_kernel_handle_t scale, uint32_t *data, uint32_t factor, uint32_t group)
 {
-	given(list, scale, group, N, (void *[]){ &data, &factor });
+	launch_with_arguments(list, scale, group, N, (void *[]){ &data, &factor });
 }
 
 static void arguments(ze_kernel_handle_t scale, ze_kernel_handle_t totals, uint32_t *data, uint32_t *out)
@@ -64,7 +64,7 @@ static void arguments(ze_kernel_handle_t scale, ze_kernel_handle_t totals, uint3
 	for (size_t group = 8; group <= 64; group *= 2) {
 		size_t local = group * 4;
 
-		given(app_immediate, totals, group, N, (void *[]){ &data, &out, &local });
+		launch_with_arguments(app_immediate, totals, group, N, (void *[]){ &data, &out, &local });
 		app_ran("totals", 1, N);
 		app_digest(out, N * 4);
 	}
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	ze_module_handle_t module;
 	uint32_t *data, *out;
 
-	ask();
+	read_tables();
 	app_open(argc, argv);
 	module = app_module("kernels.spv", NULL, NULL);
 	scale = app_kernel(module, "scale", 64);

@@ -6,7 +6,7 @@
 
 enum { N = 1024 };
 
-static void ask(ze_module_handle_t module, ze_kernel_handle_t kernel)
+static void query(ze_module_handle_t module, ze_kernel_handle_t kernel)
 {
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
 	uint32_t n = 0, x, y, z, most;
@@ -36,13 +36,13 @@ int main(int argc, char **argv)
 	app_open(argc, argv);
 	module = app_module("kernels.spv", NULL, NULL);
 	scale = app_kernel(module, "scale", 64);
-	ask(module, scale);
+	query(module, scale);
 	data = app_alloc(APP_HOST, N * 4);
 	app_pointer(scale, 0, data);
 	app_u32(scale, 1, 3);
 	app_launch(app_immediate, scale, N / 64);
 	app_digest(data, N * 4);
-	ask(module, scale);
+	query(module, scale);
 	CHECK(zeKernelDestroy(scale));
 	CHECK(zeModuleDestroy(module));
 	CHECK(zeMemFree(app_context, data));

@@ -13,7 +13,7 @@
 
 static struct btf *btf;
 
-static void is(const char *name, int type, const void *data, size_t size, const char *text, const char *json)
+static void expect_text(const char *name, int type, const void *data, size_t size, const char *text, const char *json)
 {
 	struct json_object *value = gpubpf_typed_json(btf, type, NULL, data, size);
 	const char *got_json = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
@@ -31,16 +31,16 @@ static int u32, u64, s32, character, boolean, f32, f64;
 
 static void scalars(void)
 {
-	is("u64", u64, &(uint64_t){ ~0ull }, 8, "18446744073709551615", "18446744073709551615");
-	is("s32", s32, &(int32_t){ -7 }, 4, "-7", "-7");
-	is("bool", boolean, &(uint8_t){ 1 }, 1, "true", "true");
-	is("float", f32, &(float){ 1.5f }, 4, "1.5", "1.5");
-	is("double", f64, &(double){ -0.25 }, 8, "-0.25", "-0.25");
-	is("infinity", f32, &(float){ __builtin_inff() }, 4, "inf", "\"inf\"");
-	is("pointer", btf__add_ptr(btf, u32), &(uint64_t){ 0x1234 }, 8, "0x1234", "\"0x1234\"");
-	is("no type", 0, "\1\2\377", 3, "01 02 ff", "\"01 02 ff\"");
-	is("a value too short for its type", u64, "\1\2", 2, "01 02", "\"01 02\"");
-	is("a type that does not exist", 12345, "\1", 1, "01", "\"01\"");
+	expect_text("u64", u64, &(uint64_t){ ~0ull }, 8, "18446744073709551615", "18446744073709551615");
+	expect_text("s32", s32, &(int32_t){ -7 }, 4, "-7", "-7");
+	expect_text("bool", boolean, &(uint8_t){ 1 }, 1, "true", "true");
+	expect_text("float", f32, &(float){ 1.5f }, 4, "1.5", "1.5");
+	expect_text("double", f64, &(double){ -0.25 }, 8, "-0.25", "-0.25");
+	expect_text("infinity", f32, &(float){ __builtin_inff() }, 4, "inf", "\"inf\"");
+	expect_text("pointer", btf__add_ptr(btf, u32), &(uint64_t){ 0x1234 }, 8, "0x1234", "\"0x1234\"");
+	expect_text("no type", 0, "\1\2\377", 3, "01 02 ff", "\"01 02 ff\"");
+	expect_text("a value too short for its type", u64, "\1\2", 2, "01 02", "\"01 02\"");
+	expect_text("a type that does not exist", 12345, "\1", 1, "01", "\"01\"");
 }
 
 static void enums(void)
@@ -49,20 +49,20 @@ static void enums(void)
 
 	btf__add_enum_value(btf, "RED", 1);
 	btf__add_enum_value(btf, "BLUE", 7);
-	is("enumerator", colour, &(uint32_t){ 7 }, 4, "BLUE", "\"BLUE\"");
-	is("no enumerator", colour, &(uint32_t){ 8 }, 4, "8", "8");
+	expect_text("enumerator", colour, &(uint32_t){ 7 }, 4, "BLUE", "\"BLUE\"");
+	expect_text("no enumerator", colour, &(uint32_t){ 8 }, 4, "8", "8");
 }
 
 static void arrays(void)
 {
 	int three = btf__add_array(btf, u32, u32, 3), text = btf__add_array(btf, u32, character, 8);
 
-	is("array", three, (uint32_t[]){ 1, 2, 3 }, 12, "{ 1, 2, 3 }", "[1,2,3]");
-	is("string", text, "hello\0\0", 8, "\"hello\"", "\"hello\"");
-	is("string with a quote", text, "a\"b\n\0\0\0", 8, "\"a\\\"b\\n\"", "\"a\\\"b\\n\"");
-	is("full string", text, "12345678", 8, "\"12345678\"", "\"12345678\"");
-	is("chars that are no text", text, "a\0b\0\0\0\0", 8, "{ 97, 0, 98, 0, 0, 0, 0, 0 }", "[97,0,98,0,0,0,0,0]");
-	is("array cut off", three, (uint32_t[]){ 1, 2 }, 8, "01 00 00 00 02 00 00 00", "\"01 00 00 00 02 00 00 00\"");
+	expect_text("array", three, (uint32_t[]){ 1, 2, 3 }, 12, "{ 1, 2, 3 }", "[1,2,3]");
+	expect_text("string", text, "hello\0\0", 8, "\"hello\"", "\"hello\"");
+	expect_text("string with a quote", text, "a\"b\n\0\0\0", 8, "\"a\\\"b\\n\"", "\"a\\\"b\\n\"");
+	expect_text("full string", text, "12345678", 8, "\"12345678\"", "\"12345678\"");
+	expect_text("chars that are no text", text, "a\0b\0\0\0\0", 8, "{ 97, 0, 98, 0, 0, 0, 0, 0 }", "[97,0,98,0,0,0,0,0]");
+	expect_text("array cut off", three, (uint32_t[]){ 1, 2 }, 8, "01 00 00 00 02 00 00 00", "\"01 00 00 00 02 00 00 00\"");
 }
 
 static void structs(void)
@@ -84,13 +84,13 @@ static void structs(void)
 	btf__add_field(btf, "high", u32, 3, 29);
 	btf__add_field(btf, NULL, anonymous, 0, 0);
 	btf__add_field(btf, "t", pair, 64, 0);
-	is("struct", point, (int32_t[]){ 3, -4 }, 8, "{ .x = 3, .y = -4 }", "{\"x\":3,\"y\":-4}");
-	is("bit fields, nameless members, arrays", outer, &value, sizeof(value),
-	   "{ .low = 5, .high = 9, .n = -1, .t = { 10, 20 } }", "{\"low\":5,\"high\":9,\"n\":-1,\"t\":[10,20]}");
-	is("typedef of const", btf__add_typedef(btf, "p", btf__add_const(btf, point)), (int32_t[]){ 1, 2 }, 8,
-	   "{ .x = 1, .y = 2 }", "{\"x\":1,\"y\":2}");
-	is("struct cut off", point, "\1", 1, "01", "\"01\"");
-	is("empty struct", btf__add_struct(btf, "none", 0), "", 0, "{ }", "{}");
+	expect_text("struct", point, (int32_t[]){ 3, -4 }, 8, "{ .x = 3, .y = -4 }", "{\"x\":3,\"y\":-4}");
+	expect_text("bit fields, nameless members, arrays", outer, &value, sizeof(value),
+		    "{ .low = 5, .high = 9, .n = -1, .t = { 10, 20 } }", "{\"low\":5,\"high\":9,\"n\":-1,\"t\":[10,20]}");
+	expect_text("typedef of const", btf__add_typedef(btf, "p", btf__add_const(btf, point)), (int32_t[]){ 1, 2 }, 8,
+		    "{ .x = 1, .y = 2 }", "{\"x\":1,\"y\":2}");
+	expect_text("struct cut off", point, "\1", 1, "01", "\"01\"");
+	expect_text("empty struct", btf__add_struct(btf, "none", 0), "", 0, "{ }", "{}");
 }
 
 static void sections(void)
@@ -100,7 +100,7 @@ static void sections(void)
 
 	btf__add_datasec_var_info(btf, a, 0, 4);
 	btf__add_datasec_var_info(btf, b, 8, 8);
-	is("global data", sec, (uint64_t[]){ 1, 2 }, 16, "{ .a = 1, .b = 2 }", "{\"a\":1,\"b\":2}");
+	expect_text("global data", sec, (uint64_t[]){ 1, 2 }, 16, "{ .a = 1, .b = 2 }", "{\"a\":1,\"b\":2}");
 }
 
 static const char *kernel_name(void *ctx, uint64_t id)
@@ -174,10 +174,10 @@ static void fine(void)
 	btf__add_field(btf, "gpubpf_step", zero, 0, 0);
 	btf__add_field(btf, "gpubpf_bits", three, 0, 0);
 	btf__add_field(btf, "slot", array, 0, 0);
-	is("quantiles", type, slots, sizeof(slots), "<5 values, p50 50, p90 120, p99 120>",
-	   "{\"count\":5,\"histogram\":[{\"min\":5,\"max\":5,\"count\":1},{\"min\":48,\"max\":51,\"count\":2},"
-	   "{\"min\":52,\"max\":55,\"count\":1},{\"min\":120,\"max\":18446744073709551615,\"count\":1}],"
-	   "\"percentiles\":{\"p50\":50,\"p90\":120,\"p99\":120}}");
+	expect_text("quantiles", type, slots, sizeof(slots), "<5 values, p50 50, p90 120, p99 120>",
+		    "{\"count\":5,\"histogram\":[{\"min\":5,\"max\":5,\"count\":1},{\"min\":48,\"max\":51,\"count\":2},"
+		    "{\"min\":52,\"max\":55,\"count\":1},{\"min\":120,\"max\":18446744073709551615,\"count\":1}],"
+		    "\"percentiles\":{\"p50\":50,\"p90\":120,\"p99\":120}}");
 }
 
 static const struct gpubpf_typed_param *params_of(void *ctx, uint64_t id, uint32_t *n)
@@ -239,33 +239,33 @@ static void meanings(void)
 	json = gpubpf_typed_json(btf, kernel, &names, &(uint64_t){ 7 }, 8);
 	ok(json_object_is_type(json, json_type_string) && !strcmp(json_object_get_string(json), whole), "in JSON too");
 	json_object_put(json);
-	is("a kernel that nobody has", kernel, &(uint64_t){ 9 }, 8, "9", "9");
-	is("an address", address, &(uint64_t){ 0xdeadbeef }, 8, "0xdeadbeef", "\"0xdeadbeef\"");
+	expect_text("a kernel that nobody has", kernel, &(uint64_t){ 9 }, 8, "9", "9");
+	expect_text("an address", address, &(uint64_t){ 0xdeadbeef }, 8, "0xdeadbeef", "\"0xdeadbeef\"");
 	slots[13] = 90;
 	slots[14] = 10;
-	is("a log2 histogram", log2, slots, sizeof(slots), "<100 values, p50 6371, p90 8191, p99 8192>",
-	   "{\"count\":100,\"histogram\":[{\"min\":4096,\"max\":8191,\"count\":90},"
-	   "{\"min\":8192,\"max\":16383,\"count\":10}],\"percentiles\":{\"p50\":6371,\"p90\":8191,\"p99\":8192}}");
-	is("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 15, p99 15>",
-	   "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
-	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":15,\"p99\":15}}");
+	expect_text("a log2 histogram", log2, slots, sizeof(slots), "<100 values, p50 6371, p90 8191, p99 8192>",
+		    "{\"count\":100,\"histogram\":[{\"min\":4096,\"max\":8191,\"count\":90},"
+		    "{\"min\":8192,\"max\":16383,\"count\":10}],\"percentiles\":{\"p50\":6371,\"p90\":8191,\"p99\":8192}}");
+	expect_text("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 15, p99 15>",
+		    "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
+		    "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":15,\"p99\":15}}");
 	fine();
 	within_largest();
 	one_amount();
 	arguments();
-	is("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
+	expect_text("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
 	gpubpf_typed_text(btf, btf__add_typedef(btf, "gpubpf_kernel_index", u32), &names, &(uint32_t){ 7 }, 4, text,
 			  sizeof(text));
 	ok(!strcmp(text, whole), "a kernel's index is its whole name");
 	chars = btf__add_array(btf, u32, character, 16);
 	name = btf__add_struct(btf, "gpubpf_name", 16);
 	btf__add_field(btf, "text", chars, 0, 0);
-	is("a name", name, "step_one\0\0\0\0\0\0\0\0", 16, "step_one", "{\"text\":\"step_one\"}");
+	expect_text("a name", name, "step_one\0\0\0\0\0\0\0\0", 16, "step_one", "{\"text\":\"step_one\"}");
 	both = btf__add_struct(btf, "both", 24);
 	btf__add_field(btf, "n", u64, 0, 0);
 	btf__add_field(btf, "name", name, 64, 0);
-	is("a name in a struct", both, "\1\0\0\0\0\0\0\0step_one\0\0\0\0\0\0\0\0", 24, "{ .n = 1, .name = step_one }",
-	   "{\"n\":1,\"name\":{\"text\":\"step_one\"}}");
+	expect_text("a name in a struct", both, "\1\0\0\0\0\0\0\0step_one\0\0\0\0\0\0\0\0", 24, "{ .n = 1, .name = step_one }",
+		    "{\"n\":1,\"name\":{\"text\":\"step_one\"}}");
 	forty = btf__add_array(btf, u32, u64, 40);
 	memset(slots, 0, sizeof(slots));
 	slots[39] = 1;

@@ -8,7 +8,7 @@
 #include "tests/tap.h"
 
 #define BASE 0x10000ull
-#define APART 0x1000ull /* bytes between two allocations; each covers half of them */
+#define STRIDE 0x1000ull /* bytes between two allocations; each covers half of them */
 #define ROWS 37
 
 static char *table;
@@ -18,12 +18,12 @@ static uint64_t *row_at(uint64_t set, uint64_t i)
 	return (uint64_t *)(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET + i * GPUBPF_ALLOCATION_ROW);
 }
 
-static void tell(uint64_t version)
+static void write_table(uint64_t version)
 {
 	struct gpubpf_allocation_head *head = (void *)table;
 
 	for (uint64_t i = 0; i < ROWS; i++) {
-		uint64_t row[] = { BASE + i * APART, (APART / 2) | version << GPUBPF_ALLOCATION_SIZE_BITS,
+		uint64_t row[] = { BASE + i * STRIDE, (STRIDE / 2) | version << GPUBPF_ALLOCATION_SIZE_BITS,
 				   i << 32 | GPUBPF_ALLOCATION_DEVICE, version << 32 | (i + 3) };
 
 		memcpy(row_at(version & 1, i), row, sizeof(row));
@@ -39,14 +39,14 @@ static bool finds(struct fixture *f, uint64_t torn)
 
 	for (uint64_t i = 0; i < ROWS; i++) {
 		struct gpubpf_allocation_words cached = { 0 }, strict = { 0 };
-		uint64_t last = BASE + i * APART + APART / 2 - 1;
+		uint64_t last = BASE + i * STRIDE + STRIDE / 2 - 1;
 		struct gpubpf_allocation of;
 
 		good &= gpubpf_allocation_find_cached(&f->env, last, &cached) == (i != torn);
-		good &= gpubpf_allocation_find(&f->env, last, &strict) && strict.size == APART / 2;
+		good &= gpubpf_allocation_find(&f->env, last, &strict) && strict.size == STRIDE / 2;
 		good &= i == torn || !memcmp(&cached, &strict, sizeof(strict));
 		good &= !gpubpf_helper_allocation(&f->env, last, (uint8_t *)&of, sizeof(of)) && of.number == i &&
-			of.stack == i + 3 && !of.unused && of.base == last + 1 - APART / 2 && of.size == APART / 2 && of.kind == GPUBPF_ALLOCATION_DEVICE;
+			of.stack == i + 3 && !of.unused && of.base == last + 1 - STRIDE / 2 && of.size == STRIDE / 2 && of.kind == GPUBPF_ALLOCATION_DEVICE;
 		good &= !gpubpf_allocation_find_cached(&f->env, last + 1, &cached) &&
 			gpubpf_helper_allocation(&f->env, last + 1, (uint8_t *)&of, sizeof(of)) == -GPUBPF_ENOENT && !of.size;
 	}
@@ -61,14 +61,14 @@ static uint64_t *granule_at(struct fixture *f, uint64_t address)
 }
 
 /* Looks up numbers: through a piece's word if it has one, else through the rows. */
-static void look_by_pieces(struct fixture *f)
+static void look_up_numbers(struct fixture *f)
 {
 	const struct gpubpf_arena_hdr *hdr = f->arena;
 	uint64_t far = 5ull << GPUBPF_GRANULE_SHIFT, alike = far + ((uint64_t)GPUBPF_GRANULES << GPUBPF_GRANULE_SHIFT);
 
 	ok(hdr->granules == f->layout.allocations + GPUBPF_ALLOCATION_TABLE, "the table of pieces is behind that of allocations");
-	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * APART) == 3, "without a word the rows tell a number");
-	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * APART - 1) == -GPUBPF_ENOENT &&
+	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * STRIDE) == 3, "without a word the rows tell a number");
+	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * STRIDE - 1) == -GPUBPF_ENOENT &&
 	   gpubpf_helper_allocation_number(&f->env, 0) == -GPUBPF_ENOENT && gpubpf_helper_allocation_number(&f->env, ~0ull) == -GPUBPF_ENOENT,
 	   "and of what is none's that it is none's");
 	ok(gpubpf_helper_allocation_number(&f->env, far) == -GPUBPF_ENOENT, "no row and no word");
@@ -94,7 +94,7 @@ int main(void)
 		return 1;
 	table = (char *)f.arena + f.layout.allocations;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		tell(versions[i]);
+		write_table(versions[i]);
 		ok(finds(&f, ROWS), "version %llu: each is found", (unsigned long long)versions[i]);
 		row_at(versions[i] & 1, 5)[1] ^= 2ull << GPUBPF_ALLOCATION_SIZE_BITS;
 		ok(finds(&f, 5), "the base and size of another moment are none of the cache's");
@@ -102,7 +102,7 @@ int main(void)
 		row_at(versions[i] & 1, 7)[3] += 2ull << 32;
 		ok(finds(&f, 7), "nor are another's number and kind");
 	}
-	look_by_pieces(&f);
+	look_up_numbers(&f);
 	fixture_end(&f);
 	return done();
 }

@@ -33,7 +33,7 @@ static uint32_t ballot(uint32_t lanes, uint32_t i)
 }
 
 /* Writes like gpubpf_ring_batch(); skips the word `missing` (0: none). Returns the position of the header. */
-static u64 put(struct fixture *f, uint32_t lanes, uint32_t size, uint32_t missing)
+static u64 write_batch(struct fixture *f, uint32_t lanes, uint32_t size, uint32_t missing)
 {
 	const struct gpubpf_map_layout *l = f->view[0].layout;
 	uint32_t words = (size + 7) / 8, n = __builtin_popcount(lanes), head = gpubpf_ring_batch_head(words, n), i, at, lane;
@@ -91,7 +91,7 @@ static void test_rounds(struct fixture *f)
 	for (round = 0; round < 20000; round++) {
 		size = 1 + random() % (random() % 4 ? 24 : SIZE_MAX_HERE);
 		lanes = some_lanes();
-		full += !put(f, lanes, size, 0);
+		full += !write_batch(f, lanes, size, 0);
 		count += __builtin_popcount(lanes);
 		gpubpf_ring_read(&f->view[0], see, NULL);
 	}
@@ -104,13 +104,13 @@ static void test_unfinished(struct fixture *f)
 	u64 at;
 
 	for (missing = 1; missing < head + 5 * 32; missing++) {
-		at = put(f, UINT32_MAX, size, missing);
+		at = write_batch(f, UINT32_MAX, size, missing);
 		early += gpubpf_ring_read(&f->view[0], see, NULL) != 0;
 		gpubpf_store_u64(at + 8 * missing, gpubpf_load_u64(at + 8 * missing) | 1);
 		late += gpubpf_ring_read(&f->view[0], see, NULL) == 32;
 	}
 	ok(!early && late == missing - 1 && !wrong, "a batch waits for each of its %u words", missing - 1);
-	put(f, 0xff, 16, 3);
+	write_batch(f, 0xff, 16, 3);
 	ok(gpubpf_ring_drain(&f->view[0], see, NULL) == 0 && gpubpf_map_drops(&f->view[0]) == 8,
 	   "the last read steps over it and counts its records");
 }
@@ -120,7 +120,7 @@ static void test_stop(struct fixture *f)
 	uint32_t i;
 	int64_t n = 1;
 
-	put(f, 0xf0f0f0f0, 16, 0);
+	write_batch(f, 0xf0f0f0f0, 16, 0);
 	for (i = 0, seen = 0; i < 16 && n == 1; i++) {
 		stop_after = i + 1;
 		n = gpubpf_ring_read(&f->view[0], see, NULL);
@@ -131,29 +131,29 @@ static void test_stop(struct fixture *f)
 
 static void test_nonsense(struct fixture *f)
 {
-	u64 at = put(f, 0xff, 16, 0);
+	u64 at = write_batch(f, 0xff, 16, 0);
 
 	gpubpf_store_u64(at + 16, 0x7f); /* one lane missing in the mask */
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "lanes that are not as many as the header says");
-	at = put(f, UINT32_MAX, 16, 0);
+	at = write_batch(f, UINT32_MAX, 16, 0);
 	gpubpf_store_u64(at, gpubpf_load_u64(at) | 0xff0000);
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "records larger than a batch can have");
 }
 
 /* Once a device's ring is declared complete, the reader needs to check headers only. */
-static void say_whole(struct fixture *f, uint64_t whole)
+static void set_whole(struct fixture *f, uint64_t whole)
 {
 	gpubpf_store_u64((uintptr_t)f->arena + GPUBPF_RING_COPY(f->view[0].layout->ctl, 0) + offsetof(struct gpubpf_ring_copy, whole), whole);
 }
 
 /* Writes a batch, or sometimes a single record. Returns the number of records; 0: the ring is full. */
-static uint32_t put_any(struct fixture *f)
+static uint32_t write_any(struct fixture *f)
 {
 	uint32_t lanes = some_lanes(), size = 1 + random() % (random() % 4 ? 24 : SIZE_MAX_HERE);
 	uint8_t single[SIZE_MAX_HERE] = { 0 };
 
 	if (random() % 8)
-		return put(f, lanes, size, 0) ? __builtin_popcount(lanes) : 0;
+		return write_batch(f, lanes, size, 0) ? __builtin_popcount(lanes) : 0;
 	return !gpubpf_ring_output(&f->env, GPUBPF_LAYOUT_PASS(f->view[0].layout), single, size);
 }
 
@@ -162,10 +162,10 @@ static void test_counts(struct fixture *f)
 	uint32_t round, n, i, wrong_counts = 0, taken = 0, some;
 	int64_t records;
 
-	say_whole(f, 1);
+	set_whole(f, 1);
 	for (round = 0, records = 0; round < 20000; round++, records = 0) {
 		for (n = random() % 20, i = 0; i < n; i++) {
-			some = put_any(f);
+			some = write_any(f);
 			records += some;
 			wrong_counts += !some;
 		}
@@ -173,11 +173,11 @@ static void test_counts(struct fixture *f)
 	}
 	ok(!wrong_counts, "records of which only the number is asked, in 20000 rounds");
 	for (round = 1; round < 32; round++) {
-		put(f, UINT32_MAX, 16, 0);
+		write_batch(f, UINT32_MAX, 16, 0);
 		seen = 0;
 		stop_after = round;
 		taken += gpubpf_ring_read(&f->view[0], see, NULL) == round;
-		records = put(f, 0xff, 16, 0) ? 8 : 0;
+		records = write_batch(f, 0xff, 16, 0) ? 8 : 0;
 		taken += gpubpf_ring_read(&f->view[0], NULL, NULL) == 32 - round + records;
 	}
 	stop_after = 0;
@@ -189,19 +189,19 @@ static void test_counted_nonsense(struct fixture *f)
 	uint64_t drops = gpubpf_map_drops(&f->view[0]);
 	u64 at;
 
-	put(f, UINT32_MAX, 16, 0);
-	at = put(f, UINT32_MAX, 16, 0);
+	write_batch(f, UINT32_MAX, 16, 0);
+	at = write_batch(f, UINT32_MAX, 16, 0);
 	gpubpf_store_u64(at, gpubpf_load_u64(at) | 0xff0000);
-	put(f, UINT32_MAX, 16, 0);
+	write_batch(f, UINT32_MAX, 16, 0);
 	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == -EBADMSG && gpubpf_map_drops(&f->view[0]) == drops + 1,
 	   "none of these may be larger than a batch can have, either");
-	put(f, UINT32_MAX, 16, 0);
-	at = put(f, UINT32_MAX, 16, 0);
+	write_batch(f, UINT32_MAX, 16, 0);
+	at = write_batch(f, UINT32_MAX, 16, 0);
 	gpubpf_store_u64(at, gpubpf_load_u64(at) ^ 1ull << 40);
 	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == 32, "nor stand where another was");
 	gpubpf_store_u64(at, gpubpf_load_u64(at) ^ 1ull << 40);
 	ok(gpubpf_ring_read(&f->view[0], NULL, NULL) == 32, "which is read when it is there");
-	say_whole(f, 0);
+	set_whole(f, 0);
 }
 
 int main(void)

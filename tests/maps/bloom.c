@@ -178,7 +178,7 @@ struct work {
 	uint32_t thread, missed;
 };
 
-static void *push_and_ask(void *arg)
+static void *push_and_look_up(void *arg)
 {
 	struct work *w = arg;
 	uint8_t value[SIZE];
@@ -204,7 +204,7 @@ static void test_threads(uint64_t seed)
 		return;
 	for (uint32_t i = 0; i < THREADS; i++) {
 		w[i] = (struct work){ .f = &f, .seed = seed, .thread = i };
-		pthread_create(&thread[i], NULL, push_and_ask, &w[i]);
+		pthread_create(&thread[i], NULL, push_and_look_up, &w[i]);
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(thread[i], NULL);

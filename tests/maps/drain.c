@@ -215,7 +215,7 @@ static int wait(void *arg, bool all)
 	return 0;
 }
 
-static int ask(struct world *w, char *to, const char *from, u64 size, bool pull)
+static int queue_copy(struct world *w, char *to, const char *from, u64 size, bool pull)
 {
 	if (w->nasked == ASKED && wait(w, true) < 0)
 		return -EIO;
@@ -227,21 +227,21 @@ static int pull(void *arg, u64 offset, void *to, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, to, w->device + offset, size, true);
+	return queue_copy(w, to, w->device + offset, size, true);
 }
 
 static int push(void *arg, u64 offset, const void *from, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, w->device + offset, from, size, false);
+	return queue_copy(w, w->device + offset, from, size, false);
 }
 
 static int zero(void *arg, u64 offset, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, w->device + offset, NULL, size, false);
+	return queue_copy(w, w->device + offset, NULL, size, false);
 }
 
 /* Runs the work twice in turn; the first run moves everything. */

@@ -129,9 +129,9 @@ static void test_kind(size_t kind, uint64_t *seed)
 
 /* -- concurrent iteration -- */
 
-#define LONG 32           /* key size in words; reading a key takes a while */
+#define KEY_WORDS 32           /* key size in words; reading a key takes a while */
 #define STAY 64
-#define GO 64             /* temporary keys per writer */
+#define TEMPORARY_KEYS 64             /* temporary keys per writer */
 #define WRITERS 2
 #define WALKS 20000
 
@@ -142,7 +142,7 @@ struct table {
 
 static void make_key(uint32_t *key, uint32_t i)
 {
-	for (uint32_t w = 0; w < LONG; w++)
+	for (uint32_t w = 0; w < KEY_WORDS; w++)
 		key[w] = i * (w + 1);
 }
 
@@ -155,10 +155,10 @@ static void *write_keys(void *arg)
 {
 	const struct writer *w = arg;
 	uint64_t seed = w->first * 77 + 1, value;
-	uint32_t key[LONG];
+	uint32_t key[KEY_WORDS];
 
 	while (!atomic_load(&w->t->end)) {
-		uint32_t i = w->first + (uint32_t)(random_next(&seed) % GO);
+		uint32_t i = w->first + (uint32_t)(random_next(&seed) % TEMPORARY_KEYS);
 
 		make_key(key, i);
 		value = i * 1000;
@@ -174,11 +174,11 @@ static void *write_keys(void *arg)
 static uint32_t faults(struct table *t)
 {
 	const struct gpubpf_map_layout *l = &t->f.layout.maps[0];
-	uint32_t key[LONG], times[STAY] = { 0 }, wrong = 0;
+	uint32_t key[KEY_WORDS], times[STAY] = { 0 }, wrong = 0;
 	uint64_t at = 0, value;
 
 	while ((value = gpubpf_hash_each(&t->f.env, GPUBPF_LAYOUT_PASS(l), &at, (u8 *)key)) != 0) {
-		for (uint32_t w = 1; w < LONG; w++)
+		for (uint32_t w = 1; w < KEY_WORDS; w++)
 			wrong += key[w] != key[0] * (w + 1);
 		if (key[0] >= STAY)
 			continue;
@@ -195,11 +195,11 @@ static void test_at_once(void)
 	static struct table t;
 	struct writer writers[WRITERS];
 	pthread_t threads[WRITERS];
-	uint32_t key[LONG], wrong = 0;
+	uint32_t key[KEY_WORDS], wrong = 0;
 	bool good;
 
 	fixture_begin(&t.f);
-	fixture_map(&t.f, BPF_MAP_TYPE_HASH, sizeof(key), 8, STAY + WRITERS * GO, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
+	fixture_map(&t.f, BPF_MAP_TYPE_HASH, sizeof(key), 8, STAY + WRITERS * TEMPORARY_KEYS, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
 	good = !fixture_ready(&t.f);
 	for (uint32_t i = 0; good && i < STAY; i++) {
 		uint64_t value = i * 1000;
@@ -208,7 +208,7 @@ static void test_at_once(void)
 		good = !gpubpf_map_update(&t.f.view[0], key, &value, 0);
 	}
 	for (uint32_t i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer){ &t, STAY + i * GO };
+		writers[i] = (struct writer){ &t, STAY + i * TEMPORARY_KEYS };
 		good = good && !pthread_create(&threads[i], NULL, write_keys, &writers[i]);
 	}
 	for (uint32_t i = 0; good && i < WALKS; i++)

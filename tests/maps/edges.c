@@ -145,7 +145,7 @@ static void test_run(uint32_t type, uint32_t use, uint32_t size, bool runs)
 	fixture_end(&f);
 }
 
-static void *let_go(void *lock)
+static void *release_lock(void *lock)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	gpubpf_store_release_u32((u64)(uintptr_t)lock, 0);
@@ -166,7 +166,7 @@ static void test_held(void)
 	ctl = (void *)((char *)f.arena + f.layout.maps[0].ctl);
 	lock = gpubpf_hash_bucket_at(&f.env, f.layout.maps[0].ctl, gpubpf_hash_bucket((const u8 *)&key, 4, 16));
 	gpubpf_store_u32(lock, GPUBPF_HASH_HELD);
-	pthread_create(&holder, NULL, let_go, (void *)(uintptr_t)lock);
+	pthread_create(&holder, NULL, release_lock, (void *)(uintptr_t)lock);
 	ok(!update(&f, &key, 1, 0) && holds(&f, &key, 1) && !ctl->lock_timeouts, "a lock that is held for 100 ms is waited for");
 	pthread_join(holder, NULL);
 	gpubpf_store_u32(lock, GPUBPF_HASH_HELD);

@@ -40,7 +40,7 @@ static void corrupt(struct attack *a, uint64_t *seed, uint32_t times)
 	}
 }
 
-static void *keep_corrupting(void *arg)
+static void *corrupt_until_stopped(void *arg)
 {
 	struct attack *a = arg;
 	uint64_t seed = a->seed ^ 0x5555;
@@ -50,7 +50,7 @@ static void *keep_corrupting(void *arg)
 	return NULL;
 }
 
-static int take(void *arg, uint32_t copy, const void *data, uint32_t size)
+static int read_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct attack *a = arg;
 	struct gpubpf_print print;
@@ -93,8 +93,8 @@ static void use_ring(struct attack *a, const struct gpubpf_map_view *view)
 	record = gpubpf_ring_reserve(&a->f.env, GPUBPF_LAYOUT_PASS(view->layout), 24);
 	if (record)
 		gpubpf_helper_ringbuf_submit(&a->f.env, record, 0);
-	gpubpf_ring_read(view, take, a);
-	gpubpf_ring_drain(view, take, a);
+	gpubpf_ring_read(view, read_record, a);
+	gpubpf_ring_drain(view, read_record, a);
 	gpubpf_map_drops(view);
 }
 
@@ -107,7 +107,7 @@ static void use_print(struct attack *a)
 	gpubpf_helper_trace_printk(&a->f.env, GPUBPF_LAYOUT_PASS(l), 0, format, sizeof(format),
 				   a->f.env.arena + random_next(&a->seed) % (a->f.layout.size + 100), random_next(&a->seed), 1);
 	if (gpubpf_print_view(a->f.arena, &a->f.layout, &view))
-		gpubpf_ring_read(&view, take, a);
+		gpubpf_ring_read(&view, read_record, a);
 }
 
 static bool begin(struct attack *a, uint64_t seed)
@@ -176,7 +176,7 @@ static bool one_round(uint64_t seed, bool racing)
 		return false;
 	corrupt(&a, &a.seed, 40);
 	if (racing)
-		pthread_create(&thread, NULL, keep_corrupting, &a);
+		pthread_create(&thread, NULL, corrupt_until_stopped, &a);
 	for (turn = 0; turn < (racing ? 50 : 3); turn++) {
 		make_hasty(&a);
 		for (i = 0; i < 5; i++)

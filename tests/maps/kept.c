@@ -23,7 +23,7 @@ static const char text[] =
 	"seen:\n r1 = *(u64 *)(r7 +0)\n *(u64 *)(r6 +24) = r1\n"
 	"none:\n r0 = 0\n exit\n";
 
-static void put(struct both *b, uint64_t key, uint64_t value, bool there)
+static void set_or_delete(struct both *b, uint64_t key, uint64_t value, bool there)
 {
 	if (there)
 		gpubpf_map_update(&b->f.view[1], &key, &value, 0);
@@ -38,8 +38,8 @@ static bool run(struct both *b, bool deletes, bool inserts, uint64_t *after, uin
 {
 	struct told ours = { .deletes = deletes, .inserts = inserts }, its = ours;
 
-	put(b, 2, 0, false);
-	put(b, 1, 111, true);
+	set_or_delete(b, 2, 0, false);
+	set_or_delete(b, 1, 111, true);
 	if (!both_run_ours(b, &ours) || (b->prog >= 0 && !both_run_kernels(b, &its)))
 		return false;
 	*after = ours.after;

@@ -50,7 +50,7 @@ static void test_copies(void)
 }
 
 /* Small sums of one layout share the cache lines of a multiprocessor; larger ones and other maps do not. */
-static void test_beside(void)
+static void test_interleaved(void)
 {
 	const uint32_t add = GPUBPF_USE_LOOKUP | GPUBPF_USE_ADD | GPUBPF_USE_ADD8;
 	const struct gpubpf_map_layout *l;
@@ -169,7 +169,7 @@ static void test_refused(void)
 
 /* with every type at once, writes to all of each map must leave the others unchanged */
 /* Checks all maps, and the ring for prints if it exists. */
-static bool lie_apart(const struct gpubpf_layout *layout, uint64_t from)
+static bool has_no_overlap(const struct gpubpf_layout *layout, uint64_t from)
 {
 	uint32_t n = layout->nmaps + (layout->print_ring != 0), bad = 0;
 
@@ -188,7 +188,7 @@ static bool lie_apart(const struct gpubpf_layout *layout, uint64_t from)
 	return !bad;
 }
 
-static void test_apart(void)
+static void test_no_overlap(void)
 {
 	static const uint32_t types[] = { BPF_MAP_TYPE_HASH, BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PERF_EVENT_ARRAY,
 					  BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_RINGBUF, 1502, 1527 };
@@ -204,7 +204,7 @@ static void test_apart(void)
 			    types[i] == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 4 : 12, 33, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
 	if (!ok(fixture_ready(&f) == 0, "all types: layout"))
 		return;
-	ok(lie_apart(&f.layout, GPUBPF_ARENA_DATA), "all types: inside the arena, aligned, apart");
+	ok(has_no_overlap(&f.layout, GPUBPF_ARENA_DATA), "all types: inside the arena, aligned, apart");
 	fixture_end(&f);
 }
 
@@ -236,7 +236,7 @@ static void test_segments(void)
 	   f.layout.hash != hash, "two maps and a ring for prints are laid out");
 	ok(!memcmp(before, f.layout.maps, sizeof(before)) && f.layout.maps[2].ctl >= used && f.layout.used <= f.layout.size,
 	   "behind the others, which stay");
-	ok(lie_apart(&f.layout, GPUBPF_ARENA_DATA) && f.layout.maps[2].copies == 7 && f.layout.maps[3].copies == 4096,
+	ok(has_no_overlap(&f.layout, GPUBPF_ARENA_DATA) && f.layout.maps[2].copies == 7 && f.layout.maps[3].copies == 4096,
 	   "with as many copies as the arena has replicas and threads");
 	gpubpf_arena_extend(f.arena, &f.unit, &f.layout, 2);
 	memcpy(&arena_row, (char *)f.arena + GPUBPF_ARENA_MAPS + 3 * sizeof(arena_row), sizeof(arena_row));
@@ -254,11 +254,11 @@ static void test_segments(void)
 int main(void)
 {
 	test_copies();
-	test_beside();
+	test_interleaved();
 	test_rings();
 	test_shrinking();
 	test_refused();
-	test_apart();
+	test_no_overlap();
 	test_segments();
 	return done();
 }

@@ -98,7 +98,7 @@ static bool look(const struct model *m, uint32_t i)
 	return wanted ? !err && sum_of(m, m->buffer) == wanted - 1 : err == -ENOENT;
 }
 
-static bool one_of_many(struct model *m, uint64_t *seed)
+static bool change_random_key(struct model *m, uint64_t *seed)
 {
 	uint64_t word = random_next(seed);
 	uint32_t i = (uint32_t)(word >> 32) % MILLION, key[2];
@@ -149,7 +149,7 @@ static void compare(struct model *m, uint64_t seed, const char *what)
 	free(values);
 }
 
-static void by_library(struct model *m, uint64_t seed)
+static void test_library(struct model *m, uint64_t seed)
 {
 	uint32_t wrong = 0, at;
 
@@ -157,7 +157,7 @@ static void by_library(struct model *m, uint64_t seed)
 		wrong += set(m, i, i & 0xffff, BPF_NOEXIST) != 0;
 	ok(!wrong, "put in, %u refused", wrong);
 	compare(m, seed + 2, "put in");
-	for (at = 0; at < MILLION && one_of_many(m, &seed); at++)
+	for (at = 0; at < MILLION && change_random_key(m, &seed); at++)
 		;
 	ok(at == MILLION, "changed at random: as the model (%u)", at);
 	compare(m, seed + 4, "changed at random");
@@ -179,7 +179,7 @@ static void lanes(struct model *m)
 	}
 }
 
-static void by_lanes(struct model *m, char **command, uint64_t seed)
+static void test_lanes(struct model *m, char **command, uint64_t seed)
 {
 	const struct gpubpf_map *done = gpubpf_session__find_map_by_name(m->s, "done");
 	const struct gpubpf_map *failed = gpubpf_session__find_map_by_name(m->s, "failed");
@@ -235,8 +235,8 @@ int main(int argc, char **argv)
 	setenv("OCL_ICD_VENDORS", icd, 1);
 	if (!begin(&m, argv[2]))
 		return done();
-	by_library(&m, seed);
-	by_lanes(&m, argv + 3, seed + 6);
+	test_library(&m, seed);
+	test_lanes(&m, argv + 3, seed + 6);
 	gpubpf_session__free(m.s);
 	free(m.value);
 	free(m.buffer);

@@ -47,7 +47,7 @@ struct ours {
 	struct gpubpf_prog progs[PROGS];
 };
 
-static int take_program(struct gpubpf_prog *prog, uint32_t k, struct gpubpf_diag *diag)
+static int parse_program(struct gpubpf_prog *prog, uint32_t k, struct gpubpf_diag *diag)
 {
 	static const int maps[] = { 0, 1, 2 };
 	struct bpf_insn raw[64];
@@ -79,7 +79,7 @@ static bool ours_begin(struct ours *o)
 		}
 	}
 	for (uint32_t k = 0; k < PROGS; k++) {
-		good &= take_program(&o->progs[k], k, &diag) == 0;
+		good &= parse_program(&o->progs[k], k, &diag) == 0;
 		numbers[k] = k + 1;
 	}
 	o->f.unit.progs = o->progs;

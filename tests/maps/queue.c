@@ -323,21 +323,21 @@ static void begin_held(struct held *h)
 	h->cells = gpubpf_queue_entries(&h->f.env, GPUBPF_LAYOUT_PASS(h->f.layout.maps), GPUBPF_QUEUE_FREE_RING);
 }
 
-static bool taken(struct held *h, uint32_t number)
+static bool is_popped(struct held *h, uint32_t number)
 {
 	struct item got;
 
 	return !gpubpf_map_take(&h->f.view[0], NULL, &got) && got.number == number;
 }
 
-static bool comes_out(struct held *h, uint32_t number)
+static bool is_next(struct held *h, uint32_t number)
 {
 	struct item got;
 
-	return !gpubpf_map_lookup(&h->f.view[0], NULL, &got) && got.number == number && taken(h, number);
+	return !gpubpf_map_lookup(&h->f.view[0], NULL, &got) && got.number == number && is_popped(h, number);
 }
 
-static int put(struct held *h, uint32_t number)
+static int push(struct held *h, uint32_t number)
 {
 	struct item item = item_of(1, number);
 
@@ -345,19 +345,19 @@ static int put(struct held *h, uint32_t number)
 }
 
 /* Pushes and pops in order for many rounds; three entries are available. */
-static bool others_go_on(struct held *h)
+static bool run_others(struct held *h)
 {
 	struct item got;
 	bool good = true;
 	uint32_t i;
 
 	for (i = 0; i < 40; i++)
-		good &= !put(h, i) && comes_out(h, i);
+		good &= !push(h, i) && is_next(h, i);
 	for (i = 0; i < 3; i++)
-		good &= !put(h, i);
-	good &= put(h, i) == -E2BIG;
+		good &= !push(h, i);
+	good &= push(h, i) == -E2BIG;
 	for (i = 0; i < 3; i++)
-		good &= comes_out(h, i);
+		good &= is_next(h, i);
 	return good && gpubpf_map_take(&h->f.view[0], NULL, &got) == -ENOENT;
 }
 
@@ -367,15 +367,15 @@ static bool all_four(struct held *h)
 	uint32_t i;
 
 	for (i = 0; i < 4; i++)
-		good &= !put(h, i);
-	good &= put(h, i) == -E2BIG;
+		good &= !push(h, i);
+	good &= push(h, i) == -E2BIG;
 	for (i = 0; i < 4; i++)
-		good &= comes_out(h, i);
+		good &= is_next(h, i);
 	return good;
 }
 
 /* A holder of a push ticket stops: others pass its entry, and later it pushes with a new ticket. */
-static void test_held_put(void)
+static void test_stopped_push(void)
 {
 	struct gpubpf_queue_visit visit = { 0 };
 	struct item item = item_of(2, 7);
@@ -385,22 +385,22 @@ static void test_held_put(void)
 
 	begin_held(&h);
 	n = 4 * GPUBPF_QUEUE_ENTRIES;
-	ok(comes_out(&h, 100) && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_FREE, 4, 0), "held, put: a cell is claimed");
+	ok(is_next(&h, 100) && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_FREE, 4, 0), "held, put: a cell is claimed");
 	cell = gpubpf_queue_cell(h.map, h.cells, 4, 0, &visit);
 	ticket = gpubpf_queue_ticket(h.map + GPUBPF_QUEUE_RING, 0);
-	ok(others_go_on(&h), "held, put: others go on");
+	ok(run_others(&h), "held, put: others go on");
 	ok(!gpubpf_queue_takes(h.map + GPUBPF_QUEUE_RING, gpubpf_load_u64(h.values + ticket % n * 8), ticket, ticket / n + 1),
 	   "held, put: the ticket is void");
 	gpubpf_copy_in(gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell), (u8 *)&item, sizeof(item));
 	while (!gpubpf_queue_offer(h.map + GPUBPF_QUEUE_RING, h.values, 4, 0, cell))
 		;
 	gpubpf_count(h.map + GPUBPF_QUEUE_VALUES);
-	ok(comes_out(&h, 7) && all_four(&h), "held, put: its value comes out, and there is room for four again");
+	ok(is_next(&h, 7) && all_four(&h), "held, put: its value comes out, and there is room for four again");
 	fixture_end(&h.f);
 }
 
 /* A holder of a pop ticket stops: its value stays until it continues, and does not block others meanwhile. */
-static void test_held_take(void)
+static void test_stopped_pop(void)
 {
 	struct gpubpf_queue_visit visit = { 0 };
 	struct held h;
@@ -412,7 +412,7 @@ static void test_held_take(void)
 	visit.ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT, 0);
 	visit.looks = 1;
 	ok(visit.ticket == 0 && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_VALUES, 0, 0), "held, take: the value is claimed");
-	ok(others_go_on(&h), "held, take: others go on");
+	ok(run_others(&h), "held, take: others go on");
 	ok(gpubpf_load_u64(h.values) & GPUBPF_QUEUE_UNSAFE, "held, take: its entry was passed over");
 	cell = gpubpf_queue_fetch(ring, h.values, 4, 0, &visit);
 	at = gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell ? cell : 1);
@@ -438,15 +438,15 @@ static void test_slow_rings(void)
 			if (i == 0 || e > 0)
 				gpubpf_store_u64((i ? h.values : h.cells) + e * 8, gpubpf_queue_entry(400, 0));
 		gpubpf_store_u32(h.map + GPUBPF_QUEUE_STUCK, 1);
-		ok(i ? put(&h, 101) == 0 : comes_out(&h, 100), "slow ring %u: it is done", rings[i]);
+		ok(i ? push(&h, 101) == 0 : is_next(&h, 100), "slow ring %u: it is done", rings[i]);
 		ok(gpubpf_load_u64(h.map + rings[i]) > GPUBPF_HASTE, "slow ring %u: after more than a hasty one's turns", rings[i]);
-		ok((!i || (taken(&h, 100) && taken(&h, 101))) && all_four(&h), "slow ring %u: and no cell is lost", rings[i]);
+		ok((!i || (is_popped(&h, 100) && is_popped(&h, 101))) && all_four(&h), "slow ring %u: and no cell is lost", rings[i]);
 		fixture_end(&h.f);
 	}
 }
 
 /* A push must not use a ticket that a pop has abandoned, even if the entry is empty and of an earlier round. */
-static void test_left_behind(void)
+static void test_abandoned_ticket(void)
 {
 	struct gpubpf_queue_visit old = { 0 }, later = { 0 };
 	struct held h;
@@ -514,9 +514,9 @@ int main(void)
 		test_threads(type, true);
 	}
 	test_stuck_stack();
-	test_held_put();
-	test_held_take();
-	test_left_behind();
+	test_stopped_push();
+	test_stopped_pop();
+	test_abandoned_ticket();
 	test_slow_rings();
 	test_claims();
 	test_held_replaced();

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #define LANES 0xffu
-#define LANES_WITH(key) with(key)
+#define LANES_WITH(key) lanes_with(key)
 #define GPUBPF_COMBINES_ADDS 1 /* no lane adds for others */
-static uint32_t with(uint64_t address);
+static uint32_t lanes_with(uint64_t address);
 #include "lanes.h"
 
 #define NLANES 8
@@ -43,7 +43,7 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 static struct fixture f;
 
 /* Lanes with the queue of this address. */
-static uint32_t with(uint64_t address)
+static uint32_t lanes_with(uint64_t address)
 {
 	return address - f.env.arena < f.layout.maps[1].ctl ? 0x55 : 0xaa;
 }

@@ -31,7 +31,7 @@ static void end_phase(struct warp *w)
 }
 
 /* Waits until all live lanes are here; returns their mask. */
-static uint32_t meet(void)
+static uint32_t wait_for_lanes(void)
 {
 	struct warp *w = warp;
 	uint32_t phase, seen;
@@ -76,16 +76,16 @@ static inline uint32_t gpubpf_warp_one(uint32_t mask)
 
 static inline uint32_t gpubpf_warp_active(void)
 {
-	return meet();
+	return wait_for_lanes();
 }
 
 static inline uint64_t gpubpf_warp_from(uint32_t lanes, uint64_t value, uint32_t lane)
 {
 	(void)lanes;
 	warp->value[me] = value;
-	meet();
+	wait_for_lanes();
 	value = warp->value[lane];
-	meet();
+	wait_for_lanes();
 	return value;
 }
 
@@ -94,17 +94,17 @@ static inline uint32_t gpubpf_warp_ballot(uint32_t lanes, uint32_t bit)
 	uint32_t mask = 0;
 
 	warp->value[me] = bit;
-	meet();
+	wait_for_lanes();
 	for (uint32_t i = 0; i < LANES; i++)
 		mask |= lanes >> i & warp->value[i] & 1 ? 1u << i : 0;
-	meet();
+	wait_for_lanes();
 	return mask;
 }
 
 static inline void gpubpf_warp_sync(uint32_t lanes)
 {
 	(void)lanes;
-	meet();
+	wait_for_lanes();
 }
 
 static inline uint32_t gpubpf_warp_same(uint64_t key)
@@ -168,7 +168,7 @@ static void be_lane(struct lane *l)
 	gpubpf_host_thread_set(&l->where);
 }
 
-static void *once(void *arg)
+static void *run_lane(void *arg)
 {
 	struct lane *l = arg;
 
@@ -187,7 +187,7 @@ static void together(uint32_t mask, void (*does)(struct lane *l), uint32_t first
 
 		*l = (struct lane){ .warp = &warps[0], .lane = i, .flags = flags, .does = does, .item = { first + i, ~(first + i) } };
 		if (mask >> i & 1)
-			pthread_create(&l->thread, NULL, once, l);
+			pthread_create(&l->thread, NULL, run_lane, l);
 	}
 	for (uint32_t i = 0; i < LANES; i++)
 		if (mask >> i & 1)
@@ -259,7 +259,7 @@ static void test_order(void)
 /* A cell is being read: earlier lanes continue, and all do after its release. */
 static u64 there_while_held;
 
-static void *gives_back(void *arg)
+static void *release_cell(void *arg)
 {
 	u64 cell = (u64)(uintptr_t)arg;
 
@@ -281,7 +281,7 @@ static void test_held(void)
 		return;
 	cell = gpubpf_stack_cell_at(&f.env, GPUBPF_LAYOUT_PASS(f.layout.maps), 3);
 	gpubpf_store_u32(cell, 1);
-	pthread_create(&other, NULL, gives_back, (void *)(uintptr_t)cell);
+	pthread_create(&other, NULL, release_cell, (void *)(uintptr_t)cell);
 	together(0xff, pushes, 100, BPF_ANY);
 	pthread_join(other, NULL);
 	check("a cell that is still read holds up the lanes behind it", 0xff, all, NULL);
@@ -294,7 +294,7 @@ static void test_held(void)
 }
 
 /* The lanes of a warp meet in each round; some push and the others pop. */
-static void *at_random(void *arg)
+static void *run_randomly(void *arg)
 {
 	struct lane *l = arg;
 	pthread_barrier_t *round = &rounds[l->warp - warps];
@@ -340,7 +340,7 @@ static void test_many(uint64_t seed)
 		if (n % LANES == 0)
 			pthread_barrier_init(&rounds[n / LANES], NULL, LANES);
 		*l = (struct lane){ .warp = &warps[n / LANES], .lane = n % LANES, .number = n * ROUNDS, .seed = seed + 2 * n };
-		pthread_create(&l->thread, NULL, at_random, l);
+		pthread_create(&l->thread, NULL, run_randomly, l);
 	}
 	for (uint32_t n = 0; n < WARPS * LANES; n++) {
 		struct lane *l = &lanes[n / LANES][n % LANES];

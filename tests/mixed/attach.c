@@ -22,7 +22,7 @@
 #include "tests/tap.h"
 
 #define THREADS 256 /* per launch */
-#define PATIENCE_S 300 /* far longer than making a twin takes, even in a compiler with sanitizers */
+#define TIMEOUT_S 300 /* far longer than making a twin takes, even in a compiler with sanitizers */
 
 extern char **environ;
 
@@ -68,7 +68,7 @@ static uint64_t counted(uint32_t key)
 /* Reads a line from the program while serving the session. False: no line, or it ended. */
 static bool hear(void)
 {
-	time_t until = time(NULL) + PATIENCE_S;
+	time_t until = time(NULL) + TIMEOUT_S;
 	char c = 0;
 
 	while (c != '\n' && time(NULL) < until) {
@@ -95,9 +95,9 @@ static bool step(int rounds, bool entered, bool left)
 
 /* Runs rounds until all launches of one have the current attachment: `on`: with the link. Adds the
  * earlier launches, as counted by the link; `key` is the map element of its program. */
-static bool settle(struct gpubpf_link *link, bool on, uint32_t key)
+static bool wait_for_link(struct gpubpf_link *link, bool on, uint32_t key)
 {
-	time_t until = time(NULL) + PATIENCE_S;
+	time_t until = time(NULL) + TIMEOUT_S;
 	uint64_t before, had;
 
 	do {
@@ -112,10 +112,10 @@ static bool settle(struct gpubpf_link *link, bool on, uint32_t key)
 }
 
 /* The same while another link stays attached; no launch may lack it meanwhile. */
-static bool settle_beside(struct gpubpf_link *link, bool on, uint32_t key, struct gpubpf_link *stays)
+static bool wait_beside(struct gpubpf_link *link, bool on, uint32_t key, struct gpubpf_link *stays)
 {
 	uint64_t launches = t.launches, before = gpubpf_link__launches(stays);
-	bool good = settle(link, on, key);
+	bool good = wait_for_link(link, on, key);
 
 	launches = (t.launches - launches) * t.kernels;
 	t.wanted[!key] += launches * THREADS;
@@ -149,7 +149,7 @@ static bool exact(const char *when)
 {
 	if (t.copied && kill(t.pid, 0) == 0)
 		refresh();
-	for (int i = 0; i < 50 * PATIENCE_S; i++) {
+	for (int i = 0; i < 50 * TIMEOUT_S; i++) {
 		if (counted(0) == t.wanted[0] && counted(1) == t.wanted[1])
 			return true;
 		gpubpf_session__poll(t.s, 20);
@@ -189,7 +189,7 @@ static void put_layer(char **env)
 static bool begin(bool no_wait)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .no_attach = true, .no_wait = no_wait,
-					    .wait_ms = PATIENCE_S * 1000, .note = on_note, .event = on_event,
+					    .wait_ms = TIMEOUT_S * 1000, .note = on_note, .event = on_event,
 					    .print = on_print, .runtime_dir = folder };
 	char workers[512], agent[512], **env;
 	int in[2], out[2];
@@ -254,15 +254,15 @@ static void test_errors(void)
 static bool one_round(int i)
 {
 	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
-	bool good = entered && settle(entered, true, 0) && step(1 + i % 3, true, false);
+	bool good = entered && wait_for_link(entered, true, 0) && step(1 + i % 3, true, false);
 
 	if (t.fake) { /* that driver counts, in the first element, for any program in a twin */
 		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
 		return good && exact("detached");
 	}
 	left = gpubpf_program__attach(program("left"));
-	good = good && left && settle_beside(left, true, 1, entered) && step(2, true, true);
-	good = good && !gpubpf_link__detach(entered) && settle_beside(entered, false, 0, left) && step(1, false, true);
+	good = good && left && wait_beside(left, true, 1, entered) && step(2, true, true);
+	good = good && !gpubpf_link__detach(entered) && wait_beside(entered, false, 0, left) && step(1, false, true);
 	good = good && exact("one detached of two") && !gpubpf_link__detach(left) && step(2, false, false);
 	return good && exact("detached");
 }
@@ -295,7 +295,7 @@ static void test_several(void)
 		links[i] = gpubpf_program__attach_opts(program("entered"), &opts);
 		good &= links[i] != NULL;
 	}
-	ok(good && settle(links[0], true, 0) && step(2, true, false) && exact("four patterns"),
+	ok(good && wait_for_link(links[0], true, 0) && step(2, true, false) && exact("four patterns"),
 	   "four patterns of one program: it runs once");
 	for (int i = 0; i < 4; i++)
 		gpubpf_link__destroy(links[i]);
@@ -329,7 +329,7 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 {
 	bool good = exact(when), has = false;
 
-	for (int i = 0; good && !(has = joined_has(entered, left)) && i < 50 * PATIENCE_S; i++)
+	for (int i = 0; good && !(has = joined_has(entered, left)) && i < 50 * TIMEOUT_S; i++)
 		gpubpf_session__poll(t.s, 20);
 	if (has)
 		return true;
@@ -340,11 +340,11 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 	return false;
 }
 
-/* Like settle_beside(), for a program of the joined object, next to the first one's. */
+/* Like wait_beside(), for a program of the joined object, next to the first one's. */
 static bool join_beside(struct gpubpf_link *link, bool on, uint64_t *sum, struct gpubpf_link *first)
 {
 	uint64_t wanted = t.wanted[1];
-	bool good = settle_beside(link, on, 1, first);
+	bool good = wait_beside(link, on, 1, first);
 
 	*sum += t.wanted[1] - wanted;
 	t.wanted[1] = wanted;
@@ -354,7 +354,7 @@ static bool join_beside(struct gpubpf_link *link, bool on, uint64_t *sum, struct
 static bool join_alone(struct gpubpf_link *link, uint64_t *sum)
 {
 	uint64_t wanted = t.wanted[1];
-	bool good = settle(link, true, 1);
+	bool good = wait_for_link(link, true, 1);
 
 	*sum += t.wanted[1] - wanted;
 	t.wanted[1] = wanted;
@@ -366,7 +366,7 @@ static void test_joins(const char *joins, int rounds)
 {
 	struct gpubpf_link *first = gpubpf_program__attach(program("entered")), *in, *out;
 	uint64_t entered = 0, left = 0, setting = 42, before;
-	bool good = settle(first, true, 0) && step(1, true, false) && exact("before");
+	bool good = wait_for_link(first, true, 0) && step(1, true, false) && exact("before");
 	uint32_t key = 0;
 	int i = 0;
 
@@ -420,7 +420,7 @@ static void test_hasty(void)
 	}
 	ok(good, "detached while its twin is made: no launch has it");
 	link = gpubpf_program__attach(program("entered"));
-	until = time(NULL) + PATIENCE_S;
+	until = time(NULL) + TIMEOUT_S;
 	while (time(NULL) < until && good && gpubpf_link__launches(link) < probed + 5 * t.kernels) {
 		good = step(1, false, false);
 		gpubpf_session__poll(t.s, 10);

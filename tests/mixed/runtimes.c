@@ -369,7 +369,7 @@ static void obey(struct runtime *runtimes, int n)
 	}
 }
 
-static void tell(const struct runtime *r)
+static void print_results(const struct runtime *r)
 {
 	uint32_t sum = 0;
 
@@ -449,6 +449,6 @@ int main(int argc, char **argv)
 	else
 		rounds(runtimes, n, atoi(argv[1]));
 	for (int i = 0; i < n; i++)
-		tell(&runtimes[i]);
+		print_results(&runtimes[i]);
 	return 0;
 }

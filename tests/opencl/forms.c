@@ -30,7 +30,7 @@ static const struct form extended[] = {
 	{ 0, UINT32_MAX, "unknown", "" },
 };
 
-static void tell(const char *set, const struct form *forms, const struct gpubpf_spv_opcode *opcodes, uint32_t n)
+static void print_forms(const char *set, const struct form *forms, const struct gpubpf_spv_opcode *opcodes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct form *of = forms;
@@ -43,7 +43,7 @@ static void tell(const char *set, const struct form *forms, const struct gpubpf_
 
 int main(void)
 {
-	tell("core", core, gpubpf_spv_opcodes, gpubpf_spv_nopcodes);
-	tell("OpenCL.std", extended, gpubpf_spv_extended, gpubpf_spv_nextended);
+	print_forms("core", core, gpubpf_spv_opcodes, gpubpf_spv_nopcodes);
+	print_forms("OpenCL.std", extended, gpubpf_spv_extended, gpubpf_spv_nextended);
 	return 0;
 }

@@ -41,7 +41,7 @@ static void load(void)
 }
 
 /* Removes the first file, as if it had not existed when the binary was made. */
-static void take_file(void)
+static void remove_file(void)
 {
 	const size_t first = 77, files = first + sizeof(uint64_t);
 	uint64_t length;
@@ -55,7 +55,7 @@ static void take_file(void)
 }
 
 /* Changes the existing header. */
-static void put(uint32_t version, uint32_t files, uint64_t behind)
+static void write_header(uint32_t version, uint32_t files, uint64_t behind)
 {
 	memcpy(binary + 16, &version, sizeof(version));
 	memcpy(binary + 32, &files, sizeof(files));
@@ -101,21 +101,21 @@ int main(void)
 	ok(!gpubpf_cl_is_hollow(binary, size), "it has the code");
 	ok(loads() == 0, "it is loaded");
 	ok(!gpubpf_cl_is_hollow(binary, 84) && !gpubpf_cl_is_hollow(binary, 0), "of too few bytes nothing is said");
-	take_file();
+	remove_file();
 	ok(gpubpf_cl_is_hollow(binary, size), "without the code it is known");
 	how = loads();
 	ok(how == -1 || how == SIGABRT, "which matters: who loads it ends so: %d", how);
-	put(9, 1, 0);
+	write_header(9, 1, 0);
 	ok(gpubpf_cl_is_hollow(binary, size), "version 9: a file of no bytes");
-	put(9, 1, 100);
+	write_header(9, 1, 100);
 	ok(!gpubpf_cl_is_hollow(binary, size), "one of some");
-	put(11, 1, 0);
+	write_header(11, 1, 0);
 	ok(!gpubpf_cl_is_hollow(binary, size), "version 11: a file, and no variables of the program's, which stand there then");
-	put(11, 0, 0);
+	write_header(11, 0, 0);
 	ok(gpubpf_cl_is_hollow(binary, size), "no file");
-	put(13, 0, 0);
+	write_header(13, 0, 0);
 	ok(!gpubpf_cl_is_hollow(binary, size), "of a version that is not known nothing is said");
-	put(9, 1, 0);
+	write_header(9, 1, 0);
 	binary[0] = 'q';
 	ok(!gpubpf_cl_is_hollow(binary, size), "others' binaries are none of this");
 	return done();

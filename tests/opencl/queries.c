@@ -56,7 +56,7 @@ static void kernel_answers(cl_kernel k)
 }
 
 /* PoCL releases a launched kernel in a separate thread, some time after the launch has ended. */
-static void wait_alone(cl_kernel k)
+static void wait_for_release(cl_kernel k)
 {
 	cl_uint references = 0;
 
@@ -143,7 +143,7 @@ int main(void)
 	errors(p, k);
 	note_int(launch(k, N, 32));
 	app_digest_buffer(out, N * 16);
-	wait_alone(k);
+	wait_for_release(k);
 	kernel_answers(k);
 	program_answers(p);
 	CHECK(clRetainKernel(k));

@@ -31,7 +31,7 @@ static int on_message(int level, const char *fmt, va_list ap)
 	return 0;
 }
 
-static bool has(char *const *env, const char *start, const char *end)
+static bool has_variable(char *const *env, const char *start, const char *end)
 {
 	for (; *env; env++)
 		if (!strncmp(*env, start, strlen(start)) && strlen(*env) > strlen(end) &&
@@ -48,7 +48,7 @@ static void test_session(const char *object)
 	ok(!lib.session__add_object(s, object) && !lib.session__load(s), "an object loads: %s", lib.session__error(s));
 	ok(lib.session__next_map(s, NULL) != NULL, "it has maps");
 	ok(!lib.session__start(s), "the session starts: %s", lib.session__error(s));
-	ok(!lib.session__environ(s, base, &env) && has(env, "LD_PRELOAD=/", "/libgpubpf-agent.so"),
+	ok(!lib.session__environ(s, base, &env) && has_variable(env, "LD_PRELOAD=/", "/libgpubpf-agent.so"),
 	   "the agent is found: %s", lib.session__error(s));
 	free(env);
 	lib.session__free(s);

@@ -30,14 +30,14 @@ static void add(uint32_t arena, uint64_t key, uint64_t n)
 	gpubpf_map_update(&view, &key, &value, 0);
 }
 
-static void take_out(uint32_t arena, uint64_t key)
+static void delete_key(uint32_t arena, uint64_t key)
 {
 	struct gpubpf_map_view view = on(arena);
 
 	gpubpf_map_delete(&view, &key);
 }
 
-static void put(uint64_t key, uint64_t value)
+static void set_value(uint64_t key, uint64_t value)
 {
 	gpubpf_map__update_elem(sums, &key, sizeof(key), &value, sizeof(value), 0);
 }
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 		return done();
 	s = start("/nonexistent");
 	sums = gpubpf_session__find_map_by_name(s, "by_key");
-	put(5, 100);
-	put(6, 1000);
+	set_value(5, 100);
+	set_value(6, 1000);
 	agent_connect(&a, s);
 	agent_hello(&a);
 	for (uint32_t i = 0; i < 2; i++)
@@ -62,19 +62,19 @@ int main(int argc, char **argv)
 	add(FIRST, 5, 7);
 	add(SECOND, 5, 8);
 	ok(sum(5) == 115, "what they add is added up: %llu", (unsigned long long)sum(5));
-	take_out(SECOND, 5);
+	delete_key(SECOND, 5);
 	ok(sum(5) == 107, "one deletes the key: %llu", (unsigned long long)sum(5));
 	add(SECOND, 5, 3);
 	ok(sum(5) == 110, "and makes it again: %llu", (unsigned long long)sum(5));
-	take_out(FIRST, 5);
-	take_out(FIRST, 6);
+	delete_key(FIRST, 5);
+	delete_key(FIRST, 6);
 	add(FIRST, 5, 20);
 	add(FIRST, 6, 30);
 	ok(sum(5) == 123 && sum(6) == 1030, "the other does so with two, whose elements change places: %llu, %llu", (unsigned long long)sum(5),
 	   (unsigned long long)sum(6));
 	gpubpf_map__delete_elem(sums, &key, sizeof(key), 0);
 	ok(sum(5) == 23, "the host deletes its own: %llu", (unsigned long long)sum(5));
-	put(5, 50);
+	set_value(5, 50);
 	ok(sum(5) == 73, "and puts in another: %llu", (unsigned long long)sum(5));
 	agent_close(&a);
 	gpubpf_session__free(s);

@@ -371,7 +371,7 @@ static void test_stop(void)
 
 /* -- state that outlives an agent -- */
 
-static void keep(struct agent *a, enum gpubpf_keep what, int fd)
+static void send_keep(struct agent *a, enum gpubpf_keep what, int fd)
 {
 	struct gpubpf_writer w = {0};
 
@@ -391,8 +391,8 @@ static void test_rescue(void)
 	agent_hello(&a);
 	agent_device(&a, 0, 0);
 	for (int i = 0; i < 2 && !pipe(memory[i]); i++) {
-		keep(&a, GPUBPF_KEEP, memory[i][0]);
-		keep(&a, GPUBPF_KEEP_BROKEN, -1);
+		send_keep(&a, GPUBPF_KEEP, memory[i][0]);
+		send_keep(&a, GPUBPF_KEEP_BROKEN, -1);
 		close(memory[i][0]);
 	}
 	agent_connect(&b, s);

@@ -92,7 +92,7 @@ static int source(void)
 }
 
 /* Returns the answer for an OpenCL C kernel on a device with these capabilities. */
-static struct twin_answer ask(struct gpubpf_session *s, uint64_t bits)
+static struct twin_answer request_twin(struct gpubpf_session *s, uint64_t bits)
 {
 	struct gpubpf_device_caps caps = device(bits);
 	struct gpubpf_writer w = { 0 };
@@ -123,7 +123,7 @@ static uint32_t listed(uint64_t bits)
 
 	if (gpubpf_session__load(s) < 0 || gpubpf_session__start(s) < 0)
 		note("%s", gpubpf_session__error(s));
-	ask(s, bits);
+	request_twin(s, bits);
 	place = gpubpf_report_places(s, "k", &n);
 	for (uint32_t i = 0; place && i < n; i++)
 		kinds |= 1u << place[i].kind;
@@ -144,13 +144,13 @@ static void test_lists(void)
 static void test_refusals(void)
 {
 	struct gpubpf_session *s = start(workers);
-	struct twin_answer gpu = ask(s, LINKS), cpu;
+	struct twin_answer gpu = request_twin(s, LINKS), cpu;
 
 	ok(strstr(gpu.reason, "_63: gpu/mem_before.all/ cannot be probed on GG") && strstr(gpu.reason, gpubpf_target_find("wrap")->where.why),
 	   "a program there is refused on a GPU, with the whole reason: %s", gpu.reason);
 	gpubpf_session__free(s);
 	s = start(workers);
-	cpu = ask(s, LINKS | GPUBPF_CAP_X86);
+	cpu = request_twin(s, LINKS | GPUBPF_CAP_X86);
 	ok(!cpu.failed && !strstr(cpu.reason, "cannot be probed on"), "and not on a CPU: %s", cpu.reason);
 	gpubpf_session__free(s);
 }

@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 
-static void *ask(void *path)
+static void *query_session(void *path)
 {
 	char why[256], *text = NULL;
 	size_t size;
@@ -60,7 +60,7 @@ static void test_fresh(void)
 	agent_connect(&a, s);
 	agent_hello(&a);
 	agent_device(&a, 1, 0);
-	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
+	pthread_create(&thread, NULL, query_session, (void *)gpubpf_session__path(s));
 	for (int i = 0; i < 100; i++) { /* the session also polls the device for its rings */
 		gpubpf_session__poll(s, 5);
 		if (!gpubpf_msg_recv(a.sock, MSG_DONTWAIT, a.buffer, &a.packet) && a.packet.type == GPUBPF_MSG_PULL) {
@@ -84,13 +84,13 @@ static void test_fresh(void)
 	gpubpf_session__free(s);
 }
 
-static char *ask_while_serving(struct gpubpf_session *s, struct agent *a, uint32_t *pulls)
+static char *query_while_serving(struct gpubpf_session *s, struct agent *a, uint32_t *pulls)
 {
 	pthread_t thread;
 	void *text = NULL;
 	bool done = false;
 
-	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
+	pthread_create(&thread, NULL, query_session, (void *)gpubpf_session__path(s));
 	for (int i = 0; i < 4000 && !done; i++) {
 		gpubpf_session__poll(s, 5);
 		if (a)
@@ -107,7 +107,7 @@ static void test_query(void)
 	char path[300], *text;
 	struct agent a;
 
-	text = ask_while_serving(s, NULL, NULL);
+	text = query_while_serving(s, NULL, NULL);
 	ok(text && strstr(text, "\"maps\""), "a running session answers another tool");
 	free(text);
 	agent_connect(&a, s);
@@ -115,7 +115,7 @@ static void test_query(void)
 	agent_device(&a, 0, 0);
 	agent_device(&a, 1, 0);
 	for (int i = 0; i < 2; i++) {
-		text = ask_while_serving(s, &a, &pulls[i]);
+		text = query_while_serving(s, &a, &pulls[i]);
 		ok(text != NULL, "even when a device never sends its mirror");
 		free(text);
 	}
@@ -132,7 +132,7 @@ struct attach_query {
 	int n, err;
 };
 
-static void *ask_attach(void *arg)
+static void *query_attach(void *arg)
 {
 	struct attach_query *q = arg;
 	struct gpubpf_writer w = {0};
@@ -156,7 +156,7 @@ static int attached(struct gpubpf_session *s, const char *path, const char *prog
 	pthread_t thread;
 	bool done = false;
 
-	pthread_create(&thread, NULL, ask_attach, &q);
+	pthread_create(&thread, NULL, query_attach, &q);
 	for (int i = 0; i < 4000 && !done; i++) {
 		gpubpf_session__poll(s, 5);
 		done = !pthread_tryjoin_np(thread, NULL);

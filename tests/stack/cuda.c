@@ -147,7 +147,7 @@ static void contexts(void)
 		cuCtxDetach(context);
 }
 
-static void tell(void)
+static void print_word(void)
 {
 	uint32_t value;
 
@@ -177,14 +177,14 @@ static void small(void)
 	pthread_join(thread, NULL);
 	GOOD(cuDevicePrimaryCtxRetain(&context, 0));
 	GOOD(cuCtxSetCurrent(context));
-	tell();
+	print_word();
 }
 
 #ifdef LOADED
 __attribute__((constructor)) static void launch_while_loaded(void)
 {
 	in_thread(NULL);
-	tell();
+	print_word();
 }
 #endif
 
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	modules(file(argv[2]));
 	launches();
 	memory();
-	tell();
+	print_word();
 	contexts();
 	return 0;
 }

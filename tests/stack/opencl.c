@@ -104,7 +104,7 @@ static void contexts(void)
 	good(clReleaseContext(c), "release");
 }
 
-static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *arg)
 {
 }
 
@@ -117,7 +117,7 @@ static void launches(cl_kernel k)
 	set(k, 3);
 	for (int i = 0; i < 20; i++) {
 		launch(k, &event);
-		good(clSetEventCallback(event, CL_COMPLETE, told, NULL), "callback");
+		good(clSetEventCallback(event, CL_COMPLETE, on_event, NULL), "callback");
 		good(clWaitForEvents(1, &event), "wait");
 		clReleaseEvent(event);
 	}

@@ -15,7 +15,7 @@
 #include "tests/tap.h"
 
 #define MAX_STATES 4096
-#define ENOUGH 500 /* minimum number of programs, some of which must run */
+#define MIN_PROGRAMS 500 /* minimum number of programs, some of which must run */
 
 struct seen {                       /* a state of the verifier's walk */
 	struct seen *next;
@@ -35,7 +35,7 @@ struct check {
 	int which;
 };
 
-static void keep_state(void *arg, const struct verifier *v)
+static void record_state(void *arg, const struct verifier *v)
 {
 	struct check *r = arg;
 	struct seen *s;
@@ -291,7 +291,7 @@ static void run_two(struct check *r, struct gen *g, uint32_t other)
 /* false: found a problem */
 static bool try_program(struct check *r, struct gen *g)
 {
-	struct watch watch = { keep_state, r, true };
+	struct watch watch = { record_state, r, true };
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
 
 	if (!ok(run_setup(&r.run), "maps are laid out"))
 		return done();
-	for (; (seconds ? time(NULL) < end || seed - first < ENOUGH : seed == first) && problems < 3; seed++) {
+	for (; (seconds ? time(NULL) < end || seed - first < MIN_PROGRAMS : seed == first) && problems < 3; seed++) {
 		gen_program(&g, seed);
 		if (seed % 4 == 0)
 			gen_mutate(&g);
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 	printf("# seeds %llu to %llu, %llu instructions checked\n", (unsigned long long)first, (unsigned long long)seed,
 	       (unsigned long long)r.checked);
 	ok(!problems, "concrete runs stay inside the verifier's states and facts");
-	if (seed - first >= ENOUGH)
+	if (seed - first >= MIN_PROGRAMS)
 		ok(r.contained >= (seed - first) / 10 && r.proven >= (seed - first) / 10,
 		   "%llu programs were run against states, %llu against facts, at least a tenth",
 		   (unsigned long long)r.contained, (unsigned long long)r.proven);

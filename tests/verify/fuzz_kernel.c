@@ -20,7 +20,7 @@
 #include "tests/tap.h"
 
 #define LOG_SIZE (1 << 20)
-#define ENOUGH 1000 /* minimum number of programs, some of which must be accepted */
+#define MIN_PROGRAMS 1000 /* minimum number of programs, some of which must be accepted */
 
 static struct {
 	uint64_t programs, both, refused, stricter, precise, unsound;
@@ -89,7 +89,7 @@ static void check_alignment(void *arg, const struct gpubpf_interp_state *at)
 }
 
 /* Thousands of runs with random contents, each access checked: does any go wrong? */
-static bool goes_wrong(const struct gen *g)
+static bool has_wrong_access(const struct gen *g)
 {
 	struct gpubpf_diag diag;
 	struct gen random = *g;
@@ -160,7 +160,7 @@ static void compare(const struct linux_verifier *k, const struct gen *g, struct 
 	linux_judge(k, g->insns, g->n, log_text, sizeof(log_text));
 	if (is_limit(log_text))
 		return;
-	if (is_range(log_text) && !goes_wrong(g)) {
+	if (is_range(log_text) && !has_wrong_access(g)) {
 		count.precise++;
 		if (verbose) {
 			printf("# more precise, seed %llu\n# ", (unsigned long long)seed);
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 		run_finish(&witness);
 		return done();
 	}
-	for (; counted ? seed - first < seconds : seconds ? time(NULL) < end || seed - first < ENOUGH : seed == first; seed++) {
+	for (; counted ? seed - first < seconds : seconds ? time(NULL) < end || seed - first < MIN_PROGRAMS : seed == first; seed++) {
 		gen_program(&g, seed);
 		if (seed % 3 == 0)
 			gen_mutate(&g);
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 	       (unsigned long long)count.precise);
 	run_finish(&witness);
 	ok(!count.unsound, "no program is accepted that the kernel refuses");
-	if (seed - first >= ENOUGH)
+	if (seed - first >= MIN_PROGRAMS)
 		ok(count.both >= count.programs / 10, "%llu of %llu programs are accepted by both, at least a tenth",
 		   (unsigned long long)count.both, (unsigned long long)count.programs);
 	return done();

@@ -25,7 +25,7 @@
 #include "tests/tap.h"
 
 #define TIMES 4
-#define LEAST 500           /* minimum number of compared programs */
+#define MIN_PROGRAMS 500           /* minimum number of compared programs */
 #define MAX_FIGURES 4096
 
 struct figure {
@@ -76,7 +76,7 @@ static bool read_figures(const char *path)
 	return true;
 }
 
-static bool take_map(struct object *o, const struct bpf_map *from)
+static bool add_map(struct object *o, const struct bpf_map *from)
 {
 	const struct gpubpf_sys_map *def = gpubpf_sys_map(&o->sys, bpf_map__fd(from));
 	struct gpubpf_map *map = &o->maps[o->nmaps];
@@ -121,7 +121,7 @@ static bool object_open(struct object *o, const char *path)
 	if (err < 0)
 		return false;
 	bpf_object__for_each_map(map, o->obj)
-		good = good && take_map(o, map);
+		good = good && add_map(o, map);
 	return good;
 }
 
@@ -284,6 +284,6 @@ int main(int argc, char **argv)
 	note("%u programs compared, %u refused by the kernel, %u of another compiler than the record's", all.compared,
 	     all.refused, all.other);
 	note("at most %.2f times the kernel's: %s", all.most, all.most_name);
-	ok(all.compared >= LEAST, "%u programs were compared, at least %u", all.compared, LEAST);
+	ok(all.compared >= MIN_PROGRAMS, "%u programs were compared, at least %u", all.compared, MIN_PROGRAMS);
 	return done();
 }

@@ -21,7 +21,7 @@ static uint64_t content(struct gen *g)
 	}
 }
 
-static void put(struct run *r, struct gen *g, int map, const void *key)
+static void set_random_value(struct run *r, struct gen *g, int map, const void *key)
 {
 	struct gpubpf_map_view view = { r->arena, &r->maps[map], &r->layout.maps[map] };
 	uint64_t value[8];
@@ -35,11 +35,11 @@ static void fill_maps(struct run *r, struct gen *g)
 {
 	memcpy(r->arena, r->pristine, r->layout.size);
 	for (uint32_t k = 0; k < 16; k++)
-		put(r, g, 1, &k);
-	put(r, g, 2, &(uint32_t){ 0 });
+		set_random_value(r, g, 1, &k);
+	set_random_value(r, g, 2, &(uint32_t){ 0 });
 	for (uint32_t pc = 0; pc < r->prog.ninsns; pc++)
 		if (r->insns[pc].kind == GPUBPF_INSN_STORE && !r->insns[pc].reg && r->insns[pc].off == -8)
-			put(r, g, 0, &(int64_t){ r->insns[pc].imm });
+			set_random_value(r, g, 0, &(int64_t){ r->insns[pc].imm });
 }
 
 void run_once(struct run *r, struct gen *g, run_observer observe, void *arg)

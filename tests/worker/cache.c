@@ -193,7 +193,7 @@ static bool is_there(const char *folder, const char *name)
 }
 
 /* A process scans the folder at its first write. */
-static void in_child(void (*fn)(void))
+static void run_in_child(void (*fn)(void))
 {
 	pid_t pid = fork();
 
@@ -225,24 +225,24 @@ static void test_temporary(void)
 	uint8_t some[GPUBPF_RESULT_CACHE_KEY] = { 9 };
 	int held[2];
 
-	in_child(put_some);
+	run_in_child(put_some);
 	ok(is_result(some, "some"), "a result is kept");
 	write_temp(results, ".tmp.0123456789abcdef", 2 * BOUND, NULL);
 	write_temp(kept, ".tmp.0123456789abcdef", 100, NULL);
 	write_temp(kept, ".0123.77", 100, NULL);
 	write_temp(kept, ".tmp.1111111111111111", 100, &held[0]);
-	in_child(put_more);
+	run_in_child(put_more);
 	ok(!is_there(results, ".tmp.0123456789abcdef") && !is_there(kept, ".tmp.0123456789abcdef") && !is_there(kept, ".0123.77"),
 	   "temporary files that nobody writes are removed");
 	ok(is_there(kept, ".tmp.1111111111111111"), "one that a process writes stays");
 	ok(is_result(some, "some"), "what is kept stays");
 	write_temp(results, ".tmp.2222222222222222", 2 * BOUND, &held[1]);
-	in_child(put_more);
+	run_in_child(put_more);
 	ok(!is_result(some, "some"), "one that a process writes counts for the bound");
 	ok(is_there(results, ".tmp.2222222222222222"), "and stays");
 	close(held[0]);
 	close(held[1]);
-	in_child(put_more);
+	run_in_child(put_more);
 	ok(!is_there(results, ".tmp.2222222222222222"), "after its process ends it is removed");
 }
 

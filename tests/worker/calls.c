@@ -82,7 +82,7 @@ static void become_worker(const char *path, int sock, unsigned lacks)
 }
 
 /* Continues to its next stop at a call; false: the process ended, or a signal is ending it. */
-static bool go_on(struct traced *t, int *status)
+static bool continue_to_call(struct traced *t, int *status)
 {
 	do
 		if (ptrace(PTRACE_SYSCALL, t->pid, NULL, NULL) < 0 || waitpid(t->pid, status, 0) != t->pid || !WIFSTOPPED(*status))
@@ -112,7 +112,7 @@ static bool start(struct traced *t, const char *path, unsigned lacks)
 	    ptrace(PTRACE_SETOPTIONS, t->pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
 		return false;
 	do
-		if (!go_on(t, &status))
+		if (!continue_to_call(t, &status))
 			return false;
 	while (!waits_for_job(t));
 	return true;
@@ -140,7 +140,7 @@ static long call_in(struct traced *t, long nr, const long args[6])
 	regs.r8 = args[4];
 	regs.r9 = args[5];
 	ptrace(PTRACE_SETREGS, t->pid, NULL, &regs);
-	if (!go_on(t, &status))
+	if (!continue_to_call(t, &status))
 		return INT32_MIN;
 	ptrace(PTRACE_GETREGS, t->pid, NULL, &regs);
 	value = regs.rax;
@@ -148,7 +148,7 @@ static long call_in(struct traced *t, long nr, const long args[6])
 	regs.rip -= 2;
 	regs.rax = SYS_poll;
 	ptrace(PTRACE_SETREGS, t->pid, NULL, &regs);
-	if (!go_on(t, &status))
+	if (!continue_to_call(t, &status))
 		return INT32_MIN;
 	ptrace(PTRACE_GETREGS, t->pid, NULL, &t->idle);
 	return value;

@@ -448,7 +448,7 @@ static void run_case(const char *folder, const char *name)
 	free(r);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -493,7 +493,7 @@ static void run_all(const char *folder, char **names)
 
 	for (char **name = names; *name; name++)
 		run_case(folder, *name);
-	n = *names ? 0 : scandir(folder, &list, is_case, by_name);
+	n = *names ? 0 : scandir(folder, &list, is_case, compare_names);
 	for (int i = 0; i < n; i++)
 		run_case(folder, list[i]->d_name);
 }

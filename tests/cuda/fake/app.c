@@ -29,7 +29,7 @@ void good(CUresult error, const char *what)
 }
 
 /* Looks up a name without its version suffix, as cuGetProcAddress requires. */
-static void *by_address(const char *symbol, bool second, uint64_t flags)
+static void *look_up_proc(const char *symbol, bool second, uint64_t flags)
 {
 	char name[96];
 	void *found = NULL;
@@ -54,9 +54,9 @@ static void find_driver(const char *how)
 
 #define LINK(symbol) cu.symbol = symbol;
 #define DLSYM(symbol) cu.symbol = dlsym(lib, #symbol);
-#define PROC1(symbol) cu.symbol = by_address(#symbol, false, 0);
-#define PROC2(symbol) cu.symbol = by_address(#symbol, true, 0);
-#define PTSZ(symbol) cu.symbol = by_address(#symbol, true, 2);
+#define PROC1(symbol) cu.symbol = look_up_proc(#symbol, false, 0);
+#define PROC2(symbol) cu.symbol = look_up_proc(#symbol, true, 0);
+#define PTSZ(symbol) cu.symbol = look_up_proc(#symbol, true, 2);
 	if (!strcmp(how, "link")) {
 		USED(LINK)
 	} else if (!strcmp(how, "dlsym")) {

@@ -349,7 +349,7 @@ FAKE_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
 
 /* ---- memory ---- */
 
-static void own(uint64_t address, size_t size, CUcontext context)
+static void add_allocation(uint64_t address, size_t size, CUcontext context)
 {
 	struct allocation *a = malloc(sizeof(*a));
 
@@ -377,7 +377,7 @@ CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context)
 	if (at == MAP_FAILED)
 		return FAKE_OUT_OF_MEMORY;
 	*address = (uintptr_t)at;
-	own(*address, size, context);
+	add_allocation(*address, size, context);
 	return 0;
 }
 
@@ -398,7 +398,7 @@ FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 }
 
 /* Removes the allocation from the list; the caller frees it. NULL: unknown address. */
-static struct allocation *disown(uint64_t address)
+static struct allocation *remove_allocation(uint64_t address)
 {
 	struct allocation **at = &allocations, *a;
 
@@ -414,7 +414,7 @@ static struct allocation *disown(uint64_t address)
 
 static CUresult forget(uint64_t address)
 {
-	struct allocation *a = disown(address);
+	struct allocation *a = remove_allocation(address);
 
 	if (!a)
 		return FAKE_INVALID_VALUE;
@@ -625,14 +625,14 @@ FAKE_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, C
 {
 	if (mmap((void *)address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, handle, offset) == MAP_FAILED)
 		return FAKE_INVALID_VALUE;
-	own(address, size, NULL);
+	add_allocation(address, size, NULL);
 	return 0;
 }
 
 /* Keeps the address range reserved throughout: another thread's malloc() could take it in between. */
 FAKE_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
-	struct allocation *a = disown(address);
+	struct allocation *a = remove_allocation(address);
 
 	if (!a)
 		return FAKE_INVALID_VALUE;

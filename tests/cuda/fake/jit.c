@@ -121,7 +121,7 @@ static void compile(void *lib, int (*get)(void *, char *), const char *what, uns
 }
 
 /* Loads machine code that an earlier run cached. */
-static void kept(const char *path)
+static void load_cached(const char *path)
 {
 	char image[8192];
 	FILE *f = fopen(path, "re");
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	GOOD(cuDevicePrimaryCtxRetain(&context, 0));
 	GOOD(cuCtxSetCurrent(context));
 	linked(argv[1]);
-	kept(path);
+	load_cached(path);
 	GOOD(dlsym(RTLD_DEFAULT, "nvrtcGetCUBIN") != NULL);
 	GOOD(!(user = dlopen("libnvrtc-user.so", RTLD_NOW | RTLD_LOCAL)));
 	GOOD(dlsym(RTLD_DEFAULT, "nvrtcGetCUBIN") != NULL);

@@ -95,7 +95,7 @@ void many(void)
 	launch_all(image);
 }
 
-static char *put_head(char *at, uint32_t arch, uint64_t size, bool packed)
+static char *write_head(char *at, uint32_t arch, uint64_t size, bool packed)
 {
 	const struct head head = {
 		.kind = FATBIN_ELF, .version = 0x101, .header = sizeof(head), .size = size, .arch = arch, .packed = packed ? size : 0,
@@ -132,10 +132,10 @@ void large(void)
 
 	protect(PROT_READ | PROT_WRITE);
 	size = (read_image(code) + 7) & ~7ul;
-	put_head(at, arch ? atoi(arch) : 90, size, false);
+	write_head(at, arch ? atoi(arch) : 90, size, false);
 	at = code + size;
 	for (int i = 0; i < OTHERS; i++)
-		at = put_head(at, OTHER_ARCH, OTHER_SIZE, i & 1) + OTHER_SIZE;
+		at = write_head(at, OTHER_ARCH, OTHER_SIZE, i & 1) + OTHER_SIZE;
 	container.body = at - library - sizeof(container);
 	memcpy(library, &container, sizeof(container));
 	protect(PROT_READ);

@@ -64,7 +64,7 @@ static void add_count(CUmodule m, int index, uint64_t threads, bool flat)
 }
 
 /* Emits the events of bench/probes.bpf.c: 16 bytes per thread, with the blocks on consecutive multiprocessors. */
-static void put_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64_t threads)
+static void emit_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64_t threads)
 {
 	struct gpubpf_host_thread at = { .dims = 1 };
 	struct gpubpf_env env = { .arena = arena };
@@ -105,7 +105,7 @@ static void run_probe(CUmodule m, const char *text, const char *end, uint64_t th
 	const struct gpubpf_map_layout *l = (void *)(arena + GPUBPF_ARENA_MAPS);
 
 	if (arena && l->type == BPF_MAP_TYPE_RINGBUF) {
-		put_events(arena, l, threads);
+		emit_events(arena, l, threads);
 		return;
 	}
 	for (uint32_t i = 0; arena && l[i].type; i++)
@@ -349,7 +349,7 @@ FAKE_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr a
 
 /* ---- launches ---- */
 
-static bool wants_attribute(const struct fake_entry *e)
+static bool needs_attribute(const struct fake_entry *e)
 {
 	const char *at = e->from ? strstr(e->from, "//fake wants-14") : NULL;
 
@@ -375,7 +375,7 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	if (!l->f || l->f->module->context != fake_current())
 		return false;
 	if (threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
-	    !has_shape(l->f->entry, shape) || (int)shared > fake_shared_more(l->f) || (wants_attribute(l->f->entry) && !l->f->attribute[14]))
+	    !has_shape(l->f->entry, shape) || (int)shared > fake_shared_more(l->f) || (needs_attribute(l->f->entry) && !l->f->attribute[14]))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
 	l->target = params && params[0] ? *(uint64_t *)params[0] : 0;

@@ -54,7 +54,7 @@ static void launch_linked(const void *image, unsigned blocks)
 	printf("word %u\n", *to_host(word));
 }
 
-static void link_by_library(void)
+static void link_with_library(void)
 {
 	void *lib = dlopen("libnvJitLink.so.13", RTLD_NOW | RTLD_LOCAL), *l;
 	int (*create)(void **, unsigned, const char **), (*add)(void *, int, const void *, size_t, const char *);
@@ -92,6 +92,6 @@ void linked(void)
 	GOOD(cu.cuLinkComplete(state, &image, &size));
 	launch_linked(image, 1);
 	GOOD(cu.cuLinkDestroy(state));
-	link_by_library();
+	link_with_library();
 	told("linked", 2, 3 * 64);
 }

@@ -335,7 +335,7 @@ static struct CUfunc_st *function_of(struct CUmod_st *m, const char *name)
 	return f;
 }
 
-static bool too_late(CUmodule module, const char *where)
+static bool fails_at_lookup(CUmodule module, const char *where)
 {
 	const char *at = module->image.text ? strstr(module->image.text, "//fake late ") : NULL;
 
@@ -357,7 +357,7 @@ FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const c
 		return answer(FAKE_INVALID_HANDLE);
 	if (getenv("FAKE_CUDA_FIND") && strstr(module->image.text, ".entry gpubpf_twin_"))
 		usleep(1000 * atoi(getenv("FAKE_CUDA_FIND")));
-	if (too_late(module, "function"))
+	if (fails_at_lookup(module, "function"))
 		return answer(FAKE_INVALID_IMAGE);
 	*f = function_of(module, name);
 	return answer(*f ? 0 : CUDA_ERROR_NOT_FOUND);
@@ -386,7 +386,7 @@ FAKE_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CU
 {
 	if (!module || !module->alive)
 		return answer(FAKE_INVALID_HANDLE);
-	if (too_late(module, "variable"))
+	if (fails_at_lookup(module, "variable"))
 		return answer(FAKE_INVALID_IMAGE);
 	linger(module);
 	*address = fake_variable(module, name);
@@ -559,7 +559,7 @@ FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 	f = fake_function(f);
 	if (!f || attribute < 0 || attribute >= 16)
 		return answer(FAKE_INVALID_VALUE);
-	if (too_late(f->module, "attribute"))
+	if (fails_at_lookup(f->module, "attribute"))
 		return FAKE_INVALID_IMAGE;
 	*value = attribute == 4 ? f->entry->regs : attribute == 3 ? of_twin(f->entry, "//fake twin-frame ") + f->entry->spilled : attribute == 1 ? shared_of(f) :
 		 attribute == 8 ? fake_shared_more(f) : f->attribute[attribute];

@@ -23,7 +23,7 @@ static void launch(CUfunction f, CUdeviceptr to, CUstream stream)
 }
 
 /* Launches through the library's module in this context, and through its kernel. */
-static void launch_of_library(const char *text)
+static void launch_from_library(const char *text)
 {
 	CUdeviceptr word = new_word();
 	CUlibrary library;
@@ -50,9 +50,9 @@ void libraries(void)
 	CUfunction f;
 
 	begin(0);
-	launch_of_library(plain);
-	launch_of_library(thrice);
-	launch_of_library(plain);
+	launch_from_library(plain);
+	launch_from_library(thrice);
+	launch_from_library(plain);
 	word = new_word();
 	GOOD(cuModuleLoadData(&module, thrice));
 	GOOD(cuModuleGetFunction(&f, module, "scale"));
@@ -67,7 +67,7 @@ struct owner {
 	CUdeviceptr word;
 };
 
-static struct owner own(CUdevice device)
+static struct owner make_owner(CUdevice device)
 {
 	struct owner p = { .context = begin(device), .word = new_word() };
 
@@ -90,7 +90,7 @@ static unsigned total_of(CUlibrary library, CUmodule module)
  * and both as graph nodes. A twin in the wrong context would add its count to that context's variable. */
 void foreign(void)
 {
-	struct owner first = own(0), second;
+	struct owner first = make_owner(0), second;
 	struct cuda_kernel_node node = { .gx = 1, .gy = 1, .gz = 1, .bx = 64, .by = 1, .bz = 1 }, got;
 	CUgraphNode nodes[2];
 	CUgraphExec ready;
@@ -103,7 +103,7 @@ void foreign(void)
 
 	GOOD(cuLibraryLoadData(&library, plain, NULL, NULL, 0, NULL, NULL, 0));
 	GOOD(cuLibraryGetKernel(&kernel, library, "scale"));
-	second = own(1);
+	second = make_owner(1);
 	GOOD(cuModuleLoadData(&module, plain));
 	GOOD(cuCtxSetCurrent(first.context));
 	GOOD(cuModuleGetFunction(&f, module, "scale"));
@@ -356,7 +356,7 @@ void older(void)
 {
 	static const char kernels[] = HEADER ENTRY(other, "//fake param\n//fake counter\n")
 		ENTRY(both, "//fake param\n//fake counter\n");
-	struct owner on[2] = { own(0), own(1) };
+	struct owner on[2] = { make_owner(0), make_owner(1) };
 	struct cuda_launch launches[2];
 	void *params[2][1];
 	CUmodule module;

@@ -168,7 +168,7 @@ static bool is_atomic(struct sass_insn insn)
 }
 
 /* Barriers in memory and bulk copies: each is an atomic whose value no context reports. */
-static bool is_untold_atomic(struct sass_insn insn)
+static bool is_unreported_atomic(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x1a7, 0x1b2, 0x1b0, 0x1b6, 0x1bb };
 
@@ -217,7 +217,7 @@ static bool leads_there_and_back(const struct sass_code *code, const struct sass
 }
 
 /* Results of the kernel land as late as the instruction allows. */
-static void let_land(struct run *run, struct sass_insn insn, bool own)
+static void land_late(struct run *run, struct sass_insn insn, bool own)
 {
 	if (!run->adversary)
 		return;
@@ -238,7 +238,7 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 		struct sass_insn insn = g->insns[i];
 
 		if (sass_opcode(insn) != SASS_OP_BRA)
-			let_land(run, insn, !run->own && is_own(code, own, at, insn, i));
+			land_late(run, insn, !run->own && is_own(code, own, at, insn, i));
 		if (!run->own && reads_variable(own) && leads_there_and_back(code, g, i)) {
 			run->own++;
 			i++;
@@ -293,7 +293,7 @@ static void random_thread(struct thread *t)
 
 /* Does the place apply to the thread? Every thread executes a branch, and a line that starts with a never-executed
  * instruction. An exit needs both predicates, as does a copying load: without the second, the copy stores zeros. */
-static bool is_for(struct sass_insn own, const struct sass_place *place, const struct thread *t)
+static bool applies_to_thread(struct sass_insn own, const struct sass_place *place, const struct thread *t)
 {
 	uint32_t opcode = sass_opcode(own);
 	bool copies = is_copy(own) && gpubpf_place_kind(place->kind)->spaces;
@@ -317,7 +317,7 @@ static uint64_t named(const struct sass_arch *arch, struct sass_insn own, unsign
 }
 
 /* Checks the context of branches, lines and any instructions. */
-static bool gives_right(const struct sass_arch *arch, const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
+static bool has_right_context(const struct sass_arch *arch, const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
 {
 	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
 	uint64_t id = around->place.id;
@@ -347,7 +347,7 @@ static uint32_t heard_before(const struct sass_arounds *all, uint32_t i, struct 
 	uint32_t n = 0;
 
 	for (uint32_t k = i; k-- > 0 && all->list[k].place.at == all->list[i].place.at;)
-		n += is_for(own, &all->list[k].place, t);
+		n += applies_to_thread(own, &all->list[k].place, t);
 	return n;
 }
 
@@ -367,7 +367,7 @@ static uint32_t bodies_at(const struct sass_arounds *all, uint32_t i)
 	return n;
 }
 
-static uint64_t asked_address(const struct sass_code *code, const struct sass_around *around, struct sass_insn own, const struct thread *t)
+static uint64_t expected_address(const struct sass_code *code, const struct sass_around *around, struct sass_insn own, const struct thread *t)
 {
 	return is_copy(own) && around->place.access.access == GPUBPF_STORE ? copied_to(own, t) : address_of(code, own, t);
 }
@@ -390,13 +390,13 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		issue_before(&adversary, code, g, around->place.at);
 	adversary.kernel = &after;
 	walk(code, g, around->place.at, &run);
-	meant = is_for(own, &around->place, &before);
+	meant = applies_to_thread(own, &around->place, &before);
 	if (run.old) {
 		after.r[sass_field(own, 16, 8)] = 1000;
 		after.r[sass_field(own, 16, 8) + 1] = 2000;
 	}
 	if (run.wrong || adversary.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(after.p, run.t.p, 8) ||
-	    run.effects != 3 * (heard_before(all, last, own, &before) + is_for(own, &all->list[last].place, &before)) ||
+	    run.effects != 3 * (heard_before(all, last, own, &before) + applies_to_thread(own, &all->list[last].place, &before)) ||
 	    run.met != bodies_at(all, i) * around->body->wanders)
 		return false;
 	heard = &run.heard[heard_before(all, i, own, &before) % 2];
@@ -405,10 +405,10 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		       heard->value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
 		       heard->place == before.r[sass_field(own, 32, 8)];
 	if (around->place.kind == GPUBPF_SITE_BRANCH || around->place.kind == GPUBPF_SITE_INSN || around->place.kind == GPUBPF_SITE_LINE)
-		return !meant || gives_right(code->arch, heard, around, own, &before);
+		return !meant || has_right_context(code->arch, heard, around, own, &before);
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
 		return heard->value == sass_field(own, 54, 4) && heard->bytes == GPUBPF_BARRIER_BLOCK && heard->place == around->place.id;
-	return !meant || (heard->address == asked_address(code, around, own, &before) && heard->value == value_of(own, &before, heard->bytes) &&
+	return !meant || (heard->address == expected_address(code, around, own, &before) && heard->value == value_of(own, &before, heard->bytes) &&
 			  heard->place == (asks_where(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
 			  heard->bytes == around->place.access.bytes);
 }
@@ -425,7 +425,7 @@ struct making {
 };
 
 /* Samples the places of lines and of any instructions, because there are many. */
-static bool is_left_out(const struct making *m, const struct sass_place *place)
+static bool is_skipped(const struct making *m, const struct sass_place *place)
 {
 	struct sass_insn insn = sass_code_at(m->code, place->at);
 	bool many = m->kind == GPUBPF_SITE_INSN || m->kind == GPUBPF_SITE_LINE;
@@ -434,12 +434,12 @@ static bool is_left_out(const struct making *m, const struct sass_place *place)
 	return many && !rare && (place->why || !sass_operands_known(m->code->arch, insn) || sass_opcode(insn) == 0x918 || random_below(16));
 }
 
-static int take(void *arg, const struct sass_place *place)
+static int collect_place(void *arg, const struct sass_place *place)
 {
 	struct making *m = arg;
 
 	m->met++;
-	if (is_left_out(m, place))
+	if (is_skipped(m, place))
 		return 0;
 	m->untold |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
 		     (!asks_where(m->kind) && is_generic(sass_code_at(m->code, place->at)));
@@ -470,8 +470,8 @@ static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)
 
 /* Lanes of one stub's probe must not reconverge in another's stub: no branch of one stub leads into
  * another. */
-static void meet_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin,
-			   uint8_t *text, uint32_t first, uint32_t n)
+static void reconverge_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin,
+				 uint8_t *text, uint32_t first, uint32_t n)
 {
 	struct sass_insn none = sass_nop(0, SASS_STALL_MAX), parts, meets;
 	uint32_t from = next_bssy(text, first, n), other = next_bssy(text, from + 1, n), meeting, distance;
@@ -545,7 +545,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 		}
 		memcpy(text + i * SASS_INSN, &was, SASS_INSN);
 	}
-	meet_elsewhere(app, k, m, twin, text, first, n);
+	reconverge_elsewhere(app, k, m, twin, text, first, n);
 	sass_cubin_finish(&made);
 }
 
@@ -616,7 +616,7 @@ static uint32_t make_exit_probe(struct sass_insn insns[16])
 
 /* Returns the next instruction; the kernel's predicates decide at random. A call returns to its
  * caller, other indirect jumps lead to any possible target. UINT32_MAX: none. */
-static uint32_t go_on(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t *caller)
+static uint32_t next_insn(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t *caller)
 {
 	struct sass_insn insn = g->insns[i];
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
@@ -635,7 +635,7 @@ static uint32_t go_on(const struct sass_code *code, const struct sass_grafted *g
 }
 
 /* Follows a random path through the kernel's code; true: it reached the exit's probe. */
-static bool comes_to_exit(const struct sass_code *code, const struct sass_grafted *g, struct adversary *a)
+static bool reaches_exit(const struct sass_code *code, const struct sass_grafted *g, struct adversary *a)
 {
 	uint32_t caller = UINT32_MAX, i = 0;
 
@@ -644,7 +644,7 @@ static bool comes_to_exit(const struct sass_code *code, const struct sass_grafte
 		if (sass_field(g->insns[i], 12, 4) == SASS_PT)
 			rely(a, g->insns[i], NULL);
 		issue(a, g->insns[i]);
-		i = go_on(code, g, i, &caller);
+		i = next_insn(code, g, i, &caller);
 	}
 	return i == g->exit;
 }
@@ -655,7 +655,7 @@ static bool exits_right(const struct sass_grafted *g, struct adversary *a)
 
 	random_thread(&run.t);
 	for (uint32_t i = g->exit; i < g->n && sass_opcode(g->insns[i]) != SASS_OP_EXIT; i++) {
-		let_land(&run, g->insns[i], false);
+		land_late(&run, g->insns[i], false);
 		if (guard_of(g->insns[i], &run.t))
 			compute(&run, g->insns[i]);
 	}
@@ -693,7 +693,7 @@ static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 	if (code.nexits && !sass_graft(&code, k->regs, NULL, &probe, &none, &g, &diag) && !g.base)
 		for (int walks = 0; walks < WALKS; walks++) {
 			struct adversary a = { .arch = code.arch };
-			bool good = !comes_to_exit(&code, &g, &a) || (came++, exits_right(&g, &a));
+			bool good = !reaches_exit(&code, &g, &a) || (came++, exits_right(&g, &a));
 
 			exits += good;
 			landed += a.landed;
@@ -714,7 +714,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	if (sass_field(insn, 12, 4) == 15)
 		return false;
 	if (kind == GPUBPF_SITE_ATOMIC)
-		return is_atomic(insn) || is_untold_atomic(insn);
+		return is_atomic(insn) || is_unreported_atomic(insn);
 	if (kind == GPUBPF_SITE_BRANCH)
 		return (sass_opcode(insn) == 0x947 && !sass_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
 		       sass_opcode(insn) == 0x949 || sass_opcode(insn) == 0x958;
@@ -734,7 +734,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 }
 
 /* Does it imply two? */
-static bool is_twice(struct sass_insn insn, enum gpubpf_site kind)
+static bool has_two_places(struct sass_insn insn, enum gpubpf_site kind)
 {
 	return is_copy(insn) && (kind == GPUBPF_SITE_MEM_ALL || kind == GPUBPF_SITE_MEM_BEFORE_ALL);
 }
@@ -764,12 +764,12 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	if (sass_code_read(app, k, &code, &diag) < 0)
 		return;
 	for (uint32_t i = code.begin, end = end_of(&code); i < end; i++)
-		expected += is_expected(sass_code_at(&code, i), kind) * (is_twice(sass_code_at(&code, i), kind) ? 2 : 1);
+		expected += is_expected(sass_code_at(&code, i), kind) * (has_two_places(sass_code_at(&code, i), kind) ? 2 : 1);
 	make_probe(&probe, code.arch, kind, wanders);
 	for (int guarded = 0; guarded < 2; guarded++)
 		if (sass_body_make(code.arch, &probe, guarded, &m.bodies[guarded], &diag) < 0)
 			ok(false, "%s", diag.what);
-	sass_places_each(&code, 1u << m.kind, &lines, k->text, take, &m);
+	sass_places_each(&code, 1u << m.kind, &lines, k->text, collect_place, &m);
 	if (m.around.n)
 		ran("sass", gpubpf_place_kind(kind)->name);
 	for (uint32_t i = m.around.n; i-- > 0;)

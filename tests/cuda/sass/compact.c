@@ -14,7 +14,7 @@
 
 #define PROGRAMS 800
 #define RUNS 8
-#define MOST 400                   /* instructions */
+#define MAX_INSNS 400                   /* instructions */
 #define STEPS 400
 #define LANDS 13                   /* maximum fixed latency in cycles */
 #define CONSTANTS 4                /* registers written once and read without a scoreboard */
@@ -44,8 +44,8 @@ static unsigned below(unsigned n)
 
 /* -- generation -- */
 
-static struct making {
-	struct sass_insn insns[MOST];
+static struct generator {
+	struct sass_insn insns[MAX_INSNS];
 	uint32_t n, regs;
 	uint32_t unsettled[256];           /* minimum cycles since the write */
 	uint8_t written[256], read[256];   /* scoreboards of in-flight writes and reads */
@@ -263,7 +263,7 @@ static void land(const struct sass_insn *insns, struct late *l)
 }
 
 /* Completes operations whose scoreboard the instruction waits for, and expired ones. */
-static void settle(const struct sass_insn *insns, unsigned waits, uint32_t now, bool all)
+static void complete_operations(const struct sass_insn *insns, unsigned waits, uint32_t now, bool all)
 {
 	for (uint32_t k = 0; k < run.nlate; k++) {
 		struct late *l = &run.late[k];
@@ -302,7 +302,7 @@ static uint64_t carry_out_all(const struct sass_insn *insns, uint32_t n, uint64_
 		struct sass_insn insn = insns[i];
 		bool meant = sass_field(insn, 12, 4) == SASS_PT || choice >> 20 & 1;
 
-		settle(insns, sass_waits(insn), now, false);
+		complete_operations(insns, sass_waits(insn), now, false);
 		if (meant && sass_opcode(insn) == SASS_OP_EXIT)
 			break;
 		if (meant && sass_opcode(insn) != SASS_OP_BRA && sass_opcode(insn) != SASS_OP_NOP)
@@ -310,7 +310,7 @@ static uint64_t carry_out_all(const struct sass_insn *insns, uint32_t n, uint64_
 		now += sass_passes(insn);
 		i += meant && sass_opcode(insn) == SASS_OP_BRA ? 1 + sass_branch(arch, insn) / SASS_INSN : 1;
 	}
-	settle(insns, 0, now, true);
+	complete_operations(insns, 0, now, true);
 	for (uint32_t k = 0; k < run.nlate; k++)
 		run.trace += sass_opcode(insns[run.late[k].insn]) == STG ? 0 : mix(run.late[k].found, run.late[k].step);
 	return run.trace;
@@ -334,7 +334,7 @@ int main(void)
 
 	arch = sass_arch_find(90);
 	for (uint32_t k = 0; k < PROGRAMS; k++) {
-		struct sass_insn insns[MOST];
+		struct sass_insn insns[MAX_INSNS];
 		struct sass_probe probe = { .insns = insns, .n = 0 };
 
 		make(mix(k, 7));

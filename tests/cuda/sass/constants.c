@@ -214,14 +214,14 @@ static void expect(const struct run *run, struct sass_insn own, const struct sas
 }
 
 /* The operands at 32 and 64 have sign bits at 62 and 74; the replacement may have swapped the operands. */
-static bool keeps_signs(struct sass_insn own, struct sass_insn carried, enum sass_constant_way way)
+static bool has_same_signs(struct sass_insn own, struct sass_insn carried, enum sass_constant_way way)
 {
 	unsigned constant = way == SASS_CONSTANT_B ? 62 : 74, other = way == SASS_CONSTANT_B ? 74 : 62;
 
 	return sass_field(carried, constant, 2) == sass_field(own, 62, 2) && sass_field(carried, other, 2) == sass_field(own, 74, 2);
 }
 
-static bool gives(const struct run *run, struct sass_insn own, const struct sass_constant *k, uint32_t at)
+static bool has_right_value(const struct run *run, struct sass_insn own, const struct sass_constant *k, uint32_t at)
 {
 	uint32_t value[4], to = sass_field(own, 16, 8), reg, n = (k->bytes + 3) / 4;
 
@@ -233,7 +233,7 @@ static bool gives(const struct run *run, struct sass_insn own, const struct sass
 		return !memcmp(run->t.u + (to & 63), value, 4 * n);
 	default:
 		reg = sass_field(run->carried, k->way == SASS_CONSTANT_B ? 32 : 64, 8);
-		return run->is_carried && keeps_signs(own, run->carried, k->way) && !memcmp(run->t.r + reg, value, 4 * n);
+		return run->is_carried && has_same_signs(own, run->carried, k->way) && !memcmp(run->t.r + reg, value, 4 * n);
 	}
 }
 
@@ -261,7 +261,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		pairs[npairs++] = own;
 		pairs[npairs++] = run.carried;
 	}
-	return (at > run.size - k.bytes) || gives(&run, own, &k, at);
+	return (at > run.size - k.bytes) || has_right_value(&run, own, &k, at);
 }
 
 /* -- changes that the checker must refuse -- */

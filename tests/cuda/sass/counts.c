@@ -59,7 +59,7 @@ static bool holds(const struct lane *l, unsigned predicate)
 }
 
 /* LOP3: looks up each bit triple in the table */
-static uint32_t by_table(uint32_t a, uint32_t b, uint32_t c, unsigned table)
+static uint32_t look_up_bits(uint32_t a, uint32_t b, uint32_t c, unsigned table)
 {
 	uint32_t result = 0;
 
@@ -94,7 +94,7 @@ static void carry_out(struct block *b, struct lane *l, uint32_t active, struct s
 	case 0x210: result = (sass_field(i, 72, 1) ? -x : x) + (sass_field(i, 63, 1) ? -y : y) + (sass_field(i, 75, 1) ? -z : z); break;
 	case 0x224: result = x * y + z; break;
 	case 0x824: result = x * imm + z; break;
-	case 0x212: result = by_table(x, y, z, sass_field(i, 72, 8)); break;
+	case 0x212: result = look_up_bits(x, y, z, sass_field(i, 72, 8)); break;
 	case 0x80c: compare(b, l, i, x, imm); return;
 	case 0x20c: compare(b, l, i, x, y); return;
 	case 0x94d: l->ended = true; return;
@@ -118,7 +118,7 @@ static void carry_out(struct block *b, struct lane *l, uint32_t active, struct s
 }
 
 /* Runs all lanes of the set in lockstep, like a converged warp. */
-static void go(struct block *b, struct lane lanes[WARP], uint32_t active, bool end)
+static void run_warp(struct block *b, struct lane lanes[WARP], uint32_t active, bool end)
 {
 	struct sass_insn insns[SASS_COUNT_MOST];
 	uint32_t n = (end ? sass_count_end : sass_count_begin)(b->arch, 0, insns);
@@ -146,7 +146,7 @@ static void count_block(const struct sass_arch *arch, uint32_t x, uint32_t y, ui
 	for (uint32_t i = 0; i < n; i++)
 		lanes[i].index = i % WARP;
 	for (uint32_t w = 0; w * WARP < n; w++)
-		go(&b, lanes + w * WARP, n - w * WARP >= WARP ? UINT32_MAX : (1u << (n - w * WARP)) - 1, false);
+		run_warp(&b, lanes + w * WARP, n - w * WARP >= WARP ? UINT32_MAX : (1u << (n - w * WARP)) - 1, false);
 	ok(!b.broken && b.at == (b.rank << 24) + end - 16 && b.word == n && b.met == n,
 	   "sm_%u: %u lanes of %u x %u x %u begin with the word behind the block's memory", arch->sm, n, x, y, z);
 	while (left) {
@@ -155,7 +155,7 @@ static void count_block(const struct sass_arch *arch, uint32_t x, uint32_t y, ui
 		for (uint32_t i = 0; i < WARP && w * WARP + i < n; i++)
 			active |= group >> i & 1 && !gone[w * WARP + i] ? 1u << i : 0;
 		left -= __builtin_popcount(active);
-		go(&b, lanes + w * WARP, active, true);
+		run_warp(&b, lanes + w * WARP, active, true);
 		for (uint32_t i = 0; i < WARP; i++)
 			if (active >> i & 1) {
 				gone[w * WARP + i] = true;
@@ -186,7 +186,7 @@ struct twin {
 };
 
 /* "": the checker accepts */
-static const char *said(const struct twin *t, bool counts)
+static const char *check_twin(const struct twin *t, bool counts)
 {
 	const struct sass_has has = { .entry = true, .exit = true, .counts = counts };
 	const struct sass_twin twin = { .cubin = { t->bytes, t->size } };
@@ -199,12 +199,12 @@ static const char *said(const struct twin *t, bool counts)
 
 static bool passes(const struct twin *t, bool counts)
 {
-	return !*said(t, counts);
+	return !*check_twin(t, counts);
 }
 
 static bool refused(const struct twin *t, bool counts, const char *why)
 {
-	const char *what = said(t, counts);
+	const char *what = check_twin(t, counts);
 	bool is = strstr(what, why);
 
 	if (!is)
@@ -218,7 +218,7 @@ static struct sass_insn get(const struct twin *t, uint32_t i)
 }
 
 /* The checker must report this reason: another pass could also refuse the change. */
-static bool refused_with(const struct twin *t, uint32_t i, struct sass_insn insn, const char *why)
+static bool is_refused_with(const struct twin *t, uint32_t i, struct sass_insn insn, const char *why)
 {
 	struct sass_insn was = get(t, i);
 	bool is;
@@ -258,8 +258,8 @@ static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 
 	snprintf(leaves, sizeof(leaves), "at 0x%x: lanes leave before they are counted", at * SASS_INSN);
 	snprintf(goes, sizeof(goes), "at 0x%x: a branch skips the code that counts lanes", at * SASS_INSN);
-	ok(refused_with(t, at, sass_end_if(SASS_PT), leaves), "nobody ends who was not counted");
-	ok(refused_with(t, at, past, goes), "or goes past some of it");
+	ok(is_refused_with(t, at, sass_end_if(SASS_PT), leaves), "nobody ends who was not counted");
+	ok(is_refused_with(t, at, past, goes), "or goes past some of it");
 }
 
 /* Changes the code that counts leaving lanes; a full warp may have its own copy. Returns whether a program precedes it. */
@@ -270,20 +270,20 @@ static bool change_end(const struct twin *t, uint32_t adds)
 	char otherwise[80], back[80];
 
 	snprintf(otherwise, sizeof(otherwise), "at 0x%x: the code that counts leaving lanes is wrong", adds * SASS_INSN);
-	ok(refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
-	ok(refused_with(t, adds, sass_with(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
-	ok(refused_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
-	ok(refused_with(t, adds, sass_nop(0, 5), "lanes that leave are not counted"), "nor nobody");
-	ok(sass_opcode(end) == SASS_OP_EXIT && refused_with(t, adds + 2, sass_nop(0, 5), otherwise), "all but the last end");
-	ok(refused_with(t, adds + 2, sass_with(end, 15, 1, 1), otherwise), "and the last does not");
+	ok(is_refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
+	ok(is_refused_with(t, adds, sass_with(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
+	ok(is_refused_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
+	ok(is_refused_with(t, adds, sass_nop(0, 5), "lanes that leave are not counted"), "nor nobody");
+	ok(sass_opcode(end) == SASS_OP_EXIT && is_refused_with(t, adds + 2, sass_nop(0, 5), otherwise), "all but the last end");
+	ok(is_refused_with(t, adds + 2, sass_with(end, 15, 1, 1), otherwise), "and the last does not");
 	sass_count_end(t->code.arch, 0, insns);
 	while (sass_opcode(insns[before]) != SASS_OP_ATOMS)
 		before++;
 	while (sass_opcode(insns[votes]) != SASS_OP_VOTE)
 		votes++;
-	ok(refused_with(t, adds - before + votes, sass_own_lane(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
+	ok(is_refused_with(t, adds - before + votes, sass_own_lane(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
 	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (adds + 3) * SASS_INSN);
-	ok(refused_with(t, adds + 3, sass_bra(t->code.arch, -4 * SASS_INSN), back), "and nobody is counted twice");
+	ok(is_refused_with(t, adds + 3, sass_bra(t->code.arch, -4 * SASS_INSN), back), "and nobody is counted twice");
 	at = joint(t, adds - before);
 	if (at != SASS_NONE)
 		change_before(t, at, adds);
@@ -299,18 +299,18 @@ static void change_begin(const struct twin *t)
 
 	if (!ok(meets == puts + 1, "lanes meet behind the word's first value"))
 		return;
-	ok(refused_with(t, puts, sass_with(put, 40, 24, 0), otherwise), "which is not where the kernel has some");
-	ok(refused_with(t, puts, sass_with(put, 32, 8, SASS_RZ), otherwise), "nor of another number");
-	ok(refused_with(t, meets, sass_nop(0, 5), otherwise), "they do meet");
-	ok(refused_with(t, meets, sass_with(meet, 54, 4, 1), otherwise), "at no other barrier,");
-	ok(refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
-	ok(refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
-	ok(refused_with(t, meets + 3, put, more) && refused_with(t, meets + 3, meet, more), "once");
+	ok(is_refused_with(t, puts, sass_with(put, 40, 24, 0), otherwise), "which is not where the kernel has some");
+	ok(is_refused_with(t, puts, sass_with(put, 32, 8, SASS_RZ), otherwise), "nor of another number");
+	ok(is_refused_with(t, meets, sass_nop(0, 5), otherwise), "they do meet");
+	ok(is_refused_with(t, meets, sass_with(meet, 54, 4, 1), otherwise), "at no other barrier,");
+	ok(is_refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
+	ok(is_refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
+	ok(is_refused_with(t, meets + 3, put, more) && is_refused_with(t, meets + 3, meet, more), "once");
 	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (meets + 1) * SASS_INSN);
-	ok(refused_with(t, meets + 1, sass_bra(t->code.arch, -2 * SASS_INSN), back), "and nobody comes there again");
+	ok(is_refused_with(t, meets + 1, sass_bra(t->code.arch, -2 * SASS_INSN), back), "and nobody comes there again");
 }
 
-static void change_said(struct twin *t)
+static void change_attributes(struct twin *t)
 {
 	uint32_t section = sass_section_of(&t->made, ".nv.shared.", t->made.kernels[0].text);
 	Elf64_Shdr *heads = (Elf64_Shdr *)(t->bytes + t->made.head.e_shoff);
@@ -343,7 +343,7 @@ static void change_said(struct twin *t)
 }
 
 /* Changes the size query in the application's code and in the twin, which copies it. */
-static bool asks(const struct twin *t, uint8_t *own, uint8_t *copy, const char *why)
+static bool is_changed_query_refused(const struct twin *t, uint8_t *own, uint8_t *copy, const char *why)
 {
 	const struct sass_insn insn = sass_special(0, SASS_SR_SHARED_SIZE, 0);
 	uint8_t was[SASS_INSN];
@@ -361,14 +361,14 @@ static bool asks(const struct twin *t, uint8_t *own, uint8_t *copy, const char *
 }
 
 /* Changes the first copied query in the kernel, and in functions. Returns whether there is any. */
-static bool change_asked(const struct twin *t)
+static bool change_query(const struct twin *t)
 {
 	bool any = false;
 	uint32_t i = t->code.begin;
 
 	while (i < t->first && memcmp(t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN, SASS_INSN))
 		i++;
-	ok(i < t->first && asks(t, (uint8_t *)t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN,
+	ok(i < t->first && is_changed_query_refused(t, (uint8_t *)t->code.bytes + (size_t)i * SASS_INSN, t->text + (size_t)i * SASS_INSN,
 				"it reads the size of its shared memory"), "a kernel is not told of the word");
 	for (uint32_t s = 1; s < t->made.nsections; s++) {
 		const struct sass_section *copy = &t->made.sections[s];
@@ -377,7 +377,7 @@ static bool change_asked(const struct twin *t)
 		if (!(copy->head.sh_flags & SHF_EXECINSTR) || s == t->made.kernels[0].text)
 			continue;
 		any = true;
-		ok(own && asks(t, (uint8_t *)t->app.sections[own].data, (uint8_t *)copy->data, "a function that it calls reads the size of shared memory"),
+		ok(own && is_changed_query_refused(t, (uint8_t *)t->app.sections[own].data, (uint8_t *)copy->data, "a function that it calls reads the size of shared memory"),
 		   "nor is a function that it calls");
 	}
 	return any;
@@ -416,8 +416,8 @@ static void try_twin(const char *file, char *app, size_t size)
 	}
 	ok(passes(&t, true), "%s passes", t.app.symbols[t.kernel->symbol].name);
 	change_begin(&t);
-	change_said(&t);
-	seen_called |= change_asked(&t);
+	change_attributes(&t);
+	seen_called |= change_query(&t);
 	for (uint32_t adds = find(&t, t.first, SASS_OP_ATOMS); adds < t.n; adds = find(&t, adds + 1, SASS_OP_ATOMS))
 		seen_before |= change_end(&t, adds);
 	sass_code_finish(&t.code);

@@ -95,7 +95,7 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 }
 
 /* Writes the cubin and the records after it: the addresses that the agent fills in. */
-static void keep(const char *name, const struct gpubpf_twin_piece *piece)
+static void write_twin(const char *name, const struct gpubpf_twin_piece *piece)
 {
 	char path[4096];
 	FILE *f;
@@ -127,7 +127,7 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 		all.made++;
 	snprintf(number, sizeof(number), "%u", all.made);
 	if (!err && folder)
-		keep(number, &twin.piece[0]);
+		write_twin(number, &twin.piece[0]);
 	gpubpf_twin_image_finish(&twin);
 }
 
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 		if (!err)
 			err = make_probes(&job, &probes, &diag);
 		if (!err && folder)
-			keep("probes", &probes.piece[0]);
+			write_twin("probes", &probes.piece[0]);
 		if (!err)
 			err = sass_image_each(file, size, strtoul(argv[2] + 3, NULL, 10), try_cubin, NULL, &diag);
 	}

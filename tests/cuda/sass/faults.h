@@ -57,7 +57,7 @@ static uint32_t entry_of(const struct opened *o)
 }
 
 /* Flips one bit of each copied instruction of the kernel. */
-static void change_own(struct opened *o)
+static void change_kernel_code(struct opened *o)
 {
 	uint32_t survived = 0;
 
@@ -116,7 +116,7 @@ static void drop_waits(struct opened *o)
 static uint32_t waited;             /* exit probes, over all kernels, that wait for a scoreboard just set */
 
 /* An exit probe that the kernel falls into must not wait at once: a scoreboard just set is not visible yet. */
-static void wait_at_once(struct opened *o)
+static void wait_without_delay(struct opened *o)
 {
 	struct sass_insn was = get(o, first_added(o)), waits = get(o, first_added(o) + 1);
 
@@ -231,7 +231,7 @@ static void check_meetings(struct opened *o)
 }
 
 /* An entry's probe may use convergence barriers of the kernel if it leaves all of them. */
-static void keep_barriers(struct opened *o)
+static void drop_barrier_breaks(struct opened *o)
 {
 	uint32_t breaks = 0, seen = 0;
 
@@ -270,7 +270,7 @@ static void change_copies(struct opened *o, struct sass_cubin *made)
 static uint32_t settled;            /* exit probes, over all kernels, that use registers of the kernel */
 
 /* Shortens the stall in which fixed-latency results of the kernel land, before the probe writes those registers. */
-static void drop_settling(struct opened *o)
+static void drop_latency_stall(struct opened *o)
 {
 	uint32_t first = first_added(o), n = 0, time = 0, seen = 0;
 
@@ -296,7 +296,7 @@ static void drop_settling(struct opened *o)
 static uint32_t keeping;           /* exit probes, over all kernels, that reuse values of the entry's probe */
 
 /* Registers that the exit's probe reads before writing them; false: none. */
-static bool find_kept(struct opened *o, bool kept[256])
+static bool find_reused_regs(struct opened *o, bool kept[256])
 {
 	bool written[256] = { false }, any = false;
 
@@ -335,12 +335,12 @@ static bool is_written_again(const struct opened *o, uint32_t i, unsigned reg)
 }
 
 /* Changes a value that the exit's probe reuses from the entry's, or computes it for some lanes only. */
-static void change_kept(struct opened *o)
+static void change_reused_values(struct opened *o)
 {
 	uint32_t made = 0, guarded = 0, elsewhere = 0, moved = 0, read = 0;
 	bool kept[256] = { false };
 
-	if (!find_kept(o, kept))
+	if (!find_reused_regs(o, kept))
 		return;
 	keeping++;
 	for (uint32_t i = entry_of(o); i + 1 < o->n; i++) {
@@ -364,7 +364,7 @@ static void change_kept(struct opened *o)
 }
 
 /* Removes scoreboards added to the kernel's accesses, for which the exit's probe waits. */
-static void drop_given(struct opened *o)
+static void drop_added_scoreboards(struct opened *o)
 {
 	uint32_t given = 0, seen = 0;
 
@@ -456,7 +456,7 @@ static void change_ends(struct opened *o, const struct sass_cubin *made)
 	ok(passes(o), "as it was it passes");
 }
 
-static void change_said(struct opened *o, const struct sass_cubin *made)
+static void change_attributes(struct opened *o, const struct sass_cubin *made)
 {
 	Elf64_Sym *symbol = (Elf64_Sym *)(made->sections[made->symtab].data + made->kernels[0].symbol * sizeof(*symbol));
 
@@ -491,24 +491,24 @@ static void faults_try(const char *image, size_t size, const struct gpubpf_twin_
 	ok(passes(&o), "%s: the twin passes as it is", kernel);
 	if (!strcmp(kernel, "named"))
 		change_copies(&o, &made);
-	change_own(&o);
+	change_kernel_code(&o);
 	change_added(&o);
 	drop_waits(&o);
 	drop_times(&o);
 	wait_early(&o);
-	wait_at_once(&o);
-	drop_settling(&o);
-	change_kept(&o);
-	drop_given(&o);
+	wait_without_delay(&o);
+	drop_latency_stall(&o);
+	change_reused_values(&o);
+	drop_added_scoreboards(&o);
 	change_way_back(&o);
 	change_ends(&o, &made);
-	change_said(&o, &made);
+	change_attributes(&o, &made);
 	if (!together && !strcmp(kernel, "straight"))
 		number_values(&o);
 	if (together)
 		check_meetings(&o);
 	if (together && !strcmp(kernel, "nested"))
-		keep_barriers(&o);
+		drop_barrier_breaks(&o);
 	sass_code_finish(&o.code);
 	sass_cubin_finish(&made);
 	sass_cubin_finish(&o.app);

@@ -14,11 +14,11 @@
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
-#define MOST 24
+#define MAX_INSNS 24
 #define PROBE 2                    /* instructions of an exit's probe: MOV R0, 0 and EXIT */
 #define TOP 4                      /* number of probe registers */
 
-static uint64_t words[2 * (MOST + PROBE)];
+static uint64_t words[2 * (MAX_INSNS + PROBE)];
 
 static struct sass_insn ldc(unsigned to, unsigned board)
 {
@@ -68,8 +68,8 @@ static struct sass_insn returns(void)
 #define PT SASS_PT
 
 struct program {
-	struct sass_insn insns[MOST];
-	uint32_t n, exits[MOST];
+	struct sass_insn insns[MAX_INSNS];
+	uint32_t n, exits[MAX_INSNS];
 	struct sass_code code;
 };
 
@@ -182,7 +182,7 @@ static void try_random(uint32_t rounds)
 	uint32_t found = 0, refused = 0, missed = 0;
 
 	for (uint32_t round = 0; round < rounds; round++) {
-		struct program p = { .n = 4 + random_below(MOST - 5) };
+		struct program p = { .n = 4 + random_below(MAX_INSNS - 5) };
 		bool was_found, was_refused;
 
 		for (uint32_t i = 0; i + 1 < p.n; i++)

@@ -22,7 +22,7 @@ struct found {
 	uint32_t n, calls[8], returns[8], wrong;
 };
 
-static int take_place(void *arg, const struct sass_place *p)
+static int collect_place(void *arg, const struct sass_place *p)
 {
 	struct found *all = arg;
 	uint32_t last = all->n - 1, opcode = sass_opcode(sass_code_at(all->code, p->at));
@@ -36,12 +36,12 @@ static int take_place(void *arg, const struct sass_place *p)
 	return 0;
 }
 
-static int take(void *arg, const struct sass_function *f)
+static int collect_function(void *arg, const struct sass_function *f)
 {
 	struct found *all = arg;
 
 	all->f[all->n++] = *f;
-	return f->why || all->n == 8 ? 0 : sass_function_places(all->code, f, GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT), take_place, all);
+	return f->why || all->n == 8 ? 0 : sass_function_places(all->code, f, GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT), collect_place, all);
 }
 
 static const struct sass_function *function(const struct found *all, const char *name)
@@ -56,7 +56,7 @@ static struct found find(const struct sass_cubin *c, const struct sass_kernel *k
 {
 	struct found all = { .code = code };
 
-	if (sass_functions_each(c, k, code, take, &all) < 0)
+	if (sass_functions_each(c, k, code, collect_function, &all) < 0)
 		abort();
 	return all;
 }

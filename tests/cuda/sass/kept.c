@@ -106,7 +106,7 @@ static uint32_t count(const struct sass_probe *p, uint32_t opcode)
 }
 
 /* Returns the number of instructions removed from the exit's probe; frees both probes. */
-static uint32_t spared(struct sass_probe entry, struct sass_probe exit, uint32_t most)
+static uint32_t count_removed(struct sass_probe entry, struct sass_probe exit, uint32_t most)
 {
 	uint32_t before = exit.n;
 	bool same;
@@ -126,7 +126,7 @@ static uint32_t spared(struct sass_probe entry, struct sass_probe exit, uint32_t
 #define ADDRESS wait(product(2, 0)), product(3, 2)
 #define THREADS special(0, THREAD)
 
-static void keeps_addresses(void)
+static void test_reused_addresses(void)
 {
 	struct sass_probe entry = PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end());
 	struct sass_probe exit = PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end());
@@ -148,7 +148,7 @@ static void keeps_addresses(void)
 }
 
 /* The entry's probe waits for the last result if no later instruction takes as long. */
-static void settles(void)
+static void test_final_wait(void)
 {
 	struct sass_probe entry = PROBE(THREADS, wait(product(2, 0)), sass_with(product(3, 2), SASS_STALL_AT, 4, 1), end());
 	struct sass_probe exit = PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end());
@@ -172,24 +172,24 @@ static void settles(void)
 
 int main(void)
 {
-	keeps_addresses();
-	settles();
-	ok(!spared(PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end()), PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end()), 5),
+	test_reused_addresses();
+	test_final_wait();
+	ok(!count_removed(PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end()), PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end()), 5),
 	   "not with fewer registers than it takes");
-	ok(!spared(PROBE(THREADS, ADDRESS, store(2, 2), end()), PROBE(special(0, LANE), ADDRESS, store(2, 2), end()), ENOUGH),
+	ok(!count_removed(PROBE(THREADS, ADDRESS, store(2, 2), end()), PROBE(special(0, LANE), ADDRESS, store(2, 2), end()), ENOUGH),
 	   "nor what is computed of something else");
-	ok(!spared(PROBE(special(0, MULTIPROCESSOR), ADDRESS, store(2, 2), end()), PROBE(special(0, MULTIPROCESSOR), ADDRESS, store(2, 2), end()), ENOUGH),
+	ok(!count_removed(PROBE(special(0, MULTIPROCESSOR), ADDRESS, store(2, 2), end()), PROBE(special(0, MULTIPROCESSOR), ADDRESS, store(2, 2), end()), ENOUGH),
 	   "nor of where the thread runs, which may be elsewhere later");
-	ok(!spared(PROBE(clock_into(0), product(2, 0), product(3, 2), store(2, 2), end()), PROBE(clock_into(0), product(2, 0), product(3, 2), store(2, 2), end()), ENOUGH),
+	ok(!count_removed(PROBE(clock_into(0), product(2, 0), product(3, 2), store(2, 2), end()), PROBE(clock_into(0), product(2, 0), product(3, 2), store(2, 2), end()), ENOUGH),
 	   "nor of the clock");
-	ok(spared(PROBE(THREADS, ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()),
-		  PROBE(THREADS, ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()), ENOUGH) == 3,
+	ok(count_removed(PROBE(THREADS, ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()),
+			 PROBE(THREADS, ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()), ENOUGH) == 3,
 	   "of what is in memory, where it is alone");
-	ok(spared(PROBE(THREADS, wait(compare(0)), under(product(2, 0), 0), under(product(3, 2), 0), store(2, 2), end()),
-		  PROBE(THREADS, ADDRESS, store(2, 2), end()), ENOUGH) == 1,
+	ok(count_removed(PROBE(THREADS, wait(compare(0)), under(product(2, 0), 0), under(product(3, 2), 0), store(2, 2), end()),
+			 PROBE(THREADS, ADDRESS, store(2, 2), end()), ENOUGH) == 1,
 	   "but for the thread nothing, where not all lanes compute it,");
-	ok(!spared(PROBE(THREADS, wait(compare(0)), under(end(), 0), ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()),
-		   PROBE(THREADS, ADDRESS, store(2, 2), end()), ENOUGH),
+	ok(!count_removed(PROBE(THREADS, wait(compare(0)), under(end(), 0), ADDRESS, load(4, 2), wait(product(6, 4)), product(7, 6), store(6, 6), end()),
+			  PROBE(THREADS, ADDRESS, store(2, 2), end()), ENOUGH),
 	   "nor where some have ended before");
 	return done();
 }

@@ -60,7 +60,7 @@ struct patched {
 	const char *why;           /* of the place at that instruction */
 };
 
-static bool is_quick(const struct sass_code *code, uint32_t i)
+static bool has_fixed_latency(const struct sass_code *code, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(code, i);
 
@@ -72,12 +72,12 @@ static bool is_quick(const struct sass_code *code, uint32_t i)
 static bool find_room(struct patched *p)
 {
 	for (p->at = p->code.begin; p->at + 3 < p->code.n; p->at++)
-		if (is_quick(&p->code, p->at) && is_quick(&p->code, p->at + 1) && is_quick(&p->code, p->at + 2))
+		if (has_fixed_latency(&p->code, p->at) && has_fixed_latency(&p->code, p->at + 1) && has_fixed_latency(&p->code, p->at + 2))
 			return true;
 	return false;
 }
 
-static void put_word(struct patched *p, uint32_t at, struct sass_insn insn)
+static void write_insn(struct patched *p, uint32_t at, struct sass_insn insn)
 {
 	memcpy((uint8_t *)p->code.bytes + (size_t)at * SASS_INSN, &insn, sizeof(insn));
 }
@@ -147,11 +147,11 @@ static bool stub_waits_for_all(const struct patched *p, const struct sass_grafte
 	return sass_opcode(g->insns[at]) == SASS_OP_BRA && to < g->n && sass_waits(g->insns[to]) == ALL_BOARDS;
 }
 
-static void try_late(struct patched *p, const struct sample *s)
+static void test_late_predicate(struct patched *p, const struct sample *s)
 {
 	struct sass_grafted g;
 
-	put_word(p, p->at, s->insn);
+	write_insn(p, p->at, s->insn);
 	read_code(p);
 	if (!ok(graft(p, false, &g), "sm_%u takes a probe behind %s", p->app.sm, s->text))
 		return;
@@ -166,8 +166,8 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 	bool told = !(p->code.arch->timed_doubles && sass_opcode(word) == 0x22a);
 	struct sass_grafted g;
 
-	put_word(p, p->at, word);
-	put_word(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all predicates */
+	write_insn(p, p->at, word);
+	write_insn(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all predicates */
 	read_code(p);
 	if (!ok(graft(p, exit, &g), "sm_%u takes a probe at %s with %s without a scoreboard", p->app.sm, exit ? "exits" : "a place", s->text))
 		return;
@@ -179,7 +179,7 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 }
 
 /* ATOMG.E.ADD.64 P5, R8, [R10], R12; the probe reads none of its context. */
-static void try_behind(struct patched *p)
+static void test_after_atomic(struct patched *p)
 {
 	static const struct sass_insn atomic = { 0x0000000c0a0873a8, 0x000ea800001ae5ca };
 	const struct sass_insn keep = sass_keep_predicates(0);
@@ -187,7 +187,7 @@ static void try_behind(struct patched *p)
 	unsigned waited = 0;
 	uint32_t i;
 
-	put_word(p, p->at, atomic);
+	write_insn(p, p->at, atomic);
 	read_code(p);
 	p->around.place.at = p->at;
 	p->around.place.kind = GPUBPF_SITE_ATOMIC;
@@ -219,7 +219,7 @@ static void try_warps(struct patched *p)
 	const struct gpubpf_lines none = { 0 };
 
 	for (int lanes = 0; lanes < 2; lanes++) {
-		put_word(p, p->at, words[lanes]);
+		write_insn(p, p->at, words[lanes]);
 		read_code(p);
 		p->why = NULL;
 		sass_places_each(&p->code, 1u << GPUBPF_SITE_INSN, &none, p->k->text, note_why, p);
@@ -237,14 +237,14 @@ static void try_file(const char *path)
 		return;
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
 		patched_init(&p, data, size);
-		try_late(&p, &samples[i]);
+		test_late_predicate(&p, &samples[i]);
 		if (samples[i].late)
 			for (int exit = 0; exit < 2; exit++)
 				try_untold(&p, &samples[i], exit);
 		patched_finish(&p);
 	}
 	patched_init(&p, data, size);
-	try_behind(&p);
+	test_after_atomic(&p);
 	try_warps(&p);
 	patched_finish(&p);
 	free(data);

@@ -153,7 +153,7 @@ static void test_same(const struct gpubpf_twin_image *modules, const char (*dige
 }
 
 /* A kernel that only the larger module has: cached data of one module must not serve the other. */
-static void test_other(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
+static void test_missing_kernel(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
 {
 	struct gpubpf_image few = image_of(&modules[0], digests[0]), many = image_of(&modules[1], digests[1]);
 	struct gpubpf_twin_image twin = { 0 };
@@ -229,7 +229,7 @@ static void test_route(void)
 		skip(route->name, "%s", diag.what);
 	} else if (ok(!err, "%s: modules of %u and of %u kernels are made: %s", route->name, FEW, route->many, diag.what)) {
 		test_same(modules, digests);
-		test_other(modules, digests);
+		test_missing_kernel(modules, digests);
 		test_growth(modules, digests);
 	}
 	for (unsigned i = 0; i < 2; i++)

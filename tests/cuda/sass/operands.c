@@ -72,7 +72,7 @@ static int next_named(const char **text)
 	return -1;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
@@ -91,8 +91,8 @@ static bool names(const struct sample *s)
 	while (at && ntext < COUNT(text) && (reg = next_named(&at)) >= 0)
 		text[ntext++] = reg;
 	if (strchr(s->text, '[')) {
-		qsort(told, ntold, sizeof(*told), by_number);
-		qsort(text, ntext, sizeof(*text), by_number);
+		qsort(told, ntold, sizeof(*told), compare_numbers);
+		qsort(text, ntext, sizeof(*text), compare_numbers);
 	}
 	return ntold == ntext && !memcmp(told, text, ntold * sizeof(*told));
 }

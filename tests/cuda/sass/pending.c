@@ -7,9 +7,9 @@
 #include "tests/tap.h"
 
 #define BOARD 1
-#define MOST 4
+#define MAX_INSNS 4
 
-static uint64_t code[2 * MOST];
+static uint64_t code[2 * MAX_INSNS];
 
 /* Sets the guard predicate; add 8 for its negation. */
 static struct sass_insn under(struct sass_insn insn, unsigned guard)
@@ -72,7 +72,7 @@ static struct sass_insn shared_load(unsigned was_read)
 }
 
 /* Does the checker accept all of them? */
-static bool taken(const struct sass_insn *insns, uint32_t n)
+static bool is_accepted(const struct sass_insn *insns, uint32_t n)
 {
 	struct gpubpf_diag diag;
 	struct checked c = { .bytes = (const uint8_t *)code, .n = n, .all = n, .entry = SASS_NONE, .diag = &diag };
@@ -85,7 +85,7 @@ static bool taken(const struct sass_insn *insns, uint32_t n)
 	return !sass_check_pending(&c);
 }
 
-#define TAKEN(...) taken((const struct sass_insn[]){ __VA_ARGS__ }, sizeof((const struct sass_insn[]){ __VA_ARGS__ }) / sizeof(struct sass_insn))
+#define TAKEN(...) is_accepted((const struct sass_insn[]){ __VA_ARGS__ }, sizeof((const struct sass_insn[]){ __VA_ARGS__ }) / sizeof(struct sass_insn))
 
 int main(void)
 {

@@ -122,7 +122,7 @@ static char *print_words(const struct sample *s, struct word *const *list, size_
 }
 
 /* Replaces numbers by 0x, because some are addresses. */
-static void keep_text(struct word *w, const char *from, size_t n)
+static void store_text(struct word *w, const char *from, size_t n)
 {
 	size_t to = 0;
 
@@ -155,7 +155,7 @@ static void print_all(const struct sample *s, struct word *const *list, size_t n
 			at = strstr(at, "*/") + 2;
 			at += strspn(at, " ");
 			if (i < n && end && !list[i]->none)
-				keep_text(list[i], at, strcspn(at, ";"));
+				store_text(list[i], at, strcspn(at, ";"));
 		}
 		free(text);
 	}
@@ -238,7 +238,7 @@ static void compare_printed(void)
 	for (size_t i = 0; i < SAMPLES; i++) {
 		struct word text;
 
-		keep_text(&text, samples[i].text, strlen(samples[i].text));
+		store_text(&text, samples[i].text, strlen(samples[i].text));
 		ok(!strcmp(word_of(i, SASS_PREDICATE_FIELDS, 0)->text, text.text), "sm_%u prints %s", samples[i].sm, samples[i].text);
 		compare_fields(i);
 	}

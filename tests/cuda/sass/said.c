@@ -63,7 +63,7 @@ static void put32(uint8_t *at, uint32_t v)
 }
 
 /* Is the kernel with the mark accepted, and the marked instruction left in place? */
-static bool is_taken(const struct sass_cubin *c, const struct sass_kernel *k, uint8_t *item, uint32_t at, uint32_t kind, uint32_t reg)
+static bool is_accepted(const struct sass_cubin *c, const struct sass_kernel *k, uint8_t *item, uint32_t at, uint32_t kind, uint32_t reg)
 {
 	struct gpubpf_diag diag;
 	struct sass_code code;
@@ -90,16 +90,16 @@ static void check_marks(const char *arch, const struct sass_cubin *c, const stru
 	if (!ok(item && sass_opcode(sass_read(text->data + nop)) == SASS_OP_NOP, "%s: %s ends in a NOP", arch, c->symbols[k->symbol].name))
 		return;
 	item[-3] = SASS_ATTR_INSTR_REG_MAP;
-	ok(is_taken(c, k, item, nop, 0x103, UINT32_MAX), "%s: a mark of a NOP is known", arch);
-	ok(!is_taken(c, k, item, nop, 0x104, UINT32_MAX), "%s: not one of another kind", arch);
-	ok(!is_taken(c, k, item, nop, 0x103, 4), "%s: nor one with a register", arch);
-	ok(!is_taken(c, k, item, nop + 8, 0x103, UINT32_MAX), "%s: nor one of half an instruction", arch);
-	ok(!is_taken(c, k, item, nop + SASS_INSN, 0x103, UINT32_MAX), "%s: nor one behind the code", arch);
-	ok(!is_taken(c, k, item, 0, 0x103, UINT32_MAX), "%s: nor one of another instruction", arch);
+	ok(is_accepted(c, k, item, nop, 0x103, UINT32_MAX), "%s: a mark of a NOP is known", arch);
+	ok(!is_accepted(c, k, item, nop, 0x104, UINT32_MAX), "%s: not one of another kind", arch);
+	ok(!is_accepted(c, k, item, nop, 0x103, 4), "%s: nor one with a register", arch);
+	ok(!is_accepted(c, k, item, nop + 8, 0x103, UINT32_MAX), "%s: nor one of half an instruction", arch);
+	ok(!is_accepted(c, k, item, nop + SASS_INSN, 0x103, UINT32_MAX), "%s: nor one behind the code", arch);
+	ok(!is_accepted(c, k, item, 0, 0x103, UINT32_MAX), "%s: nor one of another instruction", arch);
 	put32(item, nop);
 	put32(item + 4, 0x103);
 	item[-2] = 11;
-	ok(!is_taken(c, k, item, nop, 0x103, UINT32_MAX), "%s: nor one that is cut off", arch);
+	ok(!is_accepted(c, k, item, nop, 0x103, UINT32_MAX), "%s: nor one that is cut off", arch);
 }
 
 static void check_registers(const char *arch, const struct sass_cubin *c, const struct sass_kernel *k)

@@ -89,7 +89,7 @@ static char *disassembled(const void *cubin, size_t size, const char *kernel)
 	return text;
 }
 
-#define FEW 32 /* maximum position of a kernel's first wait, after the common prologue of sm_87 */
+#define MAX_FIRST_WAIT 32 /* maximum position of a kernel's first wait, after the common prologue of sm_87 */
 
 /* Counts changed lines of the kernel's own code: its ends, the code after the last one, one of the first. */
 static void compare_text(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
@@ -105,7 +105,7 @@ static void compare_text(const char *image, size_t size, const struct gpubpf_twi
 
 		if (na != nb || memcmp(a, b, na)) {
 			other++;
-			meant += (lines < FEW && memmem(b, nb, "BRA", 3)) || memmem(a, na, "EXIT", 4) || !strstr(a, "EXIT");
+			meant += (lines < MAX_FIRST_WAIT && memmem(b, nb, "BRA", 3)) || memmem(a, na, "EXIT", 4) || !strstr(a, "EXIT");
 		}
 		a += na + !!a[na];
 		b += nb + !!b[nb];
@@ -120,7 +120,7 @@ static void compare_text(const char *image, size_t size, const struct gpubpf_twi
 
 #define ADDRESS 0x7f1234567800ull
 
-static int give_address(void *arg, const char *name, uint64_t *address)
+static int resolve_address(void *arg, const char *name, uint64_t *address)
 {
 	uint32_t *asked = arg;
 
@@ -129,7 +129,7 @@ static int give_address(void *arg, const char *name, uint64_t *address)
 	return 0;
 }
 
-static int give_none(void *arg, const char *name, uint64_t *address)
+static int resolve_nothing(void *arg, const char *name, uint64_t *address)
 {
 	return -ENOENT;
 }
@@ -157,16 +157,16 @@ static void check_variables(const struct gpubpf_twin_image *twin, const char *ke
 	   "%s: its words are known before it is loaded", kernel);
 	expected += !strcmp(kernel, "pointed") ? 100 : 0;
 	if (!expected) {
-		ok(!cuda_twin_bind(blob->data, blob->size, give_none, NULL), "%s asks for no address", kernel);
+		ok(!cuda_twin_bind(blob->data, blob->size, resolve_nothing, NULL), "%s asks for no address", kernel);
 		return;
 	}
-	ok(cuda_twin_bind(blob->data, blob->size, give_none, NULL) == -ENOENT, "a variable that is not there is an error");
+	ok(cuda_twin_bind(blob->data, blob->size, resolve_nothing, NULL) == -ENOENT, "a variable that is not there is an error");
 	before = has_address(blob, linked);
-	err = cuda_twin_bind(blob->data, blob->size, give_address, &asked);
+	err = cuda_twin_bind(blob->data, blob->size, resolve_address, &asked);
 	ok(!before && !err && asked == (linked ? 2 * expected : expected) && has_address(blob, linked),
 	   "%s: its variables' addresses are asked for (%u) and stored (%d)", kernel, asked, err);
 	((uint8_t *)blob->data)[blob->size - 12]++; /* more addresses than exist */
-	ok(cuda_twin_bind(blob->data, blob->size, give_address, &asked) == -EINVAL, "a broken list is refused");
+	ok(cuda_twin_bind(blob->data, blob->size, resolve_address, &asked) == -EINVAL, "a broken list is refused");
 }
 
 /* -- one build -- */
@@ -254,7 +254,7 @@ static void check_pointers(char *image, size_t size)
 }
 
 /* Twins do not call functions that end threads. */
-static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info *info)
+static bool is_probeable(const struct build *b, const struct gpubpf_kernel_info *info)
 {
 	if (strcmp(b->options, LINKED) || strcmp(info->name, "calls"))
 		return true;
@@ -290,7 +290,7 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 17,
 		      "%s %s: seventeen kernels are listed", b->arch, b->options)) {
 		for (uint32_t i = 0; i < n; i++) {
-			if (!may_be_taken(b, &infos[i]))
+			if (!is_probeable(b, &infos[i]))
 				continue;
 			ok(!infos[i].reason[0] && infos[i].nparams == 4 && infos[i].params[3].size == 4 && infos[i].regs,
 			   "%s: four parameters, %u registers%s", infos[i].name, infos[i].regs, infos[i].reason);

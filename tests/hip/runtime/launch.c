@@ -141,7 +141,7 @@ struct shape {
 };
 
 /* Writes the hidden arguments of compilers; the ones for printing, heaps and host calls are 0. */
-static void put_hidden(uint8_t *at, const struct meta_arg *arg, const struct shape *s)
+static void write_hidden(uint8_t *at, const struct meta_arg *arg, const struct shape *s)
 {
 	static const char *const words[] = { "hidden_block_count_", "hidden_group_size_" };
 	int axis = arg->kind.at[arg->kind.len - 1] - 'x';
@@ -158,7 +158,7 @@ static void put_hidden(uint8_t *at, const struct meta_arg *arg, const struct sha
 	memcpy(at, &value, arg->size < sizeof(value) ? arg->size : sizeof(value));
 }
 
-static bool put_buffer(uint8_t *kernarg, void **extra)
+static bool write_buffer(uint8_t *kernarg, void **extra)
 {
 	const void *from = NULL;
 	size_t size = 0;
@@ -174,10 +174,10 @@ static bool put_buffer(uint8_t *kernarg, void **extra)
 	return true;
 }
 
-static bool put_arguments(uint8_t *kernarg, const struct meta *meta, void **params, void **extra, const struct shape *s)
+static bool write_arguments(uint8_t *kernarg, const struct meta *meta, void **params, void **extra, const struct shape *s)
 {
 	memset(kernarg, 0, KERNARG_SIZE);
-	if (!params && extra && !put_buffer(kernarg, extra))
+	if (!params && extra && !write_buffer(kernarg, extra))
 		return false;
 	for (uint32_t i = 0, n = 0; i < meta->nargs; i++) {
 		const struct meta_arg *arg = &meta->arg[i];
@@ -185,7 +185,7 @@ static bool put_arguments(uint8_t *kernarg, const struct meta *meta, void **para
 		if (arg->size > KERNARG_SIZE || arg->offset > KERNARG_SIZE - arg->size)
 			return false;
 		if (meta_is_hidden(arg))
-			put_hidden(kernarg + arg->offset, arg, s);
+			write_hidden(kernarg + arg->offset, arg, s);
 		else if (params)
 			memcpy(kernarg + arg->offset, params[n++], arg->size);
 		else if (!extra)
@@ -233,7 +233,7 @@ bool idle(void)
 	return all;
 }
 
-static struct slot *take_slot(uint64_t index)
+static struct slot *reserve_slot(uint64_t index)
 {
 	struct slot *slot = &slots[index % SLOTS];
 
@@ -243,7 +243,7 @@ static struct slot *take_slot(uint64_t index)
 	return slot_wait(slot) ? slot : NULL;
 }
 
-static void put_packet(uint64_t index, hipFunction_t f, const struct shape *s, const struct slot *slot)
+static void write_packet(uint64_t index, hipFunction_t f, const struct shape *s, const struct slot *slot)
 {
 	hsa_queue_t *queue = runtime()->queue;
 	hsa_kernel_dispatch_packet_t *packet = (hsa_kernel_dispatch_packet_t *)queue->base_address + index % queue->size;
@@ -267,14 +267,14 @@ static void put_packet(uint64_t index, hipFunction_t f, const struct shape *s, c
 static int launch(hipFunction_t f, const struct shape *s, void **params, void **extra)
 {
 	uint64_t index = hsa_queue_load_write_index_relaxed(runtime()->queue);
-	struct slot *slot = take_slot(index);
+	struct slot *slot = reserve_slot(index);
 
 	if (!slot)
 		return LAUNCH_FAILURE;
-	if (!put_arguments(slot->kernarg, &f->meta, params, extra, s))
+	if (!write_arguments(slot->kernarg, &f->meta, params, extra, s))
 		return INVALID_VALUE;
 	hsa_signal_store_screlease(slot->done, 1);
-	put_packet(index, f, s, slot);
+	write_packet(index, f, s, slot);
 	return 0;
 }
 

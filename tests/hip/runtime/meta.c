@@ -23,7 +23,7 @@ bool meta_is_hidden(const struct meta_arg *arg)
 
 /* ---- the format ---- */
 
-static uint64_t take(struct pack *p, unsigned bytes)
+static uint64_t read_number(struct pack *p, unsigned bytes)
 {
 	uint64_t v = 0;
 
@@ -39,7 +39,7 @@ enum kind { NUMBER, TEXT, ARRAY, MAP };
 
 static enum kind next(struct pack *p, uint64_t *n)
 {
-	uint8_t head = (uint8_t)take(p, 1);
+	uint8_t head = (uint8_t)read_number(p, 1);
 
 	*n = head & 0x1f;
 	if (head >= 0xa0 && head < 0xc0)
@@ -48,11 +48,11 @@ static enum kind next(struct pack *p, uint64_t *n)
 	if (head >= 0x80 && head < 0xa0)
 		return head < 0x90 ? MAP : ARRAY;
 	if (head >= 0xd9 && head <= 0xdf) {
-		*n = take(p, head <= 0xdb ? 1u << (head - 0xd9) : 2u << (head & 1));
+		*n = read_number(p, head <= 0xdb ? 1u << (head - 0xd9) : 2u << (head & 1));
 		return head <= 0xdb ? TEXT : head <= 0xdd ? ARRAY : MAP;
 	}
 	/* 8 to 64 bits, signed or unsigned; else nil, booleans and small numbers */
-	*n = head >= 0xcc && head <= 0xd3 ? take(p, 1u << (head & 3)) : head < 0x80 ? head : head == 0xc3;
+	*n = head >= 0xcc && head <= 0xd3 ? read_number(p, 1u << (head & 3)) : head < 0x80 ? head : head == 0xc3;
 	return NUMBER;
 }
 

@@ -8,7 +8,7 @@
 static struct _ze_device_handle_t devices[DEVICES] = { { 0, -1 }, { 1, -1 } }, parts[PARTS] = { { 0, 0 }, { 0, 1 } };
 static int the_driver;
 
-static bool memory_is(const char *what)
+static bool is_memory_kind(const char *what)
 {
 	const char *memory = getenv("GPUBPF_FAKE_ZE");
 
@@ -62,7 +62,7 @@ static ze_result_t ZE_APICALL driver_function(ze_driver_handle_t driver, const c
 
 /* ---- devices ---- */
 
-static ze_result_t give(struct _ze_device_handle_t *from, uint32_t have, uint32_t *n, ze_device_handle_t *to)
+static ze_result_t return_devices(struct _ze_device_handle_t *from, uint32_t have, uint32_t *n, ze_device_handle_t *to)
 {
 	for (uint32_t i = 0; to && i < *n && i < have; i++)
 		to[i] = &from[i];
@@ -73,12 +73,12 @@ static ze_result_t give(struct _ze_device_handle_t *from, uint32_t have, uint32_
 
 static ze_result_t ZE_APICALL device_get(ze_driver_handle_t driver, uint32_t *n, ze_device_handle_t *to)
 {
-	return give(devices, DEVICES, n, to);
+	return return_devices(devices, DEVICES, n, to);
 }
 
 static ze_result_t ZE_APICALL device_parts(ze_device_handle_t d, uint32_t *n, ze_device_handle_t *to)
 {
-	return give(parts, d == &devices[0] ? PARTS : 0, n, to);
+	return return_devices(parts, d == &devices[0] ? PARTS : 0, n, to);
 }
 
 static ze_result_t ZE_APICALL device_properties(ze_device_handle_t d, ze_device_properties_t *p)
@@ -86,7 +86,7 @@ static ze_result_t ZE_APICALL device_properties(ze_device_handle_t d, ze_device_
 	p->type = ZE_DEVICE_TYPE_GPU;
 	p->vendorId = 0x8086;
 	p->deviceId = 0xfa4e;
-	p->flags = (memory_is("device") ? 0 : ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) |
+	p->flags = (is_memory_kind("device") ? 0 : ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) |
 		   (d->part >= 0 ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0);
 	p->subdeviceId = d->part >= 0 ? d->part : 0;
 	p->maxMemAllocSize = 4ull << 30;
@@ -126,7 +126,7 @@ static ze_result_t ZE_APICALL device_memory(ze_device_handle_t d, uint32_t *n, z
 static ze_result_t ZE_APICALL device_access(ze_device_handle_t d, ze_device_memory_access_properties_t *p)
 {
 	p->hostAllocCapabilities = p->deviceAllocCapabilities = p->sharedSingleDeviceAllocCapabilities = 15;
-	p->sharedSystemAllocCapabilities = memory_is("shared") ? 15 : 0;
+	p->sharedSystemAllocCapabilities = is_memory_kind("shared") ? 15 : 0;
 	return ZE_RESULT_SUCCESS;
 }
 

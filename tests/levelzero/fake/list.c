@@ -70,8 +70,8 @@ static ze_result_t add(ze_command_list_handle_t list, const struct command *c)
 }
 
 /* Adds the command between its wait events and its signal event. */
-static ze_result_t add_with(ze_command_list_handle_t list, const struct command *c, ze_event_handle_t event, uint32_t n,
-			    ze_event_handle_t *wait)
+static ze_result_t add_command(ze_command_list_handle_t list, const struct command *c, ze_event_handle_t event, uint32_t n,
+			       ze_event_handle_t *wait)
 {
 	ze_result_t err = ZE_RESULT_SUCCESS;
 
@@ -129,7 +129,7 @@ ze_result_t ZE_APICALL fake_append(ze_command_list_handle_t list, ze_kernel_hand
 	if (fake_cl.idle)
 		return ZE_RESULT_SUCCESS;
 	c = (struct command){ .what = LAUNCH, .kernel = *kernel, .count = *count };
-	return add_with(list, &c, event, n, wait);
+	return add_command(list, &c, event, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
@@ -138,19 +138,19 @@ static ze_result_t ZE_APICALL append_indirect(ze_command_list_handle_t list, ze_
 {
 	struct command c = { .what = LAUNCH, .kernel = *kernel, .indirect = count };
 
-	return add_with(list, &c, event, n, wait);
+	return add_command(list, &c, event, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_several(ze_command_list_handle_t list, uint32_t nkernels, ze_kernel_handle_t *kernels,
 					     const uint32_t *most, const ze_group_count_t *counts, ze_event_handle_t event,
 					     uint32_t n, ze_event_handle_t *wait)
 {
-	ze_result_t err = add_with(list, NULL, NULL, n, wait);
+	ze_result_t err = add_command(list, NULL, NULL, n, wait);
 
 	for (uint32_t i = 0; i < nkernels && !err; i++)
 		err = add(list, &(struct command){ .what = LAUNCH, .kernel = *kernels[i], .indirect = &counts[i],
 						   .most = most, .number = i });
-	return err ? err : add_with(list, NULL, event, 0, NULL);
+	return err ? err : add_command(list, NULL, event, 0, NULL);
 }
 
 static ze_result_t ZE_APICALL append_copy(ze_command_list_handle_t list, void *to, const void *from, size_t size,
@@ -158,7 +158,7 @@ static ze_result_t ZE_APICALL append_copy(ze_command_list_handle_t list, void *t
 {
 	struct command c = { .what = COPY, .to = to, .from = from, .size = size };
 
-	return add_with(list, &c, event, n, wait);
+	return add_command(list, &c, event, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_fill(ze_command_list_handle_t list, void *to, const void *pattern, size_t npattern,
@@ -169,23 +169,23 @@ static ze_result_t ZE_APICALL append_fill(ze_command_list_handle_t list, void *t
 	if (npattern > sizeof(c.fill))
 		return ZE_RESULT_ERROR_INVALID_SIZE;
 	memcpy(c.fill, pattern, npattern);
-	return add_with(list, &c, event, n, wait);
+	return add_command(list, &c, event, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_barrier(ze_command_list_handle_t list, ze_event_handle_t event, uint32_t n,
 					     ze_event_handle_t *wait)
 {
-	return add_with(list, NULL, event, n, wait);
+	return add_command(list, NULL, event, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_signal(ze_command_list_handle_t list, ze_event_handle_t event)
 {
-	return add_with(list, NULL, event, 0, NULL);
+	return add_command(list, NULL, event, 0, NULL);
 }
 
 static ze_result_t ZE_APICALL append_wait(ze_command_list_handle_t list, uint32_t n, ze_event_handle_t *wait)
 {
-	return add_with(list, NULL, NULL, n, wait);
+	return add_command(list, NULL, NULL, n, wait);
 }
 
 static ze_result_t ZE_APICALL append_reset(ze_command_list_handle_t list, ze_event_handle_t event)

@@ -50,7 +50,7 @@ static int device_file(void)
 	return file;
 }
 
-static bool take_pages(struct allocation *a, size_t alignment)
+static bool reserve_pages(struct allocation *a, size_t alignment)
 {
 	static off_t end;
 	char *room;
@@ -85,7 +85,7 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 
 	*a = (struct allocation){ .size = size, .type = type, .device = device };
 	pthread_mutex_lock(&allocating);
-	good = type == ZE_MEMORY_TYPE_DEVICE ? take_pages(a, alignment) :
+	good = type == ZE_MEMORY_TYPE_DEVICE ? reserve_pages(a, alignment) :
 					       !posix_memalign((void **)&a->at, alignment < 64 ? 64 : alignment, size);
 	if (good) {
 		*at = a->at;
@@ -159,7 +159,7 @@ static ze_result_t ZE_APICALL release(ze_context_handle_t context, void *at)
 	return a ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
-static bool is_given(const struct _ze_kernel_handle_t *k, const struct allocation *a)
+static bool is_accessible(const struct _ze_kernel_handle_t *k, const struct allocation *a)
 {
 	const char *at;
 
@@ -178,7 +178,7 @@ void fake_memory_enter(const struct _ze_kernel_handle_t *k)
 	pthread_mutex_lock(&running);
 	pthread_mutex_lock(&allocating);
 	for (struct allocation *a = allocations; a; a = a->next)
-		if (a->pages && !is_given(k, a))
+		if (a->pages && !is_accessible(k, a))
 			show_pages(a, -1);
 	pthread_mutex_unlock(&allocating);
 }

@@ -10,7 +10,7 @@
 #define NATIVE_FLAGS 64 /* space for the flags after the header; then the IL */
 #define NATIVE_HEAD (strlen(NATIVE) + NATIVE_FLAGS)
 
-static void *keep(const void *from, size_t size)
+static void *copy_bytes(const void *from, size_t size)
 {
 	void *to = malloc(size + 1);
 
@@ -46,7 +46,7 @@ static ze_result_t link_all(struct _ze_module_handle_t *m, struct part *const *p
 }
 
 /* Links a module alone; DynamicLink must resolve its imports later. */
-static ze_result_t link_own(struct _ze_module_handle_t *m)
+static ze_result_t link_alone(struct _ze_module_handle_t *m)
 {
 	struct part *parts[64];
 
@@ -76,7 +76,7 @@ static ze_result_t ZE_APICALL destroy(ze_module_handle_t m)
 	return ZE_RESULT_SUCCESS;
 }
 
-static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
+static void store_parts(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 {
 	const ze_module_program_exp_desc_t *p = desc->pNext;
 	size_t skip = desc->format == ZE_MODULE_FORMAT_NATIVE ? NATIVE_HEAD : 0;
@@ -91,7 +91,7 @@ static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 
 		m->parts[i].flags = strdup(flags ? flags : "");
 		m->parts[i].size = p ? p->inputSizes[i] : desc->inputSize - skip;
-		m->parts[i].il = keep(p ? p->pInputModules[i] : desc->pInputModule + skip, m->parts[i].size);
+		m->parts[i].il = copy_bytes(p ? p->pInputModules[i] : desc->pInputModule + skip, m->parts[i].size);
 	}
 	if (skip)
 		scramble(m->parts[0].il, m->parts[0].size);
@@ -147,14 +147,14 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 	    (desc->inputSize < NATIVE_HEAD || memcmp(desc->pInputModule, NATIVE, strlen(NATIVE))))
 		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	m = calloc(1, sizeof(*m));
-	take(m, desc);
+	store_parts(m, desc);
 	note(m);
 	save(m);
 	for (uint32_t i = 0; i < m->nparts && !err; i++)
 		if (fake_compile(&m->parts[i], p && p->pConstants ? p->pConstants[i] : desc->pConstants))
 			err = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 	if (!err)
-		err = link_own(m);
+		err = link_alone(m);
 	if (err)
 		destroy(m);
 	else
