@@ -69,7 +69,7 @@ class Prober:
                  f"{name} on {self.where}: output and status {native[0]} as without probes", native, probed)
         try:
             with open(report, encoding="utf-8") as f:
-                self.compare(name, wanted(native[1]), json.load(f), probed[2])
+                self.compare(name, read_launches(native[1]), json.load(f), probed[2])
         except (OSError, ValueError) as e:
             self.tap(False, f"{name} on {self.where}: a report", e, probed[2])
 
@@ -91,7 +91,7 @@ class Prober:
         self.tap(entries == {0: items, 1: items}, f"{name} on {self.where}: {items} threads entered and left", entries)
 
 
-def wanted(out):
+def read_launches(out):
     """Returns name -> [launches, items] from the application's output."""
     sums = {}
     for name, launches, items in re.findall(rb"^kernel (\S+) launches (\d+) items (\d+)$", out, re.M):

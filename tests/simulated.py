@@ -19,7 +19,7 @@ LOST = 60  # timeout in seconds after a packet was read too early; most runs con
 WORDS = re.compile(rb"Undefined queue error code|\[rj warn\] INVALID pkt")
 
 
-def said(errors):
+def find_message(errors):
     """Returns the simulator's message in the output so far. Uses pread(), because a child shares the file position."""
     found = WORDS.search(os.pread(errors.fileno(), os.fstat(errors.fileno()).st_size, 0))
     return found and found.group().decode()
@@ -47,14 +47,14 @@ def once(command, timeout, env, cwd):
         until, lost = time.monotonic() + timeout, False
         try:
             while ended(child) is None and time.monotonic() < until:
-                if not lost and said(errors):
+                if not lost and find_message(errors):
                     until, lost = min(until, time.monotonic() + LOST), True
         finally:
             status = child.poll()
             if status is None:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
-        words = said(errors)
+        words = find_message(errors)
         for stream in (out, errors):
             stream.seek(0)
         return status, out.read(), errors.read(), words

@@ -33,7 +33,7 @@ def ran(target, place):
     places.add(f"{target} {place}")
 
 
-def tell_ran():
+def write_ran():
     folder = os.environ.get("GPUBPF_TEST_RAN")
     if folder and not failed:
         os.makedirs(folder, exist_ok=True)
@@ -42,6 +42,6 @@ def tell_ran():
 
 
 def plan():
-    tell_ran()
+    write_ran()
     print(f"1..{count}")
     sys.exit(failed > 0)

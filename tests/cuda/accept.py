@@ -20,7 +20,7 @@ ptxas = os.environ.get('GPUBPF_TEST_PTXAS') or '/usr/local/cuda/bin/ptxas'
 EACH = 64  # kernels per call
 
 
-def asked(seed):
+def select_kinds(seed):
     return ['at_once', *KINDS] if seed % 64 == 0 else [KINDS[seed % len(KINDS)]]
 
 
@@ -29,14 +29,14 @@ def twins(seeds, work):
     with open(f'{work}/image', 'w', encoding='ascii') as out:
         out.write('//\n')
         for seed in seeds:
-            out.write(f'// calls_{seed} ' + ' '.join(f'{kind} 0:0' for kind in asked(seed)) + '\n')
+            out.write(f'// calls_{seed} ' + ' '.join(f'{kind} 0:0' for kind in select_kinds(seed)) + '\n')
         out.write(HEAD)
         for seed in seeds:
             out.write(Kernel(random.Random(seed), f'calls_{seed}').text())
     subprocess.run([tool, f'{work}/image', work], check=True)
     paths, refused = [], []
     for seed in seeds:
-        path = f'{work}/calls_{seed}.{asked(seed)[0]}'
+        path = f'{work}/calls_{seed}.{select_kinds(seed)[0]}'
         if os.path.exists(path + '.refused'):
             with open(path + '.refused', encoding='ascii') as f:
                 refused.append(f'{seed}: {f.read()}')

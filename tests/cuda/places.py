@@ -63,7 +63,7 @@ def assemble(what, paths, arch):
 as_it_is = functools.lru_cache(ptx_run.run)
 
 
-def told(machine, words):
+def read_records(machine, words):
     """Reads the records that the probes wrote."""
     at = machine.variables['gpubpf_log'] - ptx_run.GLOBAL
     data, n = machine.global_, 8 * (len(words) + 1)
@@ -77,7 +77,7 @@ HINTS = {'ca': 1, 'wb': 1, 'cg': 2, 'cs': 4, 'evict_first': 4, 'lu': 8, 'cv': 16
          'no_allocate': 128, 'nc': 256, 'volatile': 512, 'cache_hint': 1024}
 
 
-def wanted(machine, kind):
+def expected_records(machine, kind):
     """Returns the records that the probes must write, each with its instruction."""
     for what, lane, told_of, line, insn in machine.others:
         if what == kind and kind in NAMED:
@@ -94,8 +94,8 @@ def wanted(machine, kind):
 
 def compare(name, kind, text, twin, words, expected):
     plain, probed = as_it_is(text, name, named=kind in NAMED), ptx_run.run(text, name, twin)
-    seen = list(wanted(plain, kind))
-    got = list(told(probed, words))
+    seen = list(expected_records(plain, kind))
+    got = list(read_records(probed, words))
     if name.startswith('calls') and kind == 'insn': # the insn place of a call with results precedes the call
         seen.sort(key=lambda s: str(sorted(s[0].items())))
         got.sort(key=lambda g: str(sorted((k, v) for k, v in g.items() if k != 'place')))
@@ -148,7 +148,7 @@ def programs(name, kind, text, where):
                'mem.count': 17, 'line': 19, 'operand': 59, 'operand+7': 61, 'mark': 67}
     if kind == 'mem.capture':
         weights = {'mem.addr': 1, 'mem.access': 11}
-    seen = [{}] if kind.startswith('block') else [s for s, i in wanted(plain, kind)]
+    seen = [{}] if kind.startswith('block') else [s for s, i in expected_records(plain, kind)]
     sums = [len(seen), sum(s.get('mem.bytes', 0) for s in seen),
             sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
     if kind == 'mem_before':
@@ -208,7 +208,7 @@ def image(tool, objects, path):
 def expected_of(machine, kind):
     if kind.startswith('block'):
         return '1:0'
-    seen = [s for s, _ in wanted(machine, kind)]
+    seen = [s for s, _ in expected_records(machine, kind)]
     return f'{len(seen)}:{sum(s[SUMMED.get(kind, "mem.bytes")] for s in seen)}'
 
 

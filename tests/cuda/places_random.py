@@ -63,7 +63,7 @@ class Kernel:
                         self.arithmetic, self.call))()
         self.call()
 
-    def put(self, text, guard=True):
+    def emit(self, text, guard=True):
         guards = ("",) * 4 + ("@%p1 ", "@!%p1 ", "@%p2 ")
         self.lines.append("\t" + (self.rng.choice(guards) if guard else "") + text + ";")
 
@@ -79,16 +79,16 @@ class Kernel:
         space, at = self.at(size)
         weak = self.rng.choice(("", "", ".volatile")) if space != ".local" else ""
         if self.rng.random() < 0.5:
-            self.put(f"ld{weak}{space}.{kind} {register}, {at}")
+            self.emit(f"ld{weak}{space}.{kind} {register}, {at}")
         else:
             value = str(self.rng.randrange(100)) if kind[0] == "u" and self.rng.random() < 0.3 else register
-            self.put(f"st{weak}{space}.{kind} {at}, {value}")
+            self.emit(f"st{weak}{space}.{kind} {at}, {value}")
 
     def vector(self):
         n = self.rng.choice((2, 4))
         space, at = self.at(4 * n)
         names = "{" + ", ".join(("%r3", "%r4", "%r5", "%r6")[:n]) + "}"
-        self.put(f"ld{space}.v{n}.u32 {names}, {at}" if self.rng.random() < 0.5 else f"st{space}.v{n}.u32 {at}, {names}")
+        self.emit(f"ld{space}.v{n}.u32 {names}, {at}" if self.rng.random() < 0.5 else f"st{space}.v{n}.u32 {at}, {names}")
 
     def atomic(self):
         space, base = self.rng.choice([b for b in BASES if b[0] != ".local"])
@@ -97,31 +97,31 @@ class Kernel:
         value, to = ("%x2", "%x3") if kind == "u64" else ("%r4", "%r5")
         at = f"[{base}+{self.rng.randrange(0, 64, 8)}]"
         if op == "cas":
-            self.put(f"atom{space}.cas.b32 {to}, {at}, %r3, {value}")
+            self.emit(f"atom{space}.cas.b32 {to}, {at}, %r3, {value}")
         elif self.rng.random() < 0.5 or op == "exch":
-            self.put(f"atom{space}.{op}.{kind} {to}, {at}, {value}")
+            self.emit(f"atom{space}.{op}.{kind} {to}, {at}, {value}")
         else:
-            self.put(f"red{space}.{op}.{kind} {at}, {value}")
+            self.emit(f"red{space}.{op}.{kind} {at}, {value}")
 
     def loop(self):
         self.labels += 1
         label, count = f"$again{self.labels}", f"%r{self.rng.choice((7, 8))}"
-        self.put(f"and.b32 {count}, %r1, {self.rng.randrange(4)}", False)
+        self.emit(f"and.b32 {count}, %r1, {self.rng.randrange(4)}", False)
         self.lines.append(label + ":")
         self.access()
-        self.put(f"sub.s32 {count}, {count}, 1", False)
-        self.put(f"setp.ge.s32 %p3, {count}, 0", False)
-        self.put(f"@%p3 bra {label}", False)
+        self.emit(f"sub.s32 {count}, {count}, 1", False)
+        self.emit(f"setp.ge.s32 %p3, {count}, 0", False)
+        self.emit(f"@%p3 bra {label}", False)
 
     def skip(self):
         self.labels += 1
-        self.put(f"@{self.rng.choice(('', '!'))}%p{self.rng.choice((1, 2))} bra $over{self.labels}", False)
+        self.emit(f"@{self.rng.choice(('', '!'))}%p{self.rng.choice((1, 2))} bra $over{self.labels}", False)
         self.access()
         self.mark()
         self.lines.append(f"$over{self.labels}:")
 
     def wait(self):
-        self.put(f"bar.sync {self.rng.randrange(16)}", False)
+        self.emit(f"bar.sync {self.rng.randrange(16)}", False)
 
     def mark(self):
         name = f"gpubpf_mark_m{self.rng.randrange(3)}"
@@ -132,7 +132,7 @@ class Kernel:
         self.lines.append(f"\t.loc 1 {self.rng.randrange(1, 9)} 1")
 
     def arithmetic(self):
-        self.put(self.rng.choice(("add.u32 %r3, %r3, %r4", "xor.b32 %r4, %r3, %r1", "add.u16 %h1, %h1, 3", "mul.lo.u32 %r6, %r3, 5",
+        self.emit(self.rng.choice(("add.u32 %r3, %r3, %r4", "xor.b32 %r4, %r3, %r1", "add.u16 %h1, %h1, 3", "mul.lo.u32 %r6, %r3, 5",
                                   "selp.b32 %r5, %r3, %r4, %p1", "add.s64 %x2, %x2, 1")))
 
     def call(self):

@@ -249,9 +249,9 @@ class Machine:
         order = range(lanes - 1, -1, -1) if self.backwards else range(lanes)
         live = [(n, Lane(self, module, n).call(function, args)) for n in order]
         while live:
-            live = [(n, lane) for n, lane in live if self.goes_on(n, lane)]
+            live = [(n, lane) for n, lane in live if self.step_lane(n, lane)]
 
-    def goes_on(self, n, lane):
+    def step_lane(self, n, lane):
         self.behind.discard(n)
         waits = next(lane, None)
         self.left += not waits
@@ -508,17 +508,17 @@ class Lane:
     def do_popc(self, insn): self.arithmetic(insn, lambda a: bin(a).count('1'))
     def do_bfind(self, insn): self.arithmetic(insn, lambda a: a.bit_length() - 1)
 
-    def here(self):
+    def active_mask(self):
         return (1 << 32) - 1 if self.m.whole else 1 << self.of_warp
 
     def do_activemask(self, insn):
-        self.set(insn, insn.args[0], self.here())
+        self.set(insn, insn.args[0], self.active_mask())
 
     def do_vote(self, insn):
-        self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) * (self.here() if 'ballot' in insn.mods else 1))
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) * (self.active_mask() if 'ballot' in insn.mods else 1))
 
     def do_match(self, insn):
-        for name, value in zip(insn.args[0].split('|'), (self.here(), 1)):
+        for name, value in zip(insn.args[0].split('|'), (self.active_mask(), 1)):
             self.set(insn, name, value)
 
     def do_shfl(self, insn):

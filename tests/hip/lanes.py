@@ -18,7 +18,7 @@ def bits(lanes):
     return sum(1 << l for l, _ in lanes)
 
 
-def met(lanes):
+def sum_lanes(lanes):
     """Returns the sums of lanes that are active together; each lane is (number in the wave, number in the launch)."""
     out = [0] * len(WORDS)
     odd = [at for at in lanes if at[1] & 1]
@@ -37,7 +37,7 @@ def expected(text, size):
                 for first in range(0, size[3], LANES):
                     wave = [(l - first, group + l) for l in range(first, min(first + LANES, size[3]))
                             if not condition or eval(condition, {}, {'LOCAL': l, 'TURN': turn})]
-                    sums = [a + b for a, b in zip(sums, met(wave))]
+                    sums = [a + b for a, b in zip(sums, sum_lanes(wave))]
         yield dict(zip(WORDS, (s % (1 << 64) for s in sums)))
 
 

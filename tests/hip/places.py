@@ -45,7 +45,7 @@ def line(text, key):
     return found.group(1) if found else None
 
 
-def told(kind, number, words, fields, shape):
+def sum_place(kind, number, words, fields, shape):
     """Returns the sums of a place over the active lanes."""
     access, size, space = (re.fullmatch(r'([LSA])(\d+)', words[0]).groups() + (words[1],)) if words[0] != 'B' else ('B', 0, '')
     sums = dict.fromkeys(WORDS, 0)
@@ -79,7 +79,7 @@ def expected(kind, text, shape):
             if words[0][0] not in KINDS[kind]:
                 continue
             fields = dict(w.split('=', 1) for w in words[1 if words[0] == 'B' else 2:])
-            sums = told(kind, statement if row.lstrip().startswith(('"', 'CMPST', 'MEET')) else number, words, fields, shape)
+            sums = sum_place(kind, statement if row.lstrip().startswith(('"', 'CMPST', 'MEET')) else number, words, fields, shape)
             if part[0] == '+' and out and out[-1][0] == number:
                 out[-1] = (number, [None if a is None else a + b for a, b in zip(out[-1][1], sums)])
             elif sums[0]:

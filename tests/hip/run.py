@@ -184,7 +184,7 @@ def arguments(folder):
            f'{size} bytes of arguments, {gfx}: {"refused" if refused else "a twin"}', made.stdout + made.stderr)
 
 
-def told_less(folder):
+def test_declared_less(folder):
     """Registers that the code names belong to the kernel, even if metadata and descriptor declare fewer."""
     name, key = ('full_accum', b'.agpr_count') if gfx.startswith('gfx9') else ('full', b'.vgpr_count')
     image = os.path.join(folder, name + '.cl')
@@ -203,7 +203,7 @@ def told_less(folder):
            f'{name}, {gfx}: the {told} tells less registers than there are: refused', made.stdout + made.stderr)
 
 
-def asked_for(folder):
+def test_initial_state(folder):
     """The initial state of a wave: more scalar registers than possible, and exceptions that a probe's division would
     raise."""
     with open(os.path.join(folder, 'simple.cl'), 'rb') as f:
@@ -309,8 +309,8 @@ with tempfile.TemporaryDirectory() as folder:
         bundles(folder)
         hostile(folder)
         arguments(folder)
-        told_less(folder)
-        asked_for(folder)
+        test_declared_less(folder)
+        test_initial_state(folder)
         long_name(folder)
         listed(folder)
         one_exit(folder)

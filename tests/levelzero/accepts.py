@@ -14,7 +14,7 @@ import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import corpus
-from probing import Prober, wanted
+from probing import Prober, read_launches
 
 few = sys.argv[1] == "some"
 build, source, clang, app = (os.path.abspath(path) for path in sys.argv[2:6])
@@ -39,7 +39,7 @@ for product in ["skl"] if few else ["skl", "tgllp"]:
         if native[0] or b"refused" in native[1]:
             print(f"# {product}: {module} is not taken by the driver itself")
             continue
-        probed, want = prober.probe("report.json", objects, command), wanted(native[1])
+        probed, want = prober.probe("report.json", objects, command), read_launches(native[1])
         try:
             with open("report.json", encoding="utf-8") as f:
                 got = json.load(f)["kernels"]

@@ -58,7 +58,7 @@ def offsets(block, value):
     return {m.start() for m in re.finditer(b"(?=" + re.escape(value) + b")", block)}
 
 
-def where(memory, launches, ours):
+def find_offsets(memory, launches, ours):
     """For each argument of a kernel, and ours, returns the offsets common to all its launches, relative to the
     longest argument."""
     places = None
@@ -95,7 +95,7 @@ with tempfile.TemporaryDirectory() as folder:
         for name, values in re.findall(r"^given (\S+) (.*)$", said, re.M):
             given.setdefault(name, []).append([bytes.fromhex(v) for v in values.split()])
         for name, launches in given.items():
-            places = where([data for _, data in memory if len(data) == 4096], launches, ours)
+            places = find_offsets([data for _, data in memory if len(data) == 4096], launches, ours)
             n = len(places) - len(ours)
             prober.tap(probed.get(name) == len(launches) and all(places),
                        f"{product}: {len(launches)} launches of {name} have the {n} arguments that it was given, the arena, the number, the thread",

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from probing import Prober, wanted
+from probing import Prober, read_launches
 
 SECOND = ["ze-basic", "ze-indirect", "ze-native"]
 build, apps = os.path.abspath(sys.argv[1]), [os.path.abspath(app) for app in sys.argv[2:]]
@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as where:
             except (OSError, ValueError) as e:
                 prober.tap(False, f"{name} for {product}: a report", e, probed[2])
                 continue
-            want, got = {k: v[0] for k, v in wanted(native[1]).items()}, {}
+            want, got = {k: v[0] for k, v in read_launches(native[1]).items()}, {}
             for k in kernels:
                 got[k["name"]] = got.get(k["name"], 0) + k["probed"]
             prober.tap(want == got and want, f"{name} for {product}: every launch is a twin's", want, kernels, probed[2])

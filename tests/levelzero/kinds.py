@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import corpus
-from probing import Prober, wanted
+from probing import Prober, read_launches
 from tap import skip_all
 
 CLOCK = "reads a clock and"
@@ -74,7 +74,7 @@ def run(prober, product, path, app):
             os.unlink("report.json")
 
 
-def say_refused(what, kernels):
+def print_refused(what, kernels):
     """Returns False if a reason is not in WHY."""
     for k in kernels:
         print(f"# {what}: kernel {k['name']} is refused: {k['reason']}")
@@ -85,8 +85,8 @@ def check_driver(product, path, app):
     """Does it need a clock?"""
     native, probed, good, refused = run(by_driver, product, path, app)
     what = f"{name_of(path)} in {app} for {product}"
-    by_driver.tap(native[:2] == probed[:2] and native[0] == 0 and say_refused(what, refused) and
-                  {k["name"] for k in good + refused} == set(wanted(native[1])),
+    by_driver.tap(native[:2] == probed[:2] and native[0] == 0 and print_refused(what, refused) and
+                  {k["name"] for k in good + refused} == set(read_launches(native[1])),
                   f"{what}: {len(good)} twins taken, {len(refused)} refused by name", native, probed, good, refused)
     taken[product] = taken.get(product, 0) + len(good)
     return any(CLOCK in k["reason"] for k in refused)
@@ -100,7 +100,7 @@ def check_ocloc(path, app, pool):
     what = f"{name_of(path)} in {app} by ocloc for {COMPILED}"
     answers = list(pool.map(lambda parts: corpus.compiled(parts, COMPILED), twins))
     refusals = [said for binary, said in answers if not binary]
-    by_ocloc.tap(native[0] == probed[0] == 0 and say_refused(what, refused) and twins and not refusals,
+    by_ocloc.tap(native[0] == probed[0] == 0 and print_refused(what, refused) and twins and not refusals,
                  f"{what}: {len(twins)} modules with twins", probed, good, refused, refusals)
     taken["by ocloc"] = taken.get("by ocloc", 0) + len(twins)
 

@@ -31,7 +31,7 @@ prober = Prober(build, "", dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_D
 prober.tap(len(modules) > (2 if few else 30), f"a corpus: SPIR-V of {len(modules)} sources", modules)
 
 
-def given(run):
+def run_collecting(run):
     """Returns the run's result, and the modules that the driver received meanwhile, each as its parts."""
     with tempfile.TemporaryDirectory() as folder:
         prober.env["GPUBPF_FAKE_ZE_MODULES"] = folder
@@ -40,11 +40,11 @@ def given(run):
 
 def check(name, command, pool):
     """Prints how many kernels have a twin that each device accepts."""
-    native, own = given(lambda: prober.run(command))
+    native, own = run_collecting(lambda: prober.run(command))
     if native[0] or b"refused" in native[1]:
         print(f"# {name} is not taken by the fake driver itself")
         return {}
-    probed, ours = given(lambda: prober.probe("report.json", [f"{build}/tests/real/count.bpf.o"], command))
+    probed, ours = run_collecting(lambda: prober.probe("report.json", [f"{build}/tests/real/count.bpf.o"], command))
     ours -= own
     with open("report.json", encoding="utf-8") as f:
         kernels = json.load(f)["kernels"]
@@ -69,7 +69,7 @@ def check(name, command, pool):
     return taken
 
 
-def tell(what, taken):
+def print_counts(what, taken):
     for device in DEVICES:
         have = [t[device] for t in taken if t.get(device)]
         print(f"# {device}: twins of {sum(have)} kernels of {len(have)} {what}")
@@ -77,7 +77,7 @@ def tell(what, taken):
 
 os.chdir(where.name)
 with ThreadPoolExecutor(2) as two:
-    tell("programs", [check(os.path.basename(app), [app, f"{build}/tests/levelzero"], two) for app in apps])
+    print_counts("programs", [check(os.path.basename(app), [app, f"{build}/tests/levelzero"], two) for app in apps])
     prober.env["GPUBPF_FAKE_ZE_LAUNCHES"] = "none" # the kernels have no arguments set
-    tell("modules", [check(module, [accepts, where.name, module], two) for module in modules])
+    print_counts("modules", [check(module, [accepts, where.name, module], two) for module in modules])
 prober.plan()

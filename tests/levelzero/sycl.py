@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from probing import Prober, wanted
+from probing import Prober, read_launches
 from tap import skip_all
 
 build, driver, later, program = (os.path.abspath(path) for path in sys.argv[1:5])
@@ -43,7 +43,7 @@ prober.tap(native[:2] == probed[:2] and native[0] == 0 and b"level_zero" in nati
            native, probed)
 try:
     with open(log, "rb") as launched, open(report, encoding="utf-8") as told:
-        prober.compare("sycl", wanted(launched.read()), json.load(told), probed[2])
+        prober.compare("sycl", read_launches(launched.read()), json.load(told), probed[2])
 except (OSError, ValueError) as e:
     prober.tap(False, "SYCL by Level Zero: launches and a report", e)
 prober.plan()

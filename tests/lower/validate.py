@@ -113,7 +113,7 @@ def readable(target, path):
     return open(path, encoding='utf-8').read()
 
 
-def wanted(source, target):
+def read_expectations(source, target):
     """Returns (count, regex) of the expect lines, and the regex of the refuse line."""
     expects = [(n, rx) for t, n, rx in re.findall(r'expect (\w+) (\S+) (.+?)(?: \*/)?$', source, re.M) if t == target]
     refuse = [rx for t, rx in re.findall(r'refuse (\w+) (.+?)(?: \*/)?$', source, re.M) if t == target]
@@ -139,7 +139,7 @@ def emitted(how, targets, args, stdin=None):
 
 
 def one(title, target, cpu, out, readable_out, source):
-    (path, said), (expects, refuse) = out, wanted(source, target)
+    (path, said), (expects, refuse) = out, read_expectations(source, target)
     if refuse or not path:
         ok(refuse and not path and re.search(refuse, said), title + (' is refused' if refuse else ''), said)
         return
@@ -155,7 +155,7 @@ def one(title, target, cpu, out, readable_out, source):
 def each(name, source, args, stdin=None, targets=TARGETS):
     asked = [(target, cpu) for target, cpu, tool in targets if tool]
     outs = emitted(['-k'], asked, args, stdin) if asked else {}
-    read = [of for of in asked if wanted(source, of[0])[0] and outs[of][0]]
+    read = [of for of in asked if read_expectations(source, of[0])[0] and outs[of][0]]
     texts = emitted([], read, args) if read else {}
     for target, cpu, tool in targets:
         if tool:

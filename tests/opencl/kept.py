@@ -44,18 +44,18 @@ def opened(**how):
     return run(f"{build}/gpubpf", "device", "list", "--backend", "opencl", "-j", **how)
 
 
-def kept():
+def cached_file():
     found = glob.glob(f"{cache}/gpubpf/devices/*")
     return found[0] if len(found) == 1 else None
 
 
 def content():
-    with open(kept(), "rb") as file:
+    with open(cached_file(), "rb") as file:
         return file.read()
 
 
-def put(data):
-    with open(kept(), "wb") as file:
+def write_cached(data):
+    with open(cached_file(), "wb") as file:
         file.write(data)
 
 
@@ -72,12 +72,12 @@ def is_made_anew(text):
 
 
 first, made = opened()
-ok(made == 1 and kept(), f"{runtime}: the first time a program is compiled and kept", made, first)
-if not kept():
+ok(made == 1 and cached_file(), f"{runtime}: the first time a program is compiled and kept", made, first)
+if not cached_file():
     plan()
     sys.exit(1)
-ok(stat.S_IMODE(os.stat(kept()).st_mode) == 0o600, "for its user alone")
-ok(stat.S_IMODE(os.stat(os.path.dirname(kept())).st_mode) == 0o700, "in a folder of his own")
+ok(stat.S_IMODE(os.stat(cached_file()).st_mode) == 0o600, "for its user alone")
+ok(stat.S_IMODE(os.stat(os.path.dirname(cached_file())).st_mode) == 0o700, "in a folder of his own")
 again, made = opened()
 ok(made == 0 and again == first, "then none is, and the device is the same", made, again)
 other = {"CL_CONFIG_CPU_TARGET_ARCH": "corei7"} if runtime == "intel" else {"POCL_WORK_GROUP_METHOD": "loops"}
@@ -85,21 +85,21 @@ for how, there in ((other, 0), (None, 0), (other, 1), (None, 1)):
     out, made = opened(cache=f"{work.name}/settings", setting=how)
     ok(made == 1 - there, f"{how or 'no setting'}: it is {'there' if there else 'made'}", made, out)
 whole = content()
-put(whole[:len(whole) // 2])
+write_cached(whole[:len(whole) // 2])
 is_made_anew("half of it")
 whole = content()
-put(whole[:-TEN] + bytes(b ^ 1 for b in whole[-TEN:]))
+write_cached(whole[:-TEN] + bytes(b ^ 1 for b in whole[-TEN:]))
 is_made_anew("what is not as it was written")
 whole = content()
-put(signed(whole[:AT_KEY] + bytes(b ^ 1 for b in whole[AT_KEY:AT_KEY + TEN]) + whole[AT_KEY + TEN:]))
+write_cached(signed(whole[:AT_KEY] + bytes(b ^ 1 for b in whole[AT_KEY:AT_KEY + TEN]) + whole[AT_KEY + TEN:]))
 is_made_anew("what is for another processor")
 whole = content()
 size = int.from_bytes(whole[AT_KEY - 4:AT_KEY], "little")
 binary = AT_KEY + size + 4
-put(signed(whole[:binary] + bytes(len(whole) - binary)))
+write_cached(signed(whole[:binary] + bytes(len(whole) - binary)))
 is_made_anew("what the runtime does not take")
 
-folder, whole = os.path.dirname(kept()), content()
+folder, whole = os.path.dirname(cached_file()), content()
 os.chmod(folder, 0o755)
 out, made = opened()
 ok(out == first and made == 1 and content() == whole, "a folder that others see into is not used", made)
@@ -121,7 +121,7 @@ settings = {"CL_CONFIG_CPU_TARGET_ARCH": "corei7", "CL_CONFIG_CPU_VECTORIZER_MOD
 report = f"{work.name}/report"
 
 
-def told(where, text, hits):
+def run_session(where, text, hits):
     """Runs a program in a session; the settings are in the environment of both, or of the program only."""
     inner = ["env"] + [f"{name}={value}" for name, value in settings.items()] if where == "inside" else []
     command = loop[:2] + ["-j", "-r", report] + loop[3:6] + inner + loop[6:]
@@ -133,11 +133,11 @@ def told(where, text, hits):
     ok((got["cost"]["cached"] > 0) == hits, f"{text}: its twin is {'there' if hits else 'made'}", got["cost"])
 
 
-told("nowhere", "nothing told", False)
-told("outside", "what the runtime is told", False)
-told("inside", "the same in the program's environment alone", True)
-told("nowhere", "nothing told again", True)
+run_session("nowhere", "nothing told", False)
+run_session("outside", "what the runtime is told", False)
+run_session("inside", "the same in the program's environment alone", True)
+run_session("nowhere", "nothing told again", True)
 shutil.rmtree(f"{work.name}/told")
-told("inside", "in the program's alone, the first time", False)
-told("outside", "and in both", True)
+run_session("inside", "in the program's alone, the first time", False)
+run_session("outside", "and in both", True)
 plan()

@@ -280,7 +280,7 @@ def dated():
     return source
 
 
-def asked():
+def queries():
     """Adds builtins and queries that PoCL's clang may not know, so that its branches differ from clang 22's."""
     source = Source()
     source.text += "int around(global int *o, int v) { return v > 3 ? o[v] : v; }\n"
@@ -347,7 +347,7 @@ if device == "intel":
 with tempfile.TemporaryDirectory() as work:
     env["XDG_CACHE_HOME"] = work
     kept, others = whole()
-    sums = [sweep(kept, "names", work), sweep(dated(), "dated", work), sweep(asked(), "asked", work)]
+    sums = [sweep(kept, "names", work), sweep(dated(), "dated", work), sweep(queries(), "asked", work)]
     rows = len({name for name, _, _, _ in kept.kernels.values()} | set(DATES) | set(NEWER)) - 1 + len(others) + len(ASKS)
     print(f"# {device}: {rows} names, {len(KINDS)} kinds of places: {sum(s[0] for s in sums)} kernels are the same, "
           f"{sum(s[1] for s in sums)} are refused with the reason")

@@ -53,7 +53,7 @@ def compiled(path, text, where, made):
     if os.path.isdir(clang):
         return [os.path.abspath(f"{clang}/{made}.spv")]
     module = f"{where}/case.spv"
-    assembly = said(text, "assembly")
+    assembly = case_lines(text, "assembly")
     if assembly:
         source = os.path.join(os.path.dirname(path), assembly[0][1])
         subprocess.run(["spirv-as", "--target-env", "spv1.4", source, "-o", module], check=True)
@@ -71,7 +71,7 @@ def probed(app, object_, folder, where, *options, more=()):
         return tool.stdout, json.load(f), tool.stderr
 
 
-def told_of(report):
+def sums_of(report):
     """Returns {kernel: {kind: sums}}."""
     names = {k["id"]: k["name"] for k in report["kernels"] if k["probed"]}
     told = {}
@@ -88,22 +88,22 @@ def kinds_of(object_):
             "places-ends": lambda kind: kind.startswith("block"), "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-insn": lambda kind: kind.startswith("insn"), "places-plain": lambda kind: kind == "mem.plain", "places-call": lambda kind: kind.startswith("call"), "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
-def said(text, key):
+def case_lines(text, key):
     return re.findall(rf"^//@ (?:{key}|{key}-{form}): (\S+) (.*)$", text, re.M)
 
 
 def check_sums(name, text, kernels, told):
-    for kernel, rest in said(text, "mem"):
+    for kernel, rest in case_lines(text, "mem"):
         for kind, n in re.findall(r"(\w\S*) (\d+:\d+)", rest):
             got = told.get(kernel, {}).get(kind, {"accesses": 0, "bytes": 0})
             got = f"{got['accesses']}:{got['bytes']}"
             ok(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
-    for kernel in {kernel for kernel, rest in said(text, "mem") if re.search(r"\bmem \d", rest)}:
+    for kernel in {kernel for kernel, rest in case_lines(text, "mem") if re.search(r"\bmem \d", rest)}:
         of, got = (told.get(kernel, {}).get(kind, {}) for kind in ("mem", "mem.capture"))
         want = {k: of.get(k) for k in ("accesses", "bytes", "loads", "stores", "atomics", "prefetches")}
         ok(got and {k: got[k] for k in want} == want and got["offsets"] == want["accesses"],
            f"{name}: {kernel} kprobe/__memcapture has what gpu/mem/ has", f"{got} {want}")
-    for kernel, rest in said(text, "told"):
+    for kernel, rest in case_lines(text, "told"):
         kind, *fields = rest.split()
         got = told.get(kernel, {}).get(kind, {})
         ok(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
@@ -111,7 +111,7 @@ def check_sums(name, text, kernels, told):
 
 def check_listed(name, text, app, folder, where):
     """Checks that a kernel refused for invisible code has no places of that kind in a list of places."""
-    wanted = {(k, words.split()[0]) for k, words in said(text, "refuses") if re.search(r"macro|arrow|understand", words)}
+    wanted = {(k, words.split()[0]) for k, words in case_lines(text, "refuses") if re.search(r"macro|arrow|understand", words)}
     if form != "source" or not wanted:
         return
     report = f"{where}/list.json"
@@ -189,7 +189,7 @@ def is_lost(text, app, object_, folder, where, native, out):
     return scalar == run(app, SCALAR[device], cwd=folder).stdout != "" and all(k["probed"] for k in report["kernels"] if k["name"] in differ)
 
 
-def as_source(file, folder, out):
+def equals_source_build(file, folder, out):
     """Is the output that of the kernels compiled from source by the runtime, without a probe?"""
     return form == "il" and run([f"{here}/cl-case", file], cwd=folder).stdout == out
 
@@ -201,7 +201,7 @@ def check(path, where):
     path = os.path.abspath(path)
     with open(path, encoding="utf-8") as f:
         text = f.read()
-    if said(text, "assembly") and not shutil.which("spirv-as"):
+    if case_lines(text, "assembly") and not shutil.which("spirv-as"):
         skip(os.path.basename(path), "no spirv-as here")
         return
     name = f"{os.path.basename(path)} as {form} on {device}"
@@ -212,7 +212,7 @@ def check(path, where):
         ok(False, name, native.stderr)
         return
     told = {}
-    objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
+    objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(case_lines(text, "refuses")) + ["places-sync"] * ("barrier" in text)
     objects += ["places-branch"] * (" branch " in text)
     objects += ["places-mark"] * (" mark " in text)
     objects += ["places-insn"] * (form == "il" and (" insn " in text or path.startswith(where)))
@@ -229,31 +229,31 @@ def check(path, where):
         out, report, log = probed(app, object_, folder, where)
         if out != native.stdout and is_lost(text, app, object_, folder, where, native.stdout, out):
             skip(f"{name}: the output is the same with {object_}", f"the runtime's vectors lose stores, see {LOSES[device][0]}")
-        elif out != native.stdout and path.startswith(where) and as_source(file, folder, out):
+        elif out != native.stdout and path.startswith(where) and equals_source_build(file, folder, out):
             skip(f"{name}: the output is the same with {object_}", "the runtime makes something else of the module without probes")
         else:
             ok(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
         ok(not re.search(r"errors? generated\.", log), f"{name}: compilers of twins say nothing themselves with {object_}", log)
         kernels = {k["name"]: (k["probed"], k["reason"]) for k in report["kernels"]}
-        refused = {k: words for k, words in said(text, "refuses") if kinds_of(object_)(words.split()[0])}
+        refused = {k: words for k, words in case_lines(text, "refuses") if kinds_of(object_)(words.split()[0])}
         for kernel, words in refused.items():
             words = words.split(" ", 1)[1]
             ok(words in kernels[kernel][1], f"{name}: {kernel} is refused: {words}", kernels[kernel])
         calls_none = path.startswith(where) and object_ == "places-call" # some kernels, which are not refused
         rest = {k: v for k, v in kernels.items() if k not in refused and not v[0] and not (calls_none and not v[1])}
         ok(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
-        for kernel, sums in told_of(report).items():
+        for kernel, sums in sums_of(report).items():
             for kind in (k for k, v in sums.items() if v["accesses"]):
                 ran("spirv" if form == "il" else "wrap", kind.removesuffix(".plain") if kind.startswith("mem") else kind.split(".")[0])
         for place in ("entry", "exit") if object_ == "places-ends" else ():
             ran("spirv" if form == "il" else "wrap", place)
-        for kernel, sums in told_of(report).items():
+        for kernel, sums in sums_of(report).items():
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
     check_listed(name, text, app, folder, where)
     if not path.startswith(where):
         check_races(name, path)
-    if said(text, "oclgrind"):
+    if case_lines(text, "oclgrind"):
         check_oclgrind(name, path, text, told)
 
 

@@ -29,7 +29,7 @@ class Kernel:
         """local: it has local memory, so it calls no functions whose last bits may differ."""
         self.rng, self.number, self.lines, self.depth, self.names, self.local = rng, number, [], 1, 0, local
 
-    def put(self, text):
+    def emit(self, text):
         self.lines.append("\t" * self.depth + text)
 
     def int_(self, deep=0):
@@ -65,20 +65,20 @@ class Kernel:
         r = self.rng
         kind = r.randint(0, 15)
         if kind == 0 and self.depth < 3:
-            self.put(f"if ({self.int_()} & {r.choice([1, 2, 3])}) {{")
+            self.emit(f"if ({self.int_()} & {r.choice([1, 2, 3])}) {{")
             self.block(r.randint(1, 3))
             if r.random() < 0.5:
-                self.put("} else {")
+                self.emit("} else {")
                 self.block(r.randint(1, 2))
-            self.put("}")
+            self.emit("}")
         elif kind == 1 and self.depth < 3:
             self.names += 1
             k = f"k{self.names}"
-            self.put(f"for (int {k} = 0; {k} < {r.randint(2, 5)}; {k}++) {{")
+            self.emit(f"for (int {k} = 0; {k} < {r.randint(2, 5)}; {k}++) {{")
             self.block(r.randint(1, 3))
-            self.put("}")
+            self.emit("}")
         else:
-            self.put(r.choice(["f = fract(fabs([]), &mine[{} & 7]);"] * (not self.local) + [
+            self.emit(r.choice(["f = fract(fabs([]), &mine[{} & 7]);"] * (not self.local) + [
                 "own[{} & 15] = {};", "own[{} & 15] += (uint)({});", "own[{} & 15]++;", "p[{} & 7] = {};", "p[{} & 7] ^= {};", "x = {};",
                 "mine[{} & 7] = [];", "mine[{} & 7] += [];", "f = [];", "bytes[{} & 63] = {};", "wide[i & 31] = {};",
                 "vstore4(vload4({} & 31, in) + {}, 1, own);", "vstore2((float2)([], f), {} & 3, mine);",
@@ -101,26 +101,26 @@ class Kernel:
 
     def text(self):
         r = self.rng
-        self.put("int i = get_global_id(0), l = get_local_id(0), x = i, p[8];")
+        self.emit("int i = get_global_id(0), l = get_local_id(0), x = i, p[8];")
         if self.local:
-            self.put("__local int s[32];")
-        self.put("__global int *own = out + 16 * i;")
-        self.put("__global float *mine = fout + 16 * i;")
-        self.put("__global uchar *bytes = (__global uchar *)(fout + 4096) + 64 * i;")
-        self.put("__private long wide[32];")
-        self.put("__global int4 *four = (__global int4 *)own;")
-        self.put("float f = i;")
-        self.put("for (int k = 0; k < 8; k++)")
-        self.put(f"\tp[k] = k * {r.randint(1, 99)};")
-        self.put("for (int k = 0; k < 32; k++)")
-        self.put(f"\twide[k] = k * {r.randint(1, 99)};")
+            self.emit("__local int s[32];")
+        self.emit("__global int *own = out + 16 * i;")
+        self.emit("__global float *mine = fout + 16 * i;")
+        self.emit("__global uchar *bytes = (__global uchar *)(fout + 4096) + 64 * i;")
+        self.emit("__private long wide[32];")
+        self.emit("__global int4 *four = (__global int4 *)own;")
+        self.emit("float f = i;")
+        self.emit("for (int k = 0; k < 8; k++)")
+        self.emit(f"\tp[k] = k * {r.randint(1, 99)};")
+        self.emit("for (int k = 0; k < 32; k++)")
+        self.emit(f"\twide[k] = k * {r.randint(1, 99)};")
         if self.local:
-            self.put("s[31 - l] = in[i];")
-            self.put("barrier(CLK_LOCAL_MEM_FENCE);")
+            self.emit("s[31 - l] = in[i];")
+            self.emit("barrier(CLK_LOCAL_MEM_FENCE);")
         for _ in range(r.randint(4, 9)):
             self.statement()
-        self.put("own[0] = (uint)x + p[x & 7] + (int)wide[x & 31];")
-        self.put("mine[15] = f;")
+        self.emit("own[0] = (uint)x + p[x & 7] + (int)wide[x & 31];")
+        self.emit("mine[15] = f;")
         body = "\n".join(self.lines)
         return (f"__kernel void random{self.number}(__global int *out, __global const int *in, __global float *fout, "
                 "__global const float *g,\n\t\t\t__constant int *c, __global int *sum, int n)\n{\n" + body + "\n}\n")

@@ -106,12 +106,12 @@ def refused():
         ok(words in ended.stderr and ended.returncode not in (0, 42), f'{" ".join(options)}: {words}', ended.stderr)
 
 
-def ask(*words):
+def run_map(*words):
     return subprocess.run([gpubpf, 'map', *words], env=env, capture_output=True, text=True, timeout=WAIT, check=False)
 
 
 def number(name, key):
-    told = ask('lookup', name, 'key', str(key), '-j')
+    told = run_map('lookup', name, 'key', str(key), '-j')
     try:
         return json.loads(told.stdout)['value']
     except (ValueError, KeyError, TypeError):
@@ -141,13 +141,13 @@ def seen_at_once(name, layer, where):
     first = until(lambda: number('beats', 0))
     more(app)
     ok(first and until(lambda: number('beats', 0) > first), f'{name}, {where}: the host sees what a kernel that runs writes', first)
-    told = ask('update', 'order', 'key', '0', 'value', '42')
+    told = run_map('update', 'order', 'key', '0', 'value', '42')
     more(app)
     ok(until(lambda: number('heard', 0) == 42), f'{name}, {where}: which sees what the host writes', told.stderr)
-    told = ask('update', 'named', 'key', '77', 'value', '43')
+    told = run_map('update', 'named', 'key', '77', 'value', '43')
     more(app)
     ok(until(lambda: number('heard', 1) == 43), f'{name}, {where}: a new key too', told.stderr)
-    shown = ask('show').stdout
+    shown = run_map('show').stdout
     ok(f'in {where} memory of' in shown and 'seen by host and kernels at once' in shown and 'memory of ' in shown,
        f'{name}, {where}: map show says so', shown)
     ok(app.poll() is None, f'{name}, {where}: all of it while it ran')
@@ -162,7 +162,7 @@ def copied():
     first = until(lambda: number('beats', 0))
     more(app)
     ok(first and until(lambda: number('beats', 0) > first), 'a card, svm: the host sees what a kernel that runs writes', first)
-    told = ask('update', 'order', 'key', '0', 'value', '42')
+    told = run_map('update', 'order', 'key', '0', 'value', '42')
     ok('only programs of the device can update' in told.stderr, 'a card, svm: which cannot see what the host writes', told.stderr)
     out, _ = app.communicate(timeout=WAIT)
     ok('ended 1' in out, 'a card, svm: the kernel ends', out)

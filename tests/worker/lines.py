@@ -29,7 +29,7 @@ def listed(target, arch, kind, path):
     return of or [f"{p.stderr.strip()} 0"]
 
 
-def wanted(target, known):
+def expected_lines(target, known):
     """Returns the expected lines in the format of PLACES; without lines if the code has no line table."""
     lines = []
     with open(source, encoding="utf-8") as f:
@@ -39,7 +39,7 @@ def wanted(target, known):
 
 
 def check(target, arch, kind, path, known):
-    want, places_ = wanted(target, known), [line.rsplit(" ", 1) for line in listed(target, arch, kind, path)]
+    want, places_ = expected_lines(target, known), [line.rsplit(" ", 1) for line in listed(target, arch, kind, path)]
     got = [where for where, _ in places_]
     ok(all(int(free) == 255 if "entry" in where else 200 < int(free) < 255 for where, free in places_),
        f"{target} {arch}, free registers", places_)

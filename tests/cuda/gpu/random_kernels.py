@@ -67,7 +67,7 @@ class Function:
         self.lines, self.labels, self.loops, self.spent = [], 0, 0, 0
         self.local = rng.random() < 0.4
 
-    def say(self, depth, text):
+    def emit(self, depth, text):
         self.lines.append("\t" * (depth + 1) + text)
 
     def u(self, deep=2):
@@ -119,7 +119,7 @@ class Function:
 
     def assign(self, depth):
         r = self.rng
-        self.say(depth, r.choice([f"u{r.randrange(5)} {r.choice(['=', '+=', '^='])} {self.u()};",
+        self.emit(depth, r.choice([f"u{r.randrange(5)} {r.choice(['=', '+=', '^='])} {self.u()};",
                                   f"u{r.randrange(5)} = {self.u(3)};", f"w{r.randrange(2)} = {self.w()};",
                                   f"f{r.randrange(2)} = {self.f()};", f"d0 = d0 * 0.5 + {self.f(1)} / (fabs(d0) + 2.0);"]))
 
@@ -134,11 +134,11 @@ class Function:
             kinds += [f"many[{self.u(1)} & 15] = {self.u(1)};", f"u{r.randrange(5)} ^= many[{self.u(1)} & 15];"] * 2
         if self.kernel:
             kinds.append(f"a.out[i] = {self.u(1)};")
-        self.say(depth, r.choice(kinds))
+        self.emit(depth, r.choice(kinds))
 
     def atomic(self, depth):
         r = self.rng
-        self.say(depth, r.choice([f"atomicAdd(a.sums + ({self.u(1)} & (SUMS - 1)), {self.u(1)});",
+        self.emit(depth, r.choice([f"atomicAdd(a.sums + ({self.u(1)} & (SUMS - 1)), {self.u(1)});",
                                   f"atomicMax(a.largest + ({self.u(1)} & (SUMS - 1)), {self.u(1)});",
                                   f"u{r.randrange(5)} += atomicAdd(a.own + i, {self.u(1)});",
                                   f"u{r.randrange(5)} ^= atomicExch(a.own + i, {self.u(1)});",
@@ -147,84 +147,84 @@ class Function:
     def call(self, depth):
         if not self.callees:
             return self.assign(depth)
-        self.say(depth, f"u{self.rng.randrange(5)} += {self.rng.choice(self.callees)}(a, {self.u(1)} & {self.rng.choice([3, 1023])}, "
+        self.emit(depth, f"u{self.rng.randrange(5)} += {self.rng.choice(self.callees)}(a, {self.u(1)} & {self.rng.choice([3, 1023])}, "
                         f"{self.u(1)}, i);")
 
     def branch(self, depth):
-        self.say(depth, f"if ({self.test()}) {{")
+        self.emit(depth, f"if ({self.test()}) {{")
         self.block(depth + 1, 3)
         if self.rng.random() < 0.5:
-            self.say(depth, "} else {")
+            self.emit(depth, "} else {")
             self.block(depth + 1, 3)
-        self.say(depth, "}")
+        self.emit(depth, "}")
 
     def loop(self, depth):
         r, k = self.rng, f"k{self.labels}"
         self.labels += 1
         much = r.choice([f"{r.randrange(1, 6)}u", f"({self.u(1)} & {r.choice([3, 7])})"])
-        self.say(depth, r.choice(["", "", "#pragma unroll 1\n" + "\t" * (depth + 1)]) +
+        self.emit(depth, r.choice(["", "", "#pragma unroll 1\n" + "\t" * (depth + 1)]) +
                  f"for (unsigned {k} = 0; {k} < {much}; {k}++) {{")
         self.loops += 1
         self.block(depth + 1, 3)
         self.loops -= 1
-        self.say(depth + 1, f"u{r.randrange(5)} += {k};")
-        self.say(depth, "}")
+        self.emit(depth + 1, f"u{r.randrange(5)} += {k};")
+        self.emit(depth, "}")
 
     def switch(self, depth):
         r = self.rng
         cases = r.choice([3, 8, 12])
-        self.say(depth, f"switch ({self.u(1)} % {cases + 1}) {{")
+        self.emit(depth, f"switch ({self.u(1)} % {cases + 1}) {{")
         kept, self.loops = self.loops, 0 # no loop encloses a break here
         for k in range(cases):
-            self.say(depth, f"case {k}:")
-            self.say(depth + 1, f"u{r.randrange(5)} = {self.u(1)};")
+            self.emit(depth, f"case {k}:")
+            self.emit(depth + 1, f"u{r.randrange(5)} = {self.u(1)};")
             if r.random() < 0.3:
                 self.block(depth + 2, 1)
             if r.random() < 0.8:
-                self.say(depth + 1, "break;")
+                self.emit(depth + 1, "break;")
         self.loops = kept
-        self.say(depth, "default:")
-        self.say(depth + 1, f"u0 ^= {r.getrandbits(16)};")
-        self.say(depth, "}")
+        self.emit(depth, "default:")
+        self.emit(depth + 1, f"u0 ^= {r.getrandbits(16)};")
+        self.emit(depth, "}")
 
     def jump(self, depth):
         label = f"over{self.labels}"
         self.labels += 1
-        self.say(depth, f"if ({self.test()}) goto {label};")
+        self.emit(depth, f"if ({self.test()}) goto {label};")
         self.assign(depth)
-        self.say(depth, "{")
+        self.emit(depth, "{")
         self.block(depth + 1, 2)
-        self.say(depth, "}")
-        self.say(depth, f"{label}:;")
+        self.emit(depth, "}")
+        self.emit(depth, f"{label}:;")
 
     def leave(self, depth):
         if self.loops:
-            self.say(depth, f"if ({self.test()}) {self.rng.choice(['break', 'continue'])};")
+            self.emit(depth, f"if ({self.test()}) {self.rng.choice(['break', 'continue'])};")
         else:
             self.branch(depth)
 
     def end(self, depth):
         if not self.kernel:
-            return self.say(depth, f"if ({self.test()}) return {self.u(1)};")
-        self.say(depth, self.rng.choice([f"if ({self.test()}) return;",
+            return self.emit(depth, f"if ({self.test()}) return {self.u(1)};")
+        self.emit(depth, self.rng.choice([f"if ({self.test()}) return;",
                                          f"if ({self.test()}) {{ a.out[i] = {self.u(1)}; return; }}"]))
 
-    def meet(self):
+    def emit_block_code(self):
         """Emits code that needs all threads of the block."""
         r = self.rng
-        self.say(0, r.choice([f"tile[threadIdx.x] = {self.u(1)}; __syncthreads(); u1 ^= tile[(threadIdx.x * 5 + 3) % blockDim.x]; "
+        self.emit(0, r.choice([f"tile[threadIdx.x] = {self.u(1)}; __syncthreads(); u1 ^= tile[(threadIdx.x * 5 + 3) % blockDim.x]; "
                               "__syncthreads();",
                               f"u2 ^= __syncthreads_or({self.test()});",
                               f"u3 += __syncthreads_count({self.test()});"]))
 
     def declare(self, first):
-        self.say(0, f"unsigned {first};")
-        self.say(0, "unsigned long long w0 = u0 * 0x100000001b3ull, w1 = w0 ^ u1;")
-        self.say(0, "float f0 = (u2 & 0xffff) * 0.125f, f1 = f0 + 1.0f;")
-        self.say(0, "double d0 = f1;")
+        self.emit(0, f"unsigned {first};")
+        self.emit(0, "unsigned long long w0 = u0 * 0x100000001b3ull, w1 = w0 ^ u1;")
+        self.emit(0, "float f0 = (u2 & 0xffff) * 0.125f, f1 = f0 + 1.0f;")
+        self.emit(0, "double d0 = f1;")
         if self.local:
-            self.say(0, "unsigned many[16];")
-            self.say(0, "for (int k = 0; k < 16; k++) many[k] = u0 * k;")
+            self.emit(0, "unsigned many[16];")
+            self.emit(0, "for (int k = 0; k < 16; k++) many[k] = u0 * k;")
 
     def result(self):
         return ("u0 ^ u1 * 3 ^ u2 * 5 ^ u3 * 7 ^ u4 * 11 ^ (unsigned)(w0 ^ w1 >> 32) ^ __float_as_uint(f0) ^ __float_as_uint(f1) ^ "
@@ -235,11 +235,11 @@ def device_function(rng, name, callees):
     f = Function(rng, callees, False)
     how = rng.choice(["__noinline__", "__noinline__", "__forceinline__"])
     f.declare("u0 = x, u1 = y, u2 = x ^ y, u3 = x + 1, u4 = y * 3")
-    f.say(0, "float scale = x & 7;")
+    f.emit(0, "float scale = x & 7;")
     f.block(0, 4)
     if rng.random() < 0.3: # recursion, at most three levels
         how = "__noinline__"
-        f.say(0, f"if (x - 1 < 3) u1 += {name}(a, x - 1, u1 * 9, i);")
+        f.emit(0, f"if (x - 1 < 3) u1 += {name}(a, x - 1, u1 * 9, i);")
     return [f"__device__ {how} static unsigned {name}(const arguments &a, unsigned x, unsigned y, int i)", "{", *f.lines,
             f"\treturn {f.result()};", "}", ""]
 
@@ -256,20 +256,20 @@ def kernel(rng, k):
     block = rng.choice([32, 64, 96, 128, 33, 200])
     bounds = rng.choice(["", "", f"__launch_bounds__({block}) ", f"__launch_bounds__({block}, {rng.choice([2, 8, 1024 // block])}) "])
     f = Function(rng, callees, True)
-    f.say(0, "__shared__ unsigned tile[256];")
-    f.say(0, "int i = blockIdx.x * blockDim.x + threadIdx.x;")
+    f.emit(0, "__shared__ unsigned tile[256];")
+    f.emit(0, "int i = blockIdx.x * blockDim.x + threadIdx.x;")
     f.declare("u0 = a.in[i & (IN - 1)], u1 = u0 * 2654435761u, u2 = i * 40503u, u3 = (unsigned)seed, u4 = n")
     if rng.random() < 0.5:
-        f.say(0, "tile[threadIdx.x] = u1;")
+        f.emit(0, "tile[threadIdx.x] = u1;")
         for _ in range(rng.randrange(1, 3)):
-            f.meet()
+            f.emit_block_code()
     if rng.random() < 0.6:
-        f.say(0, "if (i >= n) return;")
+        f.emit(0, "if (i >= n) return;")
     f.block(0, 7)
-    f.say(0, f"a.out[i] = {f.result()};")
+    f.emit(0, f"a.out[i] = {f.result()};")
     if rng.random() < 0.3:
-        f.say(0, f"if ({f.test()}) return;")
-        f.say(0, "a.out[i] += w1 >> 3;")
+        f.emit(0, f"if ({f.test()}) return;")
+        f.emit(0, "a.out[i] += w1 >> 3;")
     lines += [f"__global__ void {bounds}random{k}(arguments a, int n, unsigned long long seed, float scale)", "{", *f.lines, "}", ""]
     return lines, block
 

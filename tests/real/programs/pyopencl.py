@@ -17,7 +17,7 @@ context = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(context)
 
 
-def say(what, values):
+def print_digest(what, values):
     print(what, hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16])
 
 
@@ -27,15 +27,15 @@ b = array.to_device(queue, (np.arange(n) * 7 % 1009).astype(np.int32))
 
 
 def simple():
-    say("arithmetic", (2 * a + b.astype(np.float32) * a - 3).get())
+    print_digest("arithmetic", (2 * a + b.astype(np.float32) * a - 3).get())
     axpy = ElementwiseKernel(context, "float f, float *x, float *y, float *z", "z[i] = f * x[i] + y[i]", "axpy")
     z = array.empty_like(a)
     axpy(np.float32(0.5), a, a, z)
-    say("elementwise", z.get())
+    print_digest("elementwise", z.get())
     dot = ReductionKernel(context, np.int32, neutral="0", reduce_expr="a + b", map_expr="x[i] * x[i] % 1000",
                           arguments="__global int *x")
-    say("reduction", dot(b, queue=queue).get())
-    say("random", PhiloxGenerator(context, seed=15).uniform(queue, 1000, dtype=np.float32).get())
+    print_digest("reduction", dot(b, queue=queue).get())
+    print_digest("random", PhiloxGenerator(context, seed=15).uniform(queue, 1000, dtype=np.float32).get())
 
 
 def algorithms():
@@ -43,12 +43,12 @@ def algorithms():
                              neutral="0", output_statement="x[i] = item;")
     sums = b.copy()
     scan(sums, queue=queue)
-    say("scan", sums.get())
+    print_digest("scan", sums.get())
     out, count, _ = copy_if(b, "ary[i] > 500", queue=queue)
-    say("copy_if", out.get()[:int(count.get())])
+    print_digest("copy_if", out.get()[:int(count.get())])
     sort = RadixSort(context, "int *keys", key_expr="keys[i]", sort_arg_names=["keys"])
     (ordered,), _ = sort(b, key_bits=10, queue=queue)
-    say("sort", ordered.get())
+    print_digest("sort", ordered.get())
 
 
 (algorithms if sys.argv[1:] else simple)()
