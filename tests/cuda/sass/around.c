@@ -415,17 +415,17 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 
 /* -- a kernel -- */
 
-struct making {
+struct kernel_probes {
 	const struct sass_code *code;
 	struct sass_arounds around;
 	struct sass_body bodies[2];
 	enum gpubpf_site kind;
-	bool untold;
+	bool has_unplaced;
 	uint32_t met;
 };
 
 /* Samples the places of lines and of any instructions, because there are many. */
-static bool is_skipped(const struct making *m, const struct sass_place *place)
+static bool is_skipped(const struct kernel_probes *m, const struct sass_place *place)
 {
 	struct sass_insn insn = sass_code_at(m->code, place->at);
 	bool many = m->kind == GPUBPF_SITE_INSN || m->kind == GPUBPF_SITE_LINE;
@@ -436,12 +436,12 @@ static bool is_skipped(const struct making *m, const struct sass_place *place)
 
 static int collect_place(void *arg, const struct sass_place *place)
 {
-	struct making *m = arg;
+	struct kernel_probes *m = arg;
 
 	m->met++;
 	if (is_skipped(m, place))
 		return 0;
-	m->untold |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
+	m->has_unplaced |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
 		     (!asks_where(m->kind) && is_generic(sass_code_at(m->code, place->at)));
 	m->around.list = realloc(m->around.list, (m->around.n + 1) * sizeof(*m->around.list));
 	if (!m->around.list)
@@ -453,7 +453,7 @@ static int collect_place(void *arg, const struct sass_place *place)
 
 static uint32_t listed, stubs, twice, elsewhere, right, refused, changed, seen;
 
-static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, const struct sass_twin *twin)
+static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct kernel_probes *m, const struct sass_twin *twin)
 {
 	struct gpubpf_diag diag;
 
@@ -470,7 +470,7 @@ static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)
 
 /* Lanes of one stub's probe must not reconverge in another's stub: no branch of one stub leads into
  * another. */
-static void reconverge_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin,
+static void reconverge_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct kernel_probes *m, struct sass_twin *twin,
 				 uint8_t *text, uint32_t first, uint32_t n)
 {
 	struct sass_insn none = sass_nop(0, SASS_STALL_MAX), parts, meets;
@@ -497,7 +497,7 @@ static void reconverge_elsewhere(const struct sass_cubin *app, const struct sass
 }
 
 /* Replaces each instruction of the stubs, except pure waits, by a forbidden one. */
-static void change(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin)
+static void change(const struct sass_cubin *app, const struct sass_kernel *k, const struct kernel_probes *m, struct sass_twin *twin)
 {
 	static const struct sass_insn bad[] = {
 		{ 0x0000000000007802, 0x000fe20000000f00 }, /* MOV R0, 0 */
@@ -549,7 +549,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 	sass_cubin_finish(&made);
 }
 
-static void graft(const struct sass_cubin *app, const struct sass_kernel *k, struct making *m)
+static void graft(const struct sass_cubin *app, const struct sass_kernel *k, struct kernel_probes *m)
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
@@ -560,7 +560,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 
 	gpubpf_diag_init(&diag);
 	err = sass_graft(m->code, k->regs, NULL, NULL, &m->around, &grafted, &diag);
-	if (m->untold || m->code->calls || m->code->maxreg) {
+	if (m->has_unplaced || m->code->calls || m->code->maxreg) {
 		refused++;
 		if (!err || !diag.what[0])
 			ok(false, "%s is refused, and says why", app->symbols[k->symbol].name);
@@ -757,7 +757,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	uint32_t expected = 0;
 	struct sass_probe probe;
 	struct sass_code code;
-	struct making m = { .code = &code, .kind = kind };
+	struct kernel_probes m = { .code = &code, .kind = kind };
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
@@ -848,7 +848,7 @@ static void try_filler(const struct sass_cubin *app, const struct sass_kernel *k
 	struct sass_body body;
 	struct sass_around stands = { .place = { .kind = GPUBPF_SITE_LINE, .guard = SASS_PT, .second = SASS_PT }, .body = &body };
 	struct sass_code code;
-	struct making m = { .code = &code, .around = { &stands, 1 } };
+	struct kernel_probes m = { .code = &code, .around = { &stands, 1 } };
 	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_probe probe;
