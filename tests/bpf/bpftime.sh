@@ -70,7 +70,7 @@ if compile launchlate-kernel-gpu-shared-map launchlate; then
 	go "^Total samples: 3072" "$T/app" "$to/launchlate" "$T/app:host_step"; is 0 "it runs with its own loader"
 	prints '^Total samples: 3072$' "each thread came after a launch that the kernel's uprobe saw"
 fi
-if compile launchlate launchlate; then # whose arrays are not mapped: they are carried within 10 ms
+if compile launchlate launchlate; then # the loader does not map its arrays: the tool copies them within 10 ms
 	objcopy --redefine-sym host_step=cudaLaunchKernel "$LOOP" "$to/app"
 	launches='20 50'; go "^Total samples: [1-9]" "$to/app" "$to/launchlate" "$to/app"; is 0 "it runs with its own loader"
 	prints '^Total samples: [1-9]' "threads came after a launch that the kernel's uprobe saw"

@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
 way=$7 launches=100 loader=$T/bridged
-cp "$OBJ/bridged" "$loader" # a file of this test's own: uprobes are in each process of a file, other tests' among them
-"$GPUBPF" bpf -- "$loader" "$OBJ/bridged.bpf.o" "$LOOP 1 0" 1 > /dev/null 2>&1 # and what is compiled later is ready
+cp "$OBJ/bridged" "$loader" # a private copy: a uprobe applies to every process of its file, including other tests'
+"$GPUBPF" bpf -- "$loader" "$OBJ/bridged.bpf.o" "$LOOP 1 0" 1 > /dev/null 2>&1 # warms the compile caches
 # bridged WHICH OBJECT PREFIX...
 bridged() {
 	which=$1 o=$OBJ/$2; shift 2

@@ -14,7 +14,7 @@ run "$GPUBPF" bpf $way -- "$OBJ/commands" nothing; is 0 "each of them, asked of 
 diff "$T/theirs" "$T/out" > "$T/err"; ok $? "has the Linux kernel's errno, $(grep -c . "$T/theirs") of them"
 if "$OBJ/commands" theirs > "$T/theirs"; then
 	run "$GPUBPF" bpf $way -- "$OBJ/commands" ours; is 0 "each of them, asked of maps, programs, links and events"
-	sed -i 's/^6: .*/6: Operation not permitted/' "$T/theirs" # pins are in the session's folder alone, as the table says
+	sed -i 's/^6: .*/6: Operation not permitted/' "$T/theirs" # a session's pins are only in its folder, as the table says
 	diff "$T/theirs" "$T/out" > "$T/err"; ok $? "answers of ours as the Linux kernel of its own, $(grep -c . "$T/theirs") of them"
 else skip "what they answer of maps, programs, links and events" "the kernel takes no uprobes of ours"; fi
 finish

@@ -55,7 +55,7 @@ run "$GPUBPF" bpf $way -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one
 if command -v bpftool > /dev/null; then
 	cat - > "$T/tools" <<-E
 		for what in map prog link btf; do bpftool \$what list; done
-		id() { bpftool map list | sed -n "s/^\(1073[0-9]*\): [a-z]*  name \$1  .*/\1/p"; } # the kernel may have such names too
+		id() { bpftool map list | sed -n "s/^\(1073[0-9]*\): [a-z]*  name \$1  .*/\1/p"; } # the kernel may have maps of this name, too
 		counts=\$(id counts) seen=\$(id seen)
 		bpftool map update id \$counts key 3 0 0 0 value 7 0 0 0 0 0 0 0
 		bpftool map update id \$seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist

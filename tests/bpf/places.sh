@@ -16,7 +16,7 @@ says 'kprobe of __directly_run is refused: .*are not supported' "with a line"
 places cuda__step_one+4 "$LOOP 1 0"; prints '^Operation not supported$' "an offset is refused"; says 'cannot be probed at a byte offset' "with a line"
 for size in 255 256 1456 4095; do places "k/$size" true; prints '^attached$' "a name of $size bytes"; done
 places k/4096 true; prints '^Invalid argument$' "a longer one is refused"; says 'whole name has 1 to 4095 bytes' "with the limit"
-name=$(printf 'k%.0s' $(seq 1456)) # PoCL makes a file of it
+name=$(printf 'k%.0s' $(seq 1456)) # PoCL uses it as a file name
 if [ -e "${GPUBPF_TEST_INTEL:-}" ]; then
 	run env OCL_ICD_VENDORS="$GPUBPF_TEST_INTEL" LOOP_NAME="$name" "$GPUBPF" bpf $way -- "$OBJ/places" k/1456 "$LOOP 1 0"
 	prints '^counted 1024$' "a kernel with a name of 1,456 bytes counts"

@@ -36,7 +36,7 @@ plain() { sed -E '/^Lost [0-9]+ events on CPU/d; /^error polling ring.perf buffe
 told() {
 	o=$T/$1/$2
 	case $3 in
-	lines) plain "$o.out" | grep gpw_ | grep -v -e '-n gpw_' | sort -u;; # not of a tool that began later, with a name of it to look for
+	lines) plain "$o.out" | grep gpw_ | grep -v -e '-n gpw_' | sort -u;; # excludes the command line of a later tool, which contains the name
 	all) plain "$o.out" | sort -u;;
 	*) plain "$o.out" | head -n "$3";;
 	esac

@@ -49,9 +49,9 @@ t prog show pinned "$pins/prog"; t -j prog show pinned "$pins/prog"
 ls "$pins/maps"
 t map update pinned "$pins/maps/places" key 7 0 0 0 2 0 0 0 value 9 0 0 0 0 0 0 0; t map dump pinned "$pins/maps/places"; t -j map dump pinned "$pins/maps/places"
 t map lookup pinned "$pins/maps/places" key 7 0 0 0 2 0 0 0; t map getnext pinned "$pins/maps/places"
-m=$pins/only; t map create "$m" type hash key 4 value 4 entries 4 name "$only"; t map show name "$only"; t -j map show name "$only" # one has that name
+m=$pins/only; t map create "$m" type hash key 4 value 4 entries 4 name "$only"; t map show name "$only"; t -j map show name "$only" # one map has that name
 t map update name "$only" key 7 0 0 0 value 9 0 0 0; t map lookup name "$only" key 7 0 0 0; t map dump name "$only"
-t map create "$pins/other" type array key 4 value 4 entries 1 name "$only"; t map show name "$only"; t map dump name "$only" # two
+t map create "$pins/other" type array key 4 value 4 entries 1 name "$only"; t map show name "$only"; t map dump name "$only" # two maps
 t map show pinned "$pins/maps/places"; t btf dump map pinned "$pins/maps/places" kv; t btf dump prog pinned "$pins/prog" format c
 t prog pin pinned "$pins/prog" "$pins/prog2"; rm "$pins/prog"; t prog show pinned "$pins/prog2"; t prog attach pinned "$pins/prog2" msg_verdict pinned "$pins/maps/places"
 t prog run pinned "$pins/prog2" repeat 1

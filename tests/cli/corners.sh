@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
-POCL_MAX_PTHREAD_COUNT=1; export POCL_MAX_PTHREAD_COUNT # the callback's thread is the one that runs kernels
+POCL_MAX_PTHREAD_COUNT=1; export POCL_MAX_PTHREAD_COUNT # the callback runs in the only thread that runs kernels
 [ -x "$LOOP" ] && timeout 60 "$LOOP" reload > "$T/native" 2> /dev/null
 [ $? = 42 ] || { skip "corners" "no OpenCL device"; finish; }
 mkdir -p "$T/a/folder"

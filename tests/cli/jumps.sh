@@ -14,7 +14,7 @@ run "$GPUBPF" gen skeleton "$o"; is 0 "gen skeleton"
 
 use_device pocl
 grew() { "$GPUBPF" map lookup went key $1 -j | grep -q '"value": *[1-9]' || ! kill -0 $tool; }
-counts() { until_true grew $1; kill -0 $tool; } # until that one has counted something; else the program ends
+counts() { until_true grew $1; kill -0 $tool; } # waits until that counter grows; fails if the tool has ended
 LOOP_UNTIL="$T/end" "$GPUBPF" run -q -o "$o" -- "$LOOP" 1 1 > "$T/report" 2> "$T/tool" & tool=$!
 counts 1; ok $? "lanes go on in the program that is there at first"
 run "$GPUBPF" map lookup ways key 1; prints '^key: 1.*  value: left$' "a slot is shown by its name"

@@ -22,7 +22,7 @@ while read -r word a b c; do
 		plain=$(echo "$a" | sed 's/-/\\\\-/g')
 		grep -q -e "$plain" "$page" || missing="$missing $page:$a"
 		[ "$b" = -- ] || grep -q -e "\\\\$b[ \",)]" "$page" || missing="$missing $page:$b";;
-	value) # of --target; what a backend is other pages tell
+	value) # of --target; other pages describe backends
 		[ "${page##*/}" = gpubpf-prog.8 ] || continue
 		values=$((values + 1))
 		grep -qw -e "$a" "$page" || missing="$missing $page:$a";;
@@ -79,7 +79,7 @@ for command in $(sed -n '/^enum bpf_cmd {/,/^}/s/^\tBPF_\([A-Z_]*\),.*/\1/p' /us
 done
 [ -z "$missing" ]; ok $? "every command of bpf(2) that this machine's headers have is in gpubpf-bpf(1)"; [ -z "$missing" ] || echo "# $missing"
 
-complete() { # WORD...: what bash offers for the last word
+complete() { # WORD...: prints bash's completions of the last word
 	bash -c 'GPUBPF=$1; shift; . "$1"; shift; COMP_WORDS=("$GPUBPF" "$@"); COMP_CWORD=$#; _gpubpf; printf "%s\n" "${COMPREPLY[@]}"' \
 		x "$GPUBPF" "$root/man/gpubpf.bash" "$@" 2> /dev/null
 }

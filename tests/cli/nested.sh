@@ -12,7 +12,7 @@ run "$GPUBPF" gen skeleton "$o"; is 0 "gen skeleton"; [ "$(grep -c 'struct gpubp
 
 use_device pocl
 grew() { "$GPUBPF" map lookup "$1" key 0 -j | grep -q '"value": *[1-9]' || ! kill -0 $tool; }
-counts() { until_true grew "$1"; kill -0 $tool; } # until the map of that name has counted something; else the program ends
+counts() { until_true grew "$1"; kill -0 $tool; } # waits until the map of that name counts; fails if the tool has ended
 LOOP_UNTIL="$T/end" "$GPUBPF" run -q -o "$o" -- "$LOOP" 1 1 > /dev/null 2> "$T/tool" & tool=$!
 counts first; ok $? "counts go to the map that is there at first"
 run "$GPUBPF" map lookup slots key 0; prints '^key: 0.*  value: first$' "an element is shown by its name"

@@ -106,7 +106,7 @@ run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*on
 [ "$(json "r['dropped'], [m['dropped'] for m in r['maps']]")" = "24 [0, 24]" ]; ok $? "threads beyond --threads are dropped, and counted once"
 run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "sorted(m['entries'][0]['value'] for m in r['maps'] if m['name'] == 'counts')")" = "[1024, 1024]" ]; ok $? "two objects on one kernel"
-for bytes in 240 305; do # PoCL has no kernels of longer names than 252
+for bytes in 240 305; do # PoCL supports kernel names up to 252 bytes
 	long=$(printf "step_%0$((bytes - 5))d" 0)
 	LOOP_NAME=$long "$LOOP" 2 0 > "$T/native_long" 2> "$T/err" || [ $? = 42 ] || { skip "a kernel with a name of $bytes bytes" "the device has none of them"; continue; }
 	LOOP_NAME=$long run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 2 0; is 42 "a kernel with a name of $bytes bytes"; same 2 "it"

@@ -15,7 +15,7 @@ equal() { got=$(json "$1"); [ "$got" = "$2" ]; ok $? "$3: $got"; }
 
 use_device pocl
 cp "$LOOP" "$T/app"
-"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # and what is compiled later is ready
+"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # warms the compile caches
 if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
 # sums: both sides add at the same time, a hundred thousand times; no add is lost

@@ -16,7 +16,7 @@ true_that() { got=$(json "$1"); [ "$got" = True ]; ok $? "$2${3:+: $(json "$3")}
 
 use_device pocl
 cp "$LOOP" "$T/app"
-"$GPUBPF" run -o "$o" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # and what is compiled later is ready
+"$GPUBPF" run -o "$o" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # warms the compile caches
 if grep -q 'on_pause is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
 launches=300

@@ -3,7 +3,7 @@
 # small_device.sh GPUBPF OBJECTS LOOP LAYER: devices with too little memory for maps, simulated on a CPU.
 . "$(dirname "$0")/lib.sh"
 use_device pocl
-printf 'OPENCL_LAYERS="%s:$OPENCL_LAYERS" exec "%s" 3 0\n' "$4" "$LOOP" > "$T/loop" # beneath the agent
+printf 'OPENCL_LAYERS="%s:$OPENCL_LAYERS" exec "%s" 3 0\n' "$4" "$LOOP" > "$T/loop" # below the agent
 mib() { echo $(($1 << 20)); }
 loop() { run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -j -r "$T/report" -- sh "$T/loop"; is 42 "$1"; cmp -s "$T/native" "$T/out" || diff "$T/native" "$T/out"; ok $? "$1: it computes the same"; }
 probed() { grep -q '"probed": 3' "$T/report"; ok $? "$1"; }

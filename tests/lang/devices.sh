@@ -103,7 +103,7 @@ line='gpu/exit/* { @n = count(); @[launch] = count(); } gpu/exit/* /gid == 0 && 
 rm -f "$T/r"
 run "$GPUBPF" -e "$line" --report "$T/r" -- sh -c '"$1" 2 0; until [ -e "$2" ]; do sleep 0.1; done; "$1" 3 0; exit 5' sh "$LOOP" "$T/r"
 is 5 "exit(): the program goes on"; says 'continues unprobed' "unprobed"
-counted=$(sed -n 's/^@n: //p' "$T/r") # the second launch may be running yet when the session ends
+counted=$(sed -n 's/^@n: //p' "$T/r") # the second launch may still run when the session ends
 [ "$counted" -gt 1024 ] && [ "$counted" -le 2048 ]; ok $? "and is not counted any more: $counted"
 prints '^3 launches' "to its end"
 run "$GPUBPF" -q -e 'gpu/exit/step_* { @ = count(); } gpu/exit/never { @ = count(); }' -- "$LOOP" 1 0
