@@ -124,7 +124,7 @@ static union attr naming(int cmd, int map, int prog, int link, int perf)
 		attr->prog_bind_map.map_fd = map;
 		break;
 	default:
-		memset(&a, 0xff, 4); /* these create, or find by number, or do neither */
+		memset(&a, 0xff, 4); /* these create, find by number, or do not exist */
 	}
 	return a;
 }

@@ -159,7 +159,7 @@ static void test_requested_ring(void)
 	random_group_finish(&one);
 }
 
-/* Helpers that no random program calls (cli/conformance/random_calls.c has the reasons), or not by their id. */
+/* Helpers that no random program calls (cli/conformance/random_calls.c has the reasons), or whose id a load changes. */
 static bool is_excluded(uint32_t id)
 {
 	static const uint32_t clocks[] = { 5, 502, 524 }, of_kernels[] = { 27, 507, 530 }, made[] = { 12 };

@@ -116,7 +116,7 @@ GPUBPF_ARRAY(entered, __u64, 1);
 
 SEC("gpu/entry/*") int enter(struct gpubpf_ctx *ctx)
 {
-	gpubpf_add(&entered, 0, 1); /* identifies the kernel: only other programs need it */
+	gpubpf_add(&entered, 0, 1); /* only the other programs read which kernel it is */
 	return 0;
 }
 

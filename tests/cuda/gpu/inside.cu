@@ -85,7 +85,7 @@ extern "C" __global__ void tally(unsigned *counts, unsigned long long *wide)
 		counts[16 + blockIdx.x] = sum;
 }
 
-/* Dynamic shared memory must keep its address, as far as bulk copies can tell. */
+/* Dynamic shared memory must keep its address modulo 1024, which the alignment of bulk copies needs. */
 extern "C" __global__ void launched(unsigned *out)
 {
 	extern __shared__ unsigned tile[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function with all places of the kernel; its result is the same in all lanes. */
+/* A function with all places of the kernel; its argument is the same in all lanes. */
 //@ run: alone 64 32 buf:256
 //@ mem: alone mem.plain 128:0 call 64:0 call_exit 64:0
 __attribute__((noinline)) static void three(__global uint *a)
