@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts at entries and exits of lanes, and reads the counts in the last lane of a block. */
+/* Counts entries and exits of lanes, and ends of blocks. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(entered, __u64, 1);

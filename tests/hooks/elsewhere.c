@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps outside the arena, from a session with invalid layouts: a map's memory must be separate pages after the arena's part. */
+/* Maps outside the arena, from a session with invalid layouts: memory that is not separate pages after the arena is refused. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
