@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kept.sh EMIT OBJECT: a worker that caches its output gives the same as one that builds it anew, for each processor. TAP.
+# kept.sh EMIT OBJECT: for each processor, a worker that reuses its output writes the same as a worker that builds it. TAP.
 emit=$1 object=$2 n=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

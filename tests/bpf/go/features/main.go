@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What cilium/ebpf asks the Linux kernel to learn what it can do, and what it takes the answers for: a line each.
+// Prints one line for each feature of the Linux kernel that cilium/ebpf detects, with its conclusion.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A loader in Go, by cilium/ebpf: loader OBJECT RECORDS COMMAND. It attaches OBJECT's programs for kernels (rings.bpf.c), runs
-// the command, and reads records of a ring buffer and of perf buffers until it has so many, then what the programs counted.
+// A loader in Go, with cilium/ebpf: loader OBJECT RECORDS COMMAND. It attaches OBJECT's programs for kernels
+// (rings.bpf.c), runs COMMAND, and reads RECORDS records of a ring buffer and of perf buffers. Then it prints the programs' counts.
 package main
 
 import (
@@ -26,7 +26,7 @@ func check(err error) {
 	}
 }
 
-// sums reads as many records as are asked for, and gives their numbers' sum.
+// sums reads the requested number of records, and sends the sum of their numbers.
 func sums(records uint64, read func() ([]byte, error)) <-chan uint64 {
 	sum := make(chan uint64)
 	go func() {
@@ -46,7 +46,7 @@ func attach(coll *ebpf.Collection) {
 	check(err)
 	leave, err := link.Kretprobe("cuda__step_one", coll.Programs["cuda__leave"], nil)
 	check(err)
-	_, _ = enter, leave // as long as this process is there
+	_, _ = enter, leave // the links exist as long as this process
 }
 
 func main() {
