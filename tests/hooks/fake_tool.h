@@ -74,7 +74,7 @@ void fake_settle(void);
 void fake_stop(struct fake_tool *tool);
 /* Attaches to kernels that match the pattern, from the next launch on; NULL: none. */
 void fake_attach(struct fake_tool *tool, const char *pattern);
-/* The same with several links, given by number. */
+/* The same with several links, identified by number. */
 void fake_plan(struct fake_tool *tool, const char *pattern, const uint32_t *links, uint32_t n);
 /* Counts of the agents for a kernel, over all processes and programs. */
 struct fake_sum {

@@ -109,7 +109,7 @@ static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, co
 	return !err;
 }
 
-/* Inserts a probe with an effect: LDG R2, [R0]; EXIT. At a call it applies to all lanes; elsewhere that would be too many. */
+/* Inserts a probe with an effect: LDG R2, [R0]; EXIT. At a call it applies to all lanes; at other places these are too many. */
 static void try_guarded(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at)
 {
 	struct sass_insn insns[2] = { sass_with(sass_load(code->arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1),

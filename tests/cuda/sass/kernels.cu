@@ -208,7 +208,7 @@ KERNEL nested(int *out, const int *in, int n, int m)
 	out[ME] = sum + m;
 }
 
-/* no end of its own code */
+/* no EXIT in its own code */
 KERNEL stops(int *out, const int *in, int n, int m)
 {
 	out[ME] = n;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A loader in Go, with cilium/ebpf: loader OBJECT RECORDS COMMAND. It attaches OBJECT's programs for kernels
-// (rings.bpf.c), runs COMMAND, and reads RECORDS records of a ring buffer and of perf buffers. Then it prints the programs' counts.
+// (rings.bpf.c), runs COMMAND, and reads RECORDS records of a ring buffer and of perf buffers. Then it prints the
+// programs' counts.
 package main
 
 import (
