@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/worker/alike.h"
 #include "core/worker/job.h"

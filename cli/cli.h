@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 struct gpubpf_event;
 struct gpubpf_loaded;
@@ -97,7 +97,7 @@ struct cli_failure {
 void cli_keep_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
-/* verify_maps.c: print the memory that the maps of verified programs need on devices. */
+/* cli/commands/verify_maps.c: print the memory that the maps of verified programs need on devices. */
 struct gpubpf_unit;
 void cli_print_maps_memory(const struct gpubpf_unit *unit);
 /* Like cli_diag(), but prints `text` instead of the diagnostic's text. */
@@ -133,7 +133,7 @@ const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
 /*
- * probes.c: cli_probe_at() returns the name of the i-th ready probe, or NULL past the end. The function
+ * cli/commands/probes.c: cli_probe_at() returns the name of the i-th ready probe, or NULL past the end. The function
  * cli_probe_objects() collects the object paths of all probes that --probe and `also` (may be NULL) name, malloc'd and
  * NULL-terminated. It returns CLI_OK, or CLI_USAGE after printing the error.
  */
@@ -176,7 +176,7 @@ void cli_program_json(struct cli_program *p, struct json_object *document);
 int cli_program_show(const struct cli_args *args);
 
 /*
- * prog_dump.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
+ * cli/commands/prog_dump.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
  * prints one instruction, padded to `width`, without a newline. It first prints the instruction's source line if that
  * differs from *line, and then updates *line.
  */
@@ -194,7 +194,7 @@ const char *cli_backend_missing(const char *name);
 int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded);
 int cli_attach_of(const struct cli_args *args, const char *text, char *prog, size_t size, const char **pattern);
 
-/* trace.c: a session around a child process, which run and kernel list share */
+/* cli/commands/trace.c: a session around a child process, which run and kernel list share */
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
@@ -205,7 +205,7 @@ struct cli_trace {
 	 * Returns 0 or -errno, with the message in gpubpf_session__error(). */
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
-	/* set by trace.c, for the document */
+	/* set by cli/commands/trace.c, for the document */
 	struct cli_program *program;   /* NULL: no program text was passed */
 	struct timespec started;
 	bool ended;            /* the child has ended, and `status` is waitpid(2)'s */
@@ -214,7 +214,7 @@ struct cli_trace {
 };
 int cli_trace_run(struct cli_trace *trace);
 /*
- * supervise.c: the program and its arguments, prefixed with gpubpf-supervise if the supervisor must intercept its
+ * cli/commands/supervise.c: the program and its arguments, prefixed with gpubpf-supervise if the supervisor must intercept its
  * calls. The array is never freed.
  */
 char **cli_supervised(const struct cli_args *args);
@@ -222,7 +222,7 @@ char **cli_supervised(const struct cli_args *args);
 struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 
 /*
- * session_ask.c. The function cli_session_find() returns the socket of --session, $GPUBPF_SESSION, or the newest
+ * cli/commands/session.c. The function cli_session_find() returns the socket of --session, $GPUBPF_SESSION, or the newest
  * session. The others send a query (enum gpubpf_query) and write the answer to `out` or standard output. They finish
  * `more`, which has the query's arguments. All return CLI_OK, or CLI_FAILED after printing the error.
  */
@@ -272,7 +272,7 @@ void cli_stream_print(struct cli_stream *st, const struct gpubpf_print_record *p
 void cli_stream_close(struct cli_stream *st);
 
 /*
- * clean.c: sanitise standard output and standard error from now on, because names come from untrusted objects and
+ * cli/commands/clean.c: sanitise standard output and standard error from now on, because names come from untrusted objects and
  * images. The output contains only valid UTF-8, without characters that reverse text, and no control characters except
  * newlines and tabs. Standard streams that are closed stay unusable.
  */
@@ -318,7 +318,7 @@ pid_t cli_survivor(const char *session, char *name, size_t size);
 void cli_note_survivors(struct gpubpf_session *s);
 
 /*
- * explain.c: print one line for each result that differs from the user's probable expectation. `ended`: the command has
+ * cli/commands/explain.c: print one line for each result that differs from the user's probable expectation. `ended`: the command has
  * ended.
  */
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);

@@ -8,7 +8,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "core/session/report.h"
+#include "core/session/report/report.h"
 
 static void add_str(struct json_object *o, const char *name, const char *v)
 {

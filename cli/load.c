@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 
 int cli_attach_of(const struct cli_args *args, const char *text, char *prog, size_t size, const char **pattern)

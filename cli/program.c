@@ -10,11 +10,11 @@
 
 #include <json-c/json.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
-#include "core/session/missed.h"
-#include "core/session/report.h"
-#include "core/wire/open_file.h"
+#include "core/session/report/missed.h"
+#include "core/session/report/report.h"
+#include "core/wire/files/open_file.h"
 #include "lang/host.h"
 
 struct cli_program {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/session/makers.h"
+#include "core/session/twins/build_pool.h"
 #include "core/session/session.h"
 
 #define MIN_WAIT_NS 500000000ull       /* shorter waits are not reported */

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/nearest.h"
+#include "core/model/diag.h"
+#include "core/model/nearest.h"
 
 static void print_line(const char *fmt, va_list ap)
 {

@@ -9,7 +9,7 @@
 
 #include <json-c/json.h>
 
-#include "core/session/report.h"
+#include "core/session/report/report.h"
 
 int cli_stream_open(struct cli_stream *st, const struct cli_args *args)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/device.h"
-#include "core/facts.h"
+#include "core/model/facts.h"
 #include "core/target.h"
 
 #define MAX_VALUES 16 /* maximum number of values of an option */

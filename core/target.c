@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diag.h"
+#include "core/model/diag.h"
 #include "wire/match.h"
 
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)

@@ -74,7 +74,7 @@ struct gpubpf_target_info {
 	enum gpubpf_image_kind output; /* output of emit */
 	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject accept. If several targets accept a kind,
 				    * the first one in the registry that does not decline the image gets it */
-	uint32_t places;           /* GPUBPF_TAKES of core/places.h, supported on every device */
+	uint32_t places;           /* GPUBPF_TAKES of core/model/places.h, supported on every device */
 	struct {
 		uint64_t bits;     /* on devices with all of these enum gpubpf_cap_bits, */
 		uint32_t places;   /* it also supports these; */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internal interfaces of the launch path: session client, kernel table, notes, clock, devices and twins. launch.h holds
+ * Internal interfaces of the launch path: session client, kernel table, notes, clock, devices and twins. hooks/launch/launch.h holds
  * the part that adapters use.
  *
  * Lock order, outermost first: program, kernel, device, session. The agent holds no lock while application or vendor
@@ -15,22 +15,22 @@
 
 #include "core/wire/name.h"
 #include "core/wire/msg.h"
-#include "launch.h"
-#include "maps/mirror.h"
+#include "hooks/launch/launch.h"
+#include "maps/host/mirror.h"
 
-/* environ.c: the one file that reads the environment. NULL: the variable is not set. */
+/* hooks/process/environ.c: the one file that reads the environment. NULL: the variable is not set. */
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
 uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or out of range */
 uint64_t gpubpf_env_drain_bytes(void);
 
-/* time.c */
+/* hooks/process/time.c */
 void gpubpf_cond_init(pthread_cond_t *cond);        /* the condition waits by CLOCK_MONOTONIC */
 /* Returns true if the condition may hold, false when the deadline has passed. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 
 /*
- * session.c: one connection per process. The process joins once. It loses the session for good when the tool exits or
+ * hooks/client/client.c: one connection per process. The process joins once. It loses the session for good when the tool exits or
  * breaks the protocol. The child of a fork starts unconnected and joins again.
  */
 struct gpubpf_request;
@@ -58,7 +58,7 @@ bool gpubpf_session_joined(void);                   /* this process itself has j
 bool gpubpf_session_owned(void);                    /* the same, and this is not the child of vfork() */
 bool gpubpf_session_enabled(void);                  /* up, and the tool allows twins */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
-void gpubpf_image_note_kept(uint64_t identity);     /* images.c: the session has cached this image */
+void gpubpf_image_note_kept(uint64_t identity);     /* hooks/launch/images.c: the session has cached this image */
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
@@ -85,7 +85,7 @@ void gpubpf_request_hold(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
 
 /*
- * plan.c: a snapshot of the attached programs. A launch reads only the generation. None of these functions takes a
+ * hooks/launch/plan.c: a snapshot of the attached programs. A launch reads only the generation. None of these functions takes a
  * lock.
  */
 struct gpubpf_plan {
@@ -107,7 +107,7 @@ static inline uint64_t gpubpf_plan_generation(void)
 }
 
 /*
- * patience.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
+ * hooks/launch/wait_budget.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
  * past. Each gpubpf_patience_begin() needs a gpubpf_patience_end(), which subtracts the time waited from the process's
  * --wait budget.
  */
@@ -118,7 +118,7 @@ bool gpubpf_patience_gone(void);
 bool gpubpf_patience_left(void);                    /* a launch may wait now */
 void gpubpf_patience_renew(void);                   /* until the tool sends something again */
 
-/* kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
+/* hooks/launch/kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
 struct gpubpf_kernel_entry {
 	struct gpubpf_kernel_entry *next;
 	struct gpubpf_kernel_row *shared;
@@ -139,7 +139,7 @@ void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device);
 
-/* hook_device.c */
+/* hooks/launch/device.c */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* list of all devices */
 	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
@@ -156,9 +156,9 @@ struct gpubpf_hook_device {
 	int memory;                                 /* and its memfd until the device has the arena; then -1 */
 	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of its filled part */
 	uint32_t rows;                              /* rows of the arena's map table that the device has */
-	struct gpubpf_elsewhere *elsewhere;         /* maps among these that lie outside the arena (elsewhere.c) */
+	struct gpubpf_elsewhere *elsewhere;         /* maps among these that lie outside the arena (hooks/launch/external_maps.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
-	/* allocations.c */
+	/* hooks/launch/allocations.c */
 	struct gpubpf_hook_device *next_table;
 	atomic_uint_fast64_t allocations;           /* arena offset of the process's allocation table; 0: unused */
 	uint64_t allocations_version;
@@ -171,13 +171,13 @@ struct gpubpf_hook_device {
 	atomic_bool unfollowed;                     /* other twins run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
-	/* drain.c */
+	/* hooks/launch/drain.c */
 	atomic_bool fresh;                          /* twins were launched since the drain thread last looked */
 	atomic_bool asleep;                         /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
 	uint64_t drain_threads, drain_bytes;        /* from the environment; 0: automatic */
-	bool preparing;                             /* prepare.c: its thread is running */
+	bool preparing;                             /* hooks/launch/prefault.c: its thread is running */
 	size_t prepared;                            /* bytes of `filled` that are prepared */
 	int64_t settle_ms;                          /* wait for kernels, or -1: inspect their records instead */
 	pthread_cond_t drained;                     /* the drain thread has work, or a thread of the device has ended */
@@ -190,7 +190,7 @@ int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *wh
  * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
 /*
- * elsewhere.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
+ * hooks/launch/external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
  * gpubpf_elsewhere_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
  * device. External memory is copied to the arena by gpubpf_elsewhere_copy(), also while kernels run, unless the two
  * share pages. Finally gpubpf_elsewhere_end() frees everything.
@@ -198,14 +198,14 @@ int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why
 int gpubpf_elsewhere_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_why *why);
 void gpubpf_elsewhere_copy(struct gpubpf_hook_device *device);
 void gpubpf_elsewhere_end(struct gpubpf_hook_device *device);
-/* shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
+/* hooks/launch/shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
  * on failure. A call of gpubpf_shared_arena_part() maps these pages from `fd` instead, now and in future mappings.
  * It takes ownership of `fd` and returns false and errno on failure. */
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
 /*
- * allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
+ * hooks/launch/allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
  * If its arena has allocation tables, this process claims one, until gpubpf_allocations_detach() or the end of the
  * process.
  */
@@ -214,7 +214,7 @@ void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_leave(void);
 void gpubpf_allocations_after_fork(void);
 /*
- * stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
+ * hooks/launch/stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
  * frames and keeps at most `depth`. 0: unknown, or not answered yet. The number goes into the spare bits of the launch
  * word with the process id, as gpubpf_stack_word() places it.
  */
@@ -233,13 +233,13 @@ bool gpubpf_device_copied(void);                    /* does such an arena exist?
 void gpubpf_device_end_kept(struct gpubpf_hook_device *device, bool copied);
 
 /*
- * drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
+ * hooks/launch/drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
  * while kernels run (GPUBPF_CAP_DRAINS). The caller holds the device's lock.
  */
 void gpubpf_drain_start(struct gpubpf_hook_device *device);
 void gpubpf_drain_stop(struct gpubpf_hook_device *device);
 /*
- * prepare.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
+ * hooks/launch/prefault.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
  * it. gpubpf_drain_stop() ends it too.
  */
 void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* the caller holds the device's lock */
@@ -249,28 +249,28 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *device);
 /* How to copy a device's arena. It waits for kernels up to settle_ms; -1: not at all. */
 struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
-/* run_aside.c: start a thread with the application's signals blocked. 0 or -errno. */
+/* hooks/launch/agent_thread.c: start a thread with the application's signals blocked. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
-/* say_once.c: is the descriptor still that file? The application may have closed it and reused the number. */
+/* hooks/process/log_once.c: is the descriptor still that file? The application may have closed it and reused the number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
 
 /*
- * hold.c: a consistent snapshot of the maps for the tool. Launches of twins pause briefly while the agent waits for
+ * hooks/launch/hold.c: a consistent snapshot of the maps for the tool. Launches of twins pause briefly while the agent waits for
  * running twins and copies the maps. A launch of a followed twin counts itself as running with gpubpf_hold_enter().
  */
 void gpubpf_hold(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);
-/* hook_device.c: copy all devices' mirrors while nothing runs, until the deadline. */
+/* hooks/launch/device.c: copy all devices' mirrors while nothing runs, until the deadline. */
 enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline_ns);
 
-/* clock.c */
+/* hooks/launch/clock.c */
 void gpubpf_clock_start(void);                      /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
 void gpubpf_clock_again(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
 
-/* twin_set.c */
+/* hooks/launch/twin_module.c */
 struct gpubpf_twin_set;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {
@@ -345,12 +345,12 @@ void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
 /* Unload the modules of the program's twins. */
 void gpubpf_twin_sets_close(struct gpubpf_hook_program *program);
 
-/* launch.c: references to a kernel's record; they do not cover adapter state */
+/* hooks/launch/launch.c: references to a kernel's record; they do not cover adapter state */
 void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
 void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
 
 /*
- * twin_aside.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
+ * hooks/launch/async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
  * may try again.
  */
 bool gpubpf_aside_start(struct gpubpf_hook_choice *choice);

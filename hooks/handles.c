@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
-#include "core/wire/open_file.h"
+#include "core/wire/files/open_file.h"
 
 #define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* copy an image in unmapped or writable memory up to this many bytes */

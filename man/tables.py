@@ -3,9 +3,9 @@
 """Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT
 
 @HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
-(gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/sections.def and, of
-core/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
-words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/bpf."""
+(gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/model/sections.def and, of
+core/model/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
+words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/preload."""
 import os
 import re
 import sys
@@ -34,7 +34,7 @@ def roff(text):
 
 
 def helpers(root):
-    shown = {name: text for name, _, _, text, _ in rows(os.path.join(root, 'core/args.def'), 'GPUBPF_ARG')}
+    shown = {name: text for name, _, _, text, _ in rows(os.path.join(root, 'core/model/args.def'), 'GPUBPF_ARG')}
     for f in rows(os.path.join(root, 'include/gpubpf/helpers.def'), 'GPUBPF_HELPER'):
         if f[2] != 'KERNEL':
             arguments = ', '.join(shown[a] for a in f[6:11] if shown[a])
@@ -66,18 +66,18 @@ def takers(root):
 def sections(root):
     found, every = takers(root)
     names = {'NONE': 'NAME'}
-    for f in rows(os.path.join(root, 'core/places.def'), 'GPUBPF_PLACE'):
+    for f in rows(os.path.join(root, 'core/model/places.def'), 'GPUBPF_PLACE'):
         names[f[0]] = NAMES[f[4]]
         if f[0] in found:
             by = '' if found[f[0]] == every else f' ({", ".join(found[f[0]])})'
             yield f'.TP\n.BI gpu/{f[2]}/ {names[f[0]]}\n{roff(f[6] + by)}\n'
-    for f in rows(os.path.join(root, 'core/sections.def'), 'GPUBPF_SECTION'):
+    for f in rows(os.path.join(root, 'core/model/sections.def'), 'GPUBPF_SECTION'):
         host = '; not for a device' if f[2] == 'HOSTPROG' else ''
         yield f'.TP\n.BI {f[0]} {names[f[1]]}\n{roff(f[3] + host)}\n'
 
 
 def bpf_commands(root):
-    for f in rows(os.path.join(root, 'hooks/bpf/commands.def'), 'GPUBPF_COMMAND'):
+    for f in rows(os.path.join(root, 'hooks/preload/commands.def'), 'GPUBPF_COMMAND'):
         yield f'.TP\n.BR "{f[0]} {f[1]}"' + (' " (foreseen)"' if f[3] == 'FORESEEN' else '') + f'\n{roff(f[4])}\n'
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of maps. A kind is a pair of files that kinds.h lists. The header, hash.h for example, has the code that
- * devices run (devlib.h). The source, hash.c, has the operations of the host and ends in its struct gpubpf_map_impl.
+ * Kinds of maps. A kind is a pair of files that maps/kinds/kinds.h lists. The header, maps/kinds/hash.h for example, has the code that
+ * devices run (maps/device/devlib.h). The source, maps/kinds/hash.c, has the operations of the host and ends in its struct gpubpf_map_impl.
  * Similar kinds may share a pair. A row of include/gpubpf/map_types.def assigns types to the kind; no other file names
  * it.
  */
@@ -29,7 +29,7 @@ struct gpubpf_map_scale {
 
 /*
  * An operation of the device library on the host, for the interpreter. `arg` has the helper's arguments that lowered
- * code passes on (core/args.def), without the map; pointers are addresses of this process. Returns the helper's result.
+ * code passes on (core/model/args.def), without the map; pointers are addresses of this process. Returns the helper's result.
  */
 typedef uint64_t gpubpf_map_op_fn(const struct gpubpf_env *env, const struct gpubpf_map_layout *l, const uint64_t *arg);
 
@@ -83,7 +83,7 @@ const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *v
 /* Does the kind implement all operations of the type? If not, the table or the kind has a bug. */
 bool gpubpf_map_type_complete(const struct gpubpf_map_type *type);
 
-/* -- functions for kinds (maps.c, layout.c) -- */
+/* -- functions for kinds (maps.c, maps/host/layout.c) -- */
 
 #define GPUBPF_MAP_VALUE_MAX (64u << 20)
 #define GPUBPF_MAP_KEY_MAX 512u /* a key fits on the stack */
@@ -109,7 +109,7 @@ void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, vo
  */
 int64_t gpubpf_map_in_value(uint64_t off, uint64_t size, uint64_t stride, uint64_t value_size);
 
-/* operations that all kinds of arrays share (array.c) */
+/* operations that all kinds of arrays share (maps/kinds/array.c) */
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
 int gpubpf_array_read(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_array_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);

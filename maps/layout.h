@@ -6,7 +6,7 @@
  *
  * The tool creates the arena as a memfd and initialises it. Where the device can work on host memory (CPU devices,
  * fine-grained memory), the memfd *is* the device's memory. Otherwise the agent keeps a copy in device memory, empties
- * rings continuously and copies maps back (maps/mirror.h); the tool reads the memfd as a mirror. A twin needs only the
+ * rings continuously and copies maps back (maps/host/mirror.h); the tool reads the memfd as a mirror. A twin needs only the
  * arena's address. The address is an extra kernel argument in OpenCL and Level Zero, and a variable of the twin in CUDA
  * and HIP.
  *
@@ -22,7 +22,7 @@
 #ifndef GPUBPF_MAPS_LAYOUT_H
 #define GPUBPF_MAPS_LAYOUT_H
 
-#include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
+#include "maps/device/devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
 #define GPUBPF_ARENA_VERSION 8
@@ -103,7 +103,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are independent values (PERCPU_ARRAY), not summands */
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: the process that mirrors an arena empties it */
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table evicts the least recently used keys */
-	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is the array of all copies (hash.h) */
+	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is the array of all copies (maps/kinds/hash.h) */
 	/* of a call: the value holds the device address of the value to copy, in whole words */
 	GPUBPF_LAYOUT_FROM = 1 << 9,
 	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host reads and writes it while kernels run */
@@ -136,7 +136,7 @@ struct gpubpf_map_ctl {
  * that it took from the current batch. The last word is a counter that the reader increments when it has freed room.
  *
  * Where device and host do not share the arena, the agent is the reader of the device's ring and the writer of the
- * mirror's ring. Each of the two rings has its own positions (maps/mirror.h).
+ * mirror's ring. Each of the two rings has its own positions (maps/host/mirror.h).
  */
 struct gpubpf_ring_copy {
 	u64 prod;                /* the position up to which room is claimed */
@@ -204,7 +204,7 @@ struct gpubpf_allocation_head { /* 64 bytes */
 
 /*
  * The launcher of a kernel, in one word: the thread id in bits 0 to 21 and its process id in bits 32 to 53. Linux has
- * no larger ids. The bits above each hold one half of the number of the launch's stack (maps/stacks.h); 0: unknown.
+ * no larger ids. The bits above each hold one half of the number of the launch's stack (maps/host/stacks.h); 0: unknown.
  */
 #define GPUBPF_LAUNCH_PID 0x003fffff003ffffful
 #define GPUBPF_LAUNCH_LOW 22          /* position of the number's lower ten bits */

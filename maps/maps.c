@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "maps/host/host.h"
 
 #ifndef ENOTSUPP
 #define ENOTSUPP 524 /* an error of the kernel that bpf(2) returns */

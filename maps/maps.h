@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/wire/caps.h"
-#include "core/prog.h"
+#include "core/model/prog.h"
 #include "layout.h"
 
 struct gpubpf_diag;

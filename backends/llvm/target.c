@@ -5,10 +5,10 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/target.h"
 #include "core/lower/bitcode.h"
-#include "core/lower/llvm.h"
+#include "core/lower/llvm/llvm.h"
 
 static void init(void)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs all cases on one device, and stores their results. */
-#include "suite.h"
+#include "cli/conformance/suite/suite.h"
 
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "application.h"
-#include "grid.h"
-#include "probe.h"
-#include "random.h"
-#include "raw.h"
+#include "cli/conformance/suite/application.h"
+#include "cli/conformance/grid/grid.h"
+#include "cli/conformance/suite/probe.h"
+#include "cli/conformance/random/random.h"
+#include "cli/conformance/raw/raw.h"
 
 #define UNPROVEN "requires verified programs"
 #define NO_KERNELS "the interpreter has no kernels to probe"

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #include "core/device.h"
-#include "core/wire/open_file.h"
+#include "core/wire/files/open_file.h"
 
 #define PAGE 4096
 

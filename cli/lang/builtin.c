@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/nearest.h"
+#include "core/model/nearest.h"
 #include "gpubpf/ctx.h"
 
 #define FIELD(name) offsetof(struct gpubpf_ctx, name)
@@ -24,7 +24,7 @@ static const struct {
 	enum field_source source;
 } fields[] = {
 #define GPUBPF_CTX_FIELD(field, count, size, source) { #field, FIELD(field), size, count, source },
-#include "core/ctx_fields.def"
+#include "core/model/ctx_fields.def"
 };
 
 static const struct {

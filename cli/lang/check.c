@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 #include "gpubpf/ctx.h"
 
 static const struct lang_type number = { LANG_INT, true };

@@ -6,7 +6,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 
 static void statement(struct gen *g, const struct lang_node *n);
 

@@ -6,7 +6,7 @@
 #ifndef GPUBPF_CLI_LANG_GEN_H
 #define GPUBPF_CLI_LANG_GEN_H
 
-#include "core/insn.h"
+#include "core/model/insn.h"
 #include "lang.h"
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };

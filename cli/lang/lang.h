@@ -341,7 +341,7 @@ bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
 /* args.NAME that no probe declares; false: too many names. */
 bool lang_builtin_named(struct lang *l, const char *name, struct lang_builtin *builtin);
-/* ctx.FIELD and ctx.FIELD[i], by core/ctx_fields.def. */
+/* ctx.FIELD and ctx.FIELD[i], by core/model/ctx_fields.def. */
 bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *builtin);
 /* The name of the field at an offset of the context, if places provide it; else NULL. */
 const char *lang_place_field(uint32_t at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses the probes of a block: gpu/PLACE/PATTERN (core/places.def), BEGIN, END, interval:UNIT:N, and lists of them.
+ * Parses the probes of a block: gpu/PLACE/PATTERN (core/model/places.def), BEGIN, END, interval:UNIT:N, and lists of them.
  * Quoted text is always part of a pattern. A declaration of the kernel's arguments may follow in parentheses, as in its
  * source.
  */
@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 
 #define PATTERN 255
 
@@ -18,7 +18,7 @@ static const struct {
 	enum gpubpf_site site;
 } places[] = {
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) { "gpu/" name "/", GPUBPF_SITE_##NAME },
-#include "core/places.def"
+#include "core/model/places.def"
 };
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/entries.h"
+#include "core/session/maps/entries.h"
 #include "host.h"
 #include "maps/maps.h"
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/load/hist.h"
-#include "core/session/table.h"
+#include "core/load/typed/hist.h"
+#include "core/session/report/table.h"
 #include "gpubpf/ctx.h"
 #include "core/session/session.h"
-#include "core/session/stacks.h"
+#include "core/session/stacks/stacks.h"
 #include "host.h"
 
 static uint64_t word(const uint8_t *at)

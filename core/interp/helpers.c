@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Helpers of the interpreter: the device library, compiled for the host. A helper's row of include/gpubpf/helpers.def
- * lists its arguments. They are checked by their kind (core/args.def), independent of the verifier.
+ * lists its arguments. They are checked by their kind (core/model/args.def), independent of the verifier.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "core/lower/lower.h"
-#include "core/param.h"
+#include "core/model/param.h"
 #include "host.h"
 #include "maps/impl.h"
 

@@ -4,7 +4,7 @@
 #define GPUBPF_INTERP_HOST_H
 
 #include "interp.h"
-#include "maps/host.h"
+#include "maps/host/host.h"
 #include "vm_state.h"
 
 #define MAX_RECORDS 16
@@ -15,7 +15,7 @@ struct host {
 	const char *why;      /* the error in a helper's arguments; NULL: the helper is unknown */
 	struct gpubpf_env env;
 	struct gpubpf_host_thread thread;
-	u32 keys;             /* first frame that holds a key (core/facts.h) */
+	u32 keys;             /* first frame that holds a key (core/model/facts.h) */
 	struct record {
 		u64 address, size;
 	} records[MAX_RECORDS]; /* reserved in rings and not released */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "host.h"
 #include "vm.h" /* the core loop, over the functions below */
 

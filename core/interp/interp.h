@@ -7,14 +7,14 @@
  *             pointers, no libc; it calls its host through a few gpubpf_vm_* functions
  *   interp.c  these functions on the host: the region table, helpers over maps/, the observer
  *
- * Pointers are those of core/facts.h: small numbers for stack, context and maps. Map values, records and MEM are host
+ * Pointers are those of core/model/facts.h: small numbers for stack, context and maps. Map values, records and MEM are host
  * addresses; values lie directly in the arena.
  */
 #ifndef GPUBPF_INTERP_INTERP_H
 #define GPUBPF_INTERP_INTERP_H
 
-#include "core/facts.h"
-#include "core/prog.h"
+#include "core/model/facts.h"
+#include "core/model/prog.h"
 #include "maps/maps.h"
 
 struct gpubpf_diag;

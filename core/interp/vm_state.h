@@ -3,8 +3,8 @@
 #ifndef GPUBPF_INTERP_VM_STATE_H
 #define GPUBPF_INTERP_VM_STATE_H
 
-#include "core/facts.h"
-#include "maps/devlib_types.h"
+#include "core/model/facts.h"
+#include "maps/device/devlib_types.h"
 
 enum gpubpf_vm_status {
 	GPUBPF_VM_RUNNING,

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 #define HELPER_LOOKUP 1
 #define HELPER_UPDATE 2

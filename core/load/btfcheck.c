@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 #define MAX_SIZE (16u << 20)  /* the kernel's BTF_MAX_SIZE */
 #define MAX_TYPES (1u << 18)

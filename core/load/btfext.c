@@ -8,7 +8,7 @@
 #include <linux/btf.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 #define MAX_RECORD 256u /* bytes */
 

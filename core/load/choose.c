@@ -14,8 +14,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "core/diag.h"
-#include "core/places.h"
+#include "core/model/diag.h"
+#include "core/model/places.h"
 #include "core/wire/kprobe.h"
 #include "core/wire/match.h"
 
@@ -40,7 +40,7 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint, list);
 }
 
-/* Applies core/sections.def: returns 1 for a GPU program, 0 for a program of the Linux kernel. */
+/* Applies core/model/sections.def: returns 1 for a GPU program, 0 for a program of the Linux kernel. */
 static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
 {
 	const char *name = bpf_program__name(prog);

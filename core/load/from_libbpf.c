@@ -11,9 +11,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/match.h"
-#include "hist.h"
+#include "core/load/typed/hist.h"
 
 #define HELPER_KTIME 5
 #define HELPER_GLOBALTIMER 502

@@ -3,7 +3,7 @@
 #ifndef GPUBPF_LOAD_INTERNAL_H
 #define GPUBPF_LOAD_INTERNAL_H
 
-#include "bpf_syscall.h"
+#include "core/load/linux/bpf_syscall.h"
 #include "load.h"
 
 struct bpf_map;

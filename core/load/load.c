@@ -10,7 +10,7 @@
 
 #include <bpf/btf.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "internal.h"
 
 /* libbpf's message hook and feature cache are global to the process. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified. core/load/bpf_syscall.c answers its
+ * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified. core/load/linux/bpf_syscall.c answers its
  * bpf(2) calls for GPU programs in this process, and returns the relocated instructions, maps and BTF. Nothing is
  * trusted: a hostile file gets a diagnostic.
  */
 #ifndef GPUBPF_LOAD_LOAD_H
 #define GPUBPF_LOAD_LOAD_H
 
-#include "core/prog.h"
+#include "core/model/prog.h"
 
 struct btf;
 struct gpubpf_diag;
@@ -67,7 +67,7 @@ void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attrib
 struct gpubpf_load_given_prog {
 	char name[64];                 /* unique */
 	uint32_t number;               /* from 1; maps of programs refer to it */
-	const struct gpubpf_sys_prog *prog; /* core/load/bpf_syscall.h */
+	const struct gpubpf_sys_prog *prog; /* core/load/linux/bpf_syscall.h */
 };
 struct gpubpf_load_given {
 	const char *from;              /* the caller's name, for reports */
@@ -123,7 +123,7 @@ struct gpubpf_typed_param {
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size);
 
 /*
- * core/load/typed.c: writes a key or value through BTF as text ("{ .x = 1 }", 42) or JSON. Type 0 means hex bytes. Text
+ * core/load/typed/typed.c: writes a key or value through BTF as text ("{ .x = 1 }", 42) or JSON. Type 0 means hex bytes. Text
  * abbreviates runs of zeros, and shows struct gpubpf_name and kernels by name. names may be NULL.
  */
 int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names, const void *data,
@@ -131,7 +131,7 @@ int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_
 struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names,
 				      const void *data, size_t size);
 /*
- * core/load/typed_read.c: parses words of a command line as a key or value of `size` bytes, by their type (0: bytes).
+ * core/load/typed/read.c: parses words of a command line as a key or value of `size` bytes, by their type (0: bytes).
  * -EINVAL and a reason.
  */
 int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,

@@ -11,7 +11,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 static _Thread_local struct {
 	bool on;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/placement.h"
+#include "core/model/diag.h"
+#include "core/model/placement.h"
 #include "gpubpf/allocation.h"
 #include "gpubpf/placement.h"
 #include "maps/impl.h"

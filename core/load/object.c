@@ -15,9 +15,9 @@
 #include <bpf/libbpf.h>
 #include <nettle/sha2.h>
 
-#include "core/wire/file_size.h"
-#include "core/wire/open_file.h"
-#include "core/diag.h"
+#include "core/wire/files/file_size.h"
+#include "core/wire/files/open_file.h"
+#include "core/model/diag.h"
 #include "ctx_btf.h"
 
 static int system_error(struct gpubpf_loading *l, const char *what, int err)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 #define MAX_SECTIONS 4096u
 #define MAX_SYMBOLS (1u << 18)

@@ -10,8 +10,8 @@
 
 #include <bpf/btf.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 
 _Static_assert(sizeof(struct gpubpf_raw_insn) == sizeof(struct bpf_insn),
 	       "struct gpubpf_raw_insn differs from struct bpf_insn");

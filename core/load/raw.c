@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 static int check_maps(const struct gpubpf_prog *prog, uint32_t nmaps, struct gpubpf_diag *diag)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides which programs are for a GPU from the section's name, by core/places.def and core/sections.def. */
+/* Decides which programs are for a GPU from the section's name, by core/model/places.def and core/model/sections.def. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 #include "core/wire/kprobe.h"
 
 static const struct {
@@ -18,9 +18,9 @@ static const struct {
 #define MAYBE GPUBPF_SECTION_MAYBE
 #define HOSTPROG GPUBPF_SECTION_HOST
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) { "gpu/" name "/", GPU, GPUBPF_SITE_##NAME },
-#include "core/places.def"
+#include "core/model/places.def"
 #define GPUBPF_SECTION(prefix, site, flags, meaning) { prefix, flags, GPUBPF_SITE_##site },
-#include "core/sections.def"
+#include "core/model/sections.def"
 #undef GPU
 #undef MAYBE
 #undef HOSTPROG

@@ -42,8 +42,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 
 #define TAIL_CALL 12
 #define TAIL_SLOT 525

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/prog.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/prog.h"
 
 static int refuse(uint32_t pc, struct gpubpf_diag *diag)
 {

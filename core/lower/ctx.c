@@ -12,7 +12,7 @@
 const struct ctx_field ctx_fields[] = {
 #define GPUBPF_CTX_FIELD(field, count, size, source) \
 	{ #field, offsetof(struct gpubpf_ctx, field), count, size, source },
-#include "core/ctx_fields.def"
+#include "core/model/ctx_fields.def"
 };
 
 const uint32_t ctx_nfields = sizeof(ctx_fields) / sizeof(ctx_fields[0]);

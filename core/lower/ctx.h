@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fields of struct gpubpf_ctx (core/ctx_fields.def): their offsets, and the value that a lowered program reads
+ * The fields of struct gpubpf_ctx (core/model/ctx_fields.def): their offsets, and the value that a lowered program reads
  * instead.
  */
 #ifndef GPUBPF_CORE_LOWER_CTX_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 
 struct gpubpf_site_desc;
 

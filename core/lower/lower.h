@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lowering: verified programs and their facts to a target's language. There are two implementations of one semantics:
- * LLVM IR (core/lower/llvm.c) for all targets except clc, and OpenCL C text (core/lower/clc.c) for clc.
+ * LLVM IR (core/lower/llvm/llvm.c) for all targets except clc, and OpenCL C text (core/lower/opencl_c/opencl_c.c) for clc.
  *
  * The output has one function for each site:
  *     s32 gpubpf_site_<index>(GPUBPF_PRIVATE const struct gpubpf_env *env)
@@ -12,9 +12,9 @@
 #define GPUBPF_CORE_LOWER_H
 
 #include "core/wire/caps.h"
-#include "core/facts.h"
-#include "core/places.h"
-#include "core/prog.h"
+#include "core/model/facts.h"
+#include "core/model/places.h"
+#include "core/model/prog.h"
 #include "maps/layout.h"
 
 /* one parameter of an application's kernel */

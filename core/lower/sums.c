@@ -2,7 +2,7 @@
 /* Maps whose values are sums that programs add to, and programs that do nothing else. */
 #include "sums.h"
 
-#include "core/facts.h"
+#include "core/model/facts.h"
 #include "maps/impl.h"
 
 /*

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 #include "core/wire/match.h"
-#include "report.h"
-#include "sized.h"
-#include "table.h"
+#include "core/session/report/report.h"
+#include "core/session/maps/sized.h"
+#include "core/session/report/table.h"
 
 /* Allocate tables at their final size, because builders read them while they grow. */
 int gpubpf_links_open(struct gpubpf_session *s)

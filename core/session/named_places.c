@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/prog.h"
+#include "core/model/prog.h"
 
 uint64_t gpubpf_named_set(const struct gpubpf_unit *unit, const struct gpubpf_place *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs at places with names (core/places.h). Only the kernel's code shows which program matches which place. */
+/* Programs at places with names (core/model/places.h). Only the kernel's code shows which program matches which place. */
 #ifndef GPUBPF_SESSION_NAMED_PLACES_H
 #define GPUBPF_SESSION_NAMED_PLACES_H
 

@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/bpf/bpf.h"
+#include "core/session/loaders/loaders.h"
 #include "core/worker/result_cache.h"
 #include "gpubpf/allocation.h"
-#include "linux_maps.h"
-#include "makers.h"
-#include "sized.h"
-#include "stacks.h"
+#include "core/session/kernel_bpf/kernel_maps.h"
+#include "core/session/twins/build_pool.h"
+#include "core/session/maps/sized.h"
+#include "core/session/stacks/stacks.h"
 
 const char *gpubpf_version_string(void)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session's internals. One thread, the caller of gpubpf_session__poll(), owns everything here except the data that
- * makers.h passes to the builders' threads. The session does not trust its peers. A peer's message costs at most that
+ * core/session/twins/build_pool.h passes to the builders' threads. The session does not trust its peers. A peer's message costs at most that
  * peer's connection, and every table that a peer can fill is bounded.
  *
  *   session.c           life: load, verify, start, poll, stop
- *   server.c            sockets and the event loop           runtime_dir.c      the folder of the sockets
+ *   core/session/server/server.c            sockets and the event loop           core/session/server/runtime_dir.c      the folder of the sockets
  *   attach.c            links: attach and detach             join.c             objects that join a running session
- *   placement.c         the kind of memory of each map
- *   linux_progs.c       programs for the Linux kernel, and arrays shared with them
- *   linux_maps.c        synchronized maps of the kernel      merge.c            the rules of synchronization
- *   peer.c              messages of peers                    arena.c            arenas, and look-ups over all of them
- *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
- *   twin_make.c         the steps that build a twin          twin_sites.c       selects the programs for each place
- *   twin_code.c         machine code stored after its text   twin_query.c       answers of the device's compiler
- *   twin_ahead.c        twins built before their request     makers.c           threads that build twins, and a cache
- *   named_places.c      programs at places with names        called_functions.c  functions that a kernel calls
- *   reader.c, event.c   rings: prints and records            rescue.c           maps of killed processes
- *   report*.c           the report                           query.c            queries of other tools
- *   element.c, element_keyed.c  elements that other tools read and write
- *   snapshot.c          maps of one moment                   batch.c            batch operations on elements
- *   stacks.c            host stacks of kernel launches       symbols.c          function symbols of a file
+ *   core/session/maps/placement.c         the kind of memory of each map
+ *   core/session/kernel_bpf/progs.c       programs for the Linux kernel, and arrays shared with them
+ *   core/session/kernel_bpf/kernel_maps.c        synchronized maps of the kernel      core/session/kernel_bpf/merge.c            the rules of synchronization
+ *   core/session/server/peer.c              messages of peers                    core/session/maps/arena.c            arenas, and look-ups over all of them
+ *   core/session/twins/request.c           a request for a twin and its answer  core/session/report/kernel_table.c     which kernels ran, and how
+ *   core/session/twins/twin_build.c         the steps that build a twin          core/session/twins/select_sites.c       selects the programs for each place
+ *   core/session/twins/assemble.c         machine code stored after its text   core/session/twins/device_query.c       answers of the device's compiler
+ *   core/session/twins/prefetch.c        twins built before their request     core/session/twins/build_pool.c           threads that build twins, and a cache
+ *   named_places.c      programs at places with names        core/session/twins/called_functions.c  functions that a kernel calls
+ *   core/session/maps/reader.c, core/session/maps/event.c   rings: prints and records            core/session/maps/rescue.c           maps of killed processes
+ *   report*.c           the report                           core/session/server/query.c            queries of other tools
+ *   core/session/maps/element.c, core/session/maps/element_keyed.c  elements that other tools read and write
+ *   core/session/maps/snapshot.c          maps of one moment                   core/session/maps/batch.c            batch operations on elements
+ *   core/session/stacks/stacks.c            host stacks of kernel launches       core/session/stacks/symbols.c          function symbols of a file
  *
  * Further headers: entries (the elements of a map), rows (values shown as tables), signature, sized (public structs
  * that grow), table (text).
@@ -28,11 +28,11 @@
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/placement.h"
-#include "core/facts.h"
+#include "core/model/facts.h"
 #include "core/load/load.h"
-#include "core/prog.h"
+#include "core/model/prog.h"
 #include "gpubpf/gpubpf.h"
 #include "maps/maps.h"
 #include "core/wire/msg.h"
@@ -127,7 +127,7 @@ struct gpubpf_peer {
 		struct gpubpf_image_copy *copy; /* NULL: the peer sends the image with each request */
 	} *known;                  /* images that the peer has sent, at most GPUBPF_MAX_KNOWN */
 	uint32_t nknown;
-	struct gpubpf_code_map *code; /* [ncode], sorted: mapped code of the process (stacks.c) */
+	struct gpubpf_code_map *code; /* [ncode], sorted: mapped code of the process (core/session/stacks/stacks.c) */
 	uint32_t ncode;
 	uint64_t unloaded;         /* `code` was read at this value; it changes when the process loads or unloads
 				    * code */
@@ -240,7 +240,7 @@ struct gpubpf_session {
 	char shared_backend[16];           /* the runtime of all devices on host memory; "" if there are several */
 	bool shared_mixed;
 	struct gpubpf_kernel_stats *stats; /* cache of gpubpf_session__kernel() */
-	struct gpubpf_missed *missed;      /* missed.h: one per element of stats */
+	struct gpubpf_missed *missed;      /* core/session/report/missed.h: one per element of stats */
 	uint32_t nstats;
 
 	struct gpubpf_bpf *bpf;            /* objects that loaders created; NULL: none */
@@ -254,7 +254,7 @@ struct gpubpf_session {
 		bool entry_only;           /* the reason concerns its exit only */
 		const char *route;         /* the target that accepts it; NULL: none */
 		char instead[240];         /* why a preferred target does not; "": no reason */
-		char *functions;           /* functions that it calls (called_functions.h); NULL: not known */
+		char *functions;           /* functions that it calls (core/session/twins/called_functions.h); NULL: not known */
 		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that have a place in it */
 		struct gpubpf_twin *twin;  /* inspect: the twin that owns places[], or NULL */
 		const struct gpubpf_place *places;
@@ -289,9 +289,9 @@ int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, 
 /* Verify all programs of the unit from index `first` on. If one fails, none may run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
 
-/* linux_progs.c. 0 or -ENOMEM. Afterwards maps of the unit may be arrays of the kernel. */
+/* core/session/kernel_bpf/progs.c. 0 or -ENOMEM. Afterwards maps of the unit may be arrays of the kernel. */
 int gpubpf_linux_progs_load(struct gpubpf_session *s);
-void gpubpf_linux_progs_carry(struct gpubpf_session *s); /* synchronize their other maps (linux_maps.c) */
+void gpubpf_linux_progs_carry(struct gpubpf_session *s); /* synchronize their other maps (core/session/kernel_bpf/kernel_maps.c) */
 void gpubpf_linux_progs_attach(struct gpubpf_session *s);
 void gpubpf_linux_progs_detach(struct gpubpf_session *s);
 void gpubpf_linux_progs_close(struct gpubpf_session *s);
@@ -310,7 +310,7 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path);
 int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *more, int32_t *at, const uint32_t *use,
 			       struct gpubpf_diag *diag);
 
-/* runtime_dir.c: create and check the folder for sockets. 0 or -errno with the reason in s->error. */
+/* core/session/server/runtime_dir.c: create and check the folder for sockets. 0 or -errno with the reason in s->error. */
 int gpubpf_session_dir(struct gpubpf_session *s);
 /* Write the path of the newest session's socket in `dir` (NULL: default) to buf. Returns the number of sessions, or
  * -ENOENT. */
@@ -324,7 +324,7 @@ struct gpubpf_environ_opts {
 };
 int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size);
 
-/* server.c */
+/* core/session/server/server.c */
 int gpubpf_server_open(struct gpubpf_session *s);
 /* Copy the mirrors of devices with memory of their own, and wait for them for a limited time. */
 void gpubpf_session_fresh(struct gpubpf_session *s);
@@ -346,10 +346,10 @@ int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, stru
 /* Are mirrors of the process being copied? */
 bool gpubpf_peer_pulling(const struct gpubpf_peer *peer);
 
-/* peer.c: handle one packet. -EPROTO: the connection must end. Takes over the descriptors that it uses. */
+/* core/session/server/peer.c: handle one packet. -EPROTO: the connection must end. Takes over the descriptors that it uses. */
 int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
 
-/* rescue.c: copy a device's memory into the arena's mirror when its process cannot, once per device. A helper process
+/* core/session/maps/rescue.c: copy a device's memory into the arena's mirror when its process cannot, once per device. A helper process
  * does it; it takes as long as a GPU takes to start, some hundred milliseconds. The function takes the memory over. */
 void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev);
 /* The process that gpubpf_server_watch_rescue() watches has ended. */
@@ -359,7 +359,7 @@ void gpubpf_rescues_finish(struct gpubpf_session *s);
 int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd);
 
 /*
- * placement.c. Choose where each map from `first` on is: on a device with these capabilities, or for all devices on
+ * core/session/maps/placement.c. Choose where each map from `first` on is: on a device with these capabilities, or for all devices on
  * host memory. If the user or the map's definition requests a memory that the device lacks: -EOPNOTSUPP, with the
  * reason in *diag.
  */
@@ -391,7 +391,7 @@ bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struc
 bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 void gpubpf_placements_free(struct gpubpf_session *s);
 
-/* arena.c: open the arena of a device, or (caps NULL) the one of all devices on host memory. `memory` is the size of
+/* core/session/maps/arena.c: open the arena of a device, or (caps NULL) the one of all devices on host memory. `memory` is the size of
  * that memory. Index or -errno. */
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
 		      uint32_t process, struct gpubpf_diag *diag);
@@ -445,7 +445,7 @@ int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
 /* Does a map of the unit receive the application's allocations? */
 bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit);
 
-/* reader.c: read all rings, and return the number of records. `last`: all writers have ended, so incomplete records are
+/* core/session/maps/reader.c: read all rings, and return the number of records. `last`: all writers have ended, so incomplete records are
  * dropped. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 struct gpubpf_linux_record;
@@ -458,7 +458,7 @@ bool gpubpf_map_hidden(const struct gpubpf_map *map);
 /* Report which maps of a process that has ended were not copied. */
 void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
 
-/* kernel_table.c */
+/* core/session/report/kernel_table.c */
 /* Launches whose counts are not in the mirror. */
 uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend,
 				      uint32_t device);
@@ -486,7 +486,7 @@ const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id);
 const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle);
 void gpubpf_kernel_ids_free(struct gpubpf_session *s);
 
-/* query.c */
+/* core/session/server/query.c */
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		       struct gpubpf_reader *r);
 /* Answer the peer's query if the mirrors that it waits for have arrived, or its deadline has passed. */
@@ -495,7 +495,7 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
 void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Answer the query that launches wait for. */
 void gpubpf_query_held(struct gpubpf_session *s);
-/* snapshot.c: hold launches and request mirrors of one moment. -EBUSY with the reason in s->error while another query
+/* core/session/maps/snapshot.c: hold launches and request mirrors of one moment. -EBUSY with the reason in s->error while another query
  * does so. */
 int gpubpf_hold_begin(struct gpubpf_session *s);
 /* -EAGAIN: agents have not answered. 0: the mirrors show one moment. Else -errno with the reason in s->error. A second
@@ -504,11 +504,11 @@ int gpubpf_hold_check(struct gpubpf_session *s);
 void gpubpf_hold_end(struct gpubpf_session *s);
 /* Can devices change the maps during the read? */
 bool gpubpf_session_live(const struct gpubpf_session *s);
-/* element.c: run GPUBPF_QUERY_PEEK, PUSH or POP with the words of a command line, and write the result to `out`. On
+/* core/session/maps/element.c: run GPUBPF_QUERY_PEEK, PUSH or POP with the words of a command line, and write the result to `out`. On
  * failure: -errno with the reason in s->error. */
 int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
 			 uint32_t nwords, FILE *out);
-/* element_keyed.c: run GPUBPF_QUERY_LOOKUP, UPDATE, DELETE or NEXT, the same way. */
+/* core/session/maps/element_keyed.c: run GPUBPF_QUERY_LOOKUP, UPDATE, DELETE or NEXT, the same way. */
 int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
 		       uint32_t nwords, FILE *out);
 /* The client side, for a tool: write the answer's text to `out`, and its remark, or "", to `why`. -errno and the reason

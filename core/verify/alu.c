@@ -229,7 +229,7 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 
 /*
  * clang emits | for `array[i & 7]` on the stack. An | that touches no set bit of the address is an addition. Frames lie
- * at multiples of 8 in every target (core/facts.h). The kernel refuses this operation.
+ * at multiples of 8 in every target (core/model/facts.h). The kernel refuses this operation.
  */
 static bool or_adds(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *ptr,
 		    const struct reg *number)

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "core/print_spec.h"
-#include "core/stack_frame.h"
+#include "core/model/print_spec.h"
+#include "core/model/stack_frame.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)

@@ -36,7 +36,7 @@ static void helper_returns(struct state *s)
 	f->rounds = 0;
 }
 
-/* Returns the frame of the key that the current frame passes on (core/facts.h). */
+/* Returns the frame of the key that the current frame passes on (core/model/facts.h). */
 static uint8_t key_frame(const struct verifier *v)
 {
 	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);

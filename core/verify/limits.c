@@ -5,15 +5,15 @@
  */
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/prog.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/prog.h"
 
 const struct gpubpf_limits *gpubpf_limits_at(size_t i)
 {
 	static const struct gpubpf_limits targets[] = {
 #define GPUBPF_LIMITS(name, atomic_bytes, stack, frames, source) { name, atomic_bytes, stack, frames },
-#include "core/limits.def"
+#include "core/model/limits.def"
 	};
 
 	return i < sizeof(targets) / sizeof(targets[0]) ? &targets[i] : NULL;

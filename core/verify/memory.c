@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/places.h"
+#include "core/model/places.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7) /* BPF_F_RDONLY_PROG, BPF_F_WRONLY_PROG: uapi/linux/bpf.h */
@@ -65,7 +65,7 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	return 0;
 }
 
-/* Keys are passed in private memory, at the bottom of a frame for keys (core/facts.h). */
+/* Keys are passed in private memory, at the bottom of a frame for keys (core/model/facts.h). */
 static void key_access(const struct reg *p, struct gpubpf_access *a)
 {
 	a->spaces = GPUBPF_SPACE_STACK;
@@ -119,7 +119,7 @@ static const struct ctx_field ctx_fields[] = {
 #define PLACE 1
 #define LANES 1
 #define GPUBPF_CTX_FIELD(field, count, size, source) { offsetof(struct gpubpf_ctx, field), count, size, source, #field },
-#include "core/ctx_fields.def"
+#include "core/model/ctx_fields.def"
 #undef ARG
 #undef ENV
 #undef CONST

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "core/insn.h"
+#include "core/model/insn.h"
 #include "tnum.h"
 
 /* Intervals of a number of some width (the `bits` argument below). The exhaustive tests use 8 bits. */

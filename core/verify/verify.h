@@ -16,9 +16,9 @@
 #ifndef GPUBPF_VERIFY_VERIFY_H
 #define GPUBPF_VERIFY_VERIFY_H
 
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/prog.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/prog.h"
 #include "range.h"
 
 #define MAX_OFFSET (1 << 29)      /* a pointer's offset stays below this, so that sums of two never overflow */

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "file_size.h"
-#include "write_all.h"
+#include "core/wire/files/file_size.h"
+#include "core/wire/files/write_all.h"
 
 union control {
 	struct cmsghdr align;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reach.h"
 
-#include "open_file.h"
+#include "core/wire/files/open_file.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #define GPUBPF_WORKER_CODEC_H
 
 #include "core/target.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/fields.h"
 #include "core/wire/pool.h"
 #include "core/wire/wire.h"

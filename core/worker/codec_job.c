@@ -55,7 +55,7 @@ static bool insn_width_ok(const struct gpubpf_insn *insn)
 	}
 }
 
-/* Checks again the guarantees of the decoder of core/insn.c, because the sender is not trusted. */
+/* Checks again the guarantees of the decoder of core/model/insn.c, because the sender is not trusted. */
 static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
 {
 	bool map = insn->kind == GPUBPF_INSN_IMM64 &&

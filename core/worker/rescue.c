@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/device.h"
-#include "maps/mirror.h"
+#include "maps/host/mirror.h"
 
 #define MAX_DEVICES 64
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/wire/kept.h"
-#include "core/wire/open_file.h"
-#include "core/wire/write_all.h"
+#include "core/wire/files/blob_store.h"
+#include "core/wire/files/open_file.h"
+#include "core/wire/files/write_all.h"
 
 #define SUFFIX ".gpubpf"
 

@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/diag.h"
-#include "core/wire/write_all.h"
+#include "core/model/diag.h"
+#include "core/wire/files/write_all.h"
 
 #define FILE_LIMIT_BYTES (1ull << 30) /* maximum size of a file that a worker writes: results are memfds */
 #define NEW_CALL 452                  /* first number of calls that are newer than calls.def */

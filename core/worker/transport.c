@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/wire/file_size.h"
+#include "core/wire/files/file_size.h"
 #include "core/wire/protocol.h"
-#include "core/wire/write_all.h"
+#include "core/wire/files/write_all.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 

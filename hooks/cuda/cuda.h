@@ -12,7 +12,7 @@
 #include "backends/cuda/device/device.h"
 #include "backends/cuda/device/driver.h"
 #include "hooks/handles.h"
-#include "hooks/launch.h"
+#include "hooks/launch/launch.h"
 
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "backends/cuda/wire/fatbin_format.h"
-#include "hooks/cache.h"
+#include "hooks/client/cache.h"
 
 #define MAX_STORED_SIZE (64u << 20) /* total bytes of stored PTX and images */
 #define MAX_CACHED_IMAGE_SIZE (4u << 20) /* larger images are not looked up, because a look-up hashes the image */

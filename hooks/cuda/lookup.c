@@ -4,8 +4,8 @@
  * looks them up by dlsym or cuGetProcAddress. Symbols that the agent does not interpose resolve to the driver's.
  */
 #include "cuda.h"
-#include "hooks/run_aside.h"
-#include "hooks/dlsym.h"
+#include "hooks/launch/agent_thread.h"
+#include "hooks/process/dlsym.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * library.
  */
 #include "cuda.h"
-#include "hooks/dlsym.h"
+#include "hooks/process/dlsym.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * yields the PTX too.
  */
 #include "cuda.h"
-#include "hooks/dlsym.h"
+#include "hooks/process/dlsym.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

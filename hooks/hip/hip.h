@@ -10,7 +10,7 @@
 #include "backends/hip/device/device.h"
 #include "backends/hip/device/driver.h"
 #include "hooks/handles.h"
-#include "hooks/launch.h"
+#include "hooks/launch/launch.h"
 
 /* hipKernelNodeParams */
 struct hip_kernel_node {

@@ -4,8 +4,8 @@
  * or looks them up by dlsym or hipGetProcAddress. Symbols that the agent does not interpose resolve to the runtime's.
  */
 #include "hip.h"
-#include "hooks/run_aside.h"
-#include "hooks/dlsym.h"
+#include "hooks/launch/agent_thread.h"
+#include "hooks/process/dlsym.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/wire/wire.h"
-#include "hooks/run_aside.h"
-#include "hooks/cache.h"
+#include "hooks/launch/agent_thread.h"
+#include "hooks/client/cache.h"
 
 #define FOLDER "sources"
 #define MAGIC 0x3265637275734c43ull /* "CLsurce2" */

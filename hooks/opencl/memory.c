@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/run_aside.h"
+#include "hooks/launch/agent_thread.h"
 
 static GPUBPF_RECORDS(ocl_memories)
 

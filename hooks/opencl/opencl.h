@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL layer: argument adapters over hooks/launch.h. The application uses the runtime's handles. For each
+ * The OpenCL layer: argument adapters over hooks/launch/launch.h. The application uses the runtime's handles. For each
  * context, program and kernel the agent has a record, found by handle. A record lives as long as the runtime's object.
  * It counts the application's references and the references of other objects: kernels hold programs, programs hold
  * contexts. It leaves its table before the runtime may free the handle, because runtimes reuse handles.
@@ -23,7 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hooks/launch.h"
+#include "hooks/launch/launch.h"
 #include "hooks/records.h"
 
 extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */

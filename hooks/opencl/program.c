@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
-#include "hooks/cache.h"
+#include "hooks/client/cache.h"
 
 GPUBPF_RECORDS(ocl_programs)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements hooks/bpf/caller.h for a waiting thread of another process. */
+/* Implements hooks/preload/caller.h for a waiting thread of another process. */
 #include "supervise.h"
 
 #include <errno.h>

@@ -2,11 +2,11 @@
 /*
  * gpubpf-supervise FILE ARG0 [ARG]... runs FILE in this process. Some system calls of FILE and its children cannot be
  * interposed by a library (static programs, Go). A separate process handles these by seccomp user notification, without
- * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/bpf), all others to the Linux kernel.
+ * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/preload), all others to the Linux kernel.
  *
  *   main.c starts FILE and the supervisor, calls.def lists intercepted calls and their handlers.
  *   filter.c has the seccomp filter, answer.c handles the calls, serve.c has the threads that receive notifications.
- *   caller.c accesses memory and descriptors of callers (hooks/bpf/caller.h), rights.c predicts the kernel's answers.
+ *   caller.c accesses memory and descriptors of callers (hooks/preload/caller.h), rights.c predicts the kernel's answers.
  *   inject.c makes the caller execute mmap(2) by ptrace(2): one call per mapping.
  *
  * A calling thread waits for the answer, so its arguments are stable unless another of its threads changes them.
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "hooks/bpf/caller.h"
+#include "hooks/preload/caller.h"
 
 /* One notification during its handling. */
 struct notice {
@@ -38,7 +38,7 @@ long answer(struct notice *n);
 
 /* filter.c. The listener's descriptor, or -errno and *why: the reason of the refusal. */
 int filter_install(const char **why);
-bool filter_wants_files(void);     /* does the kernel lack files that hooks/bpf/file.c emulates? */
+bool filter_wants_files(void);     /* does the kernel lack files that hooks/preload/file.c emulates? */
 
 /* serve.c: runs until the last process with the filter has ended */
 void serve(int listener);

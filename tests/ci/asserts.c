@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "core/wire/checks.h"
-#include "hooks/launch.h"
+#include "hooks/launch/launch.h"
 #include "tests/tap.h"
 
 #ifdef NDEBUG

@@ -57,11 +57,11 @@ for word in $(sed -n 's/^LANG_\(BUILTIN\|FUNCTION\|REFUSED\)([A-Z]*[, ]*"\([a-z_
 done
 [ -z "$missing" ]; ok $? "every word of the language is in gpubpf-lang(7)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
+for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/model/sections.def"); do
 	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
 done
 for place in $(grep -o 'GPUBPF_TAKES([A-Z_]*)' "$root/backends/registry.c" | tr '()' '  ' | awk '{ print $2 }' | sort -u); do
-	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_.]*\)\",.*/gpu\/\1\//p" "$root/core/places.def")
+	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_.]*\)\",.*/gpu\/\1\//p" "$root/core/model/places.def")
 	[ -n "$prefix" ] && grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $place"
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
@@ -70,7 +70,7 @@ for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/env.c" "$root/hooks/env.c" "$
 	grep -q "\`$name\`" "$root/ENV.md" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every variable that is read or set is in ENV.md"; [ -z "$missing" ] || echo "# $missing"
-others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/environ.c$\|^hooks/bpf/environ.c$' | tr '\n' ' ')
+others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/process/environ.c$\|^hooks/preload/environ.c$' | tr '\n' ' ')
 [ -z "$others" ]; ok $? "no other file reads the environment: $others"
 
 missing=

@@ -16,10 +16,10 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/conformance/random.h"
+#include "cli/conformance/random/random.h"
 #include "core/lower/lower.h"
-#include "core/diag.h"
-#include "maps/host.h"
+#include "core/model/diag.h"
+#include "maps/host/host.h"
 #include "tests/tap.h"
 
 #define PROGRAMS 128 /* together they use all maps */
@@ -159,7 +159,7 @@ static void test_requested_ring(void)
 	random_group_finish(&one);
 }
 
-/* Helpers that no random program calls (cli/conformance/random_calls.c has the reasons), or whose id a load changes. */
+/* Helpers that no random program calls (cli/conformance/random/calls.c has the reasons), or whose id a load changes. */
 static bool is_excluded(uint32_t id)
 {
 	static const uint32_t clocks[] = { 5, 502, 524 }, of_kernels[] = { 27, 507, 530 }, made[] = { 12 };

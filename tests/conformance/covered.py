@@ -37,9 +37,9 @@ def insns(path):
 
 
 def forms():
-    """Returns each instruction form of core/opcodes.def: name, and its distinguishing opcode, offset and immediate,
+    """Returns each instruction form of core/model/opcodes.def: name, and its distinguishing opcode, offset and immediate,
     which may be None."""
-    text = read('core/opcodes.def')
+    text = read('core/model/opcodes.def')
     offsets = {'SDIV': {'32': [1], '64': [1]}, 'SMOD': {'32': [1], '64': [1]}, 'MOVSX': {'32': [8, 16], '64': [8, 16, 32]}}
     for name, code in re.findall(r'^GPUBPF_ALU\((\w+), +0x(\w+),', text, re.M):
         code = int(code, 16) & 0xff
@@ -91,11 +91,11 @@ for number, name in rows:
     ok({number, name, 'GPUBPF_MAP_TYPE_' + name} & defined, f'maps of type {number}, {name}, have a case')
 
 code = ''.join(read(os.path.relpath(path, source)) for path in sorted(glob.glob(f'{source}/tests/conformance/*/*.[ch]')))
-for name in re.findall(r'^GPUBPF_PLACE\(\w+, \d+, "([^"]+)"', read('core/places.def'), re.M):
+for name in re.findall(r'^GPUBPF_PLACE\(\w+, \d+, "([^"]+)"', read('core/model/places.def'), re.M):
     ok(f'SEC("gpu/{name}/' in code, f'place gpu/{name}/ has a case')
 
 text = ''.join(code for code in (read(os.path.relpath(path, source)) for path in cases) if 'needs gpu/' in code)
-fields = re.findall(r'^GPUBPF_CTX_FIELD\(([\w.]+), \d+, \d+, (\w+)\)', read('core/ctx_fields.def'), re.M)
+fields = re.findall(r'^GPUBPF_CTX_FIELD\(([\w.]+), \d+, \d+, (\w+)\)', read('core/model/ctx_fields.def'), re.M)
 for name, origin in fields:
     if origin in ('PLACE', 'LANES'):
         ok(re.search(rf'\bctx->{re.escape(name)}\b', text), f'field {name}, of a place, has a case')

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/conformance/random.h"
-#include "core/diag.h"
+#include "cli/conformance/random/random.h"
+#include "core/model/diag.h"
 #include "tests/tap.h"
 
 #define PROGRAMS 1000

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/ptx/splice.h"
+#include "backends/cuda/ptx/passes/splice.h"
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
-#include "core/session/called_functions.h"
+#include "core/session/twins/called_functions.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
 #include "tests/tap.h"

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
-#include "core/session/called_functions.h"
+#include "core/session/twins/called_functions.h"
 #include "maps/maps.h"
 #include "tests/tap.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/job.h"
 #include "tests/tap.h"
 

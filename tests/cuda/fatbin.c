@@ -9,9 +9,9 @@
 #include <zstd.h>
 
 #include "backends/cuda/image/fatbin.h"
-#include "backends/cuda/sass/image.h"
+#include "backends/cuda/sass/cubin/image.h"
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "tests/tap.h"
 
 #define HEADER 64

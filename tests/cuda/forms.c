@@ -8,7 +8,7 @@ static const struct form {
 #define PTX_ACCESS(opcode, modifiers, ...) { "seen", opcode, modifiers, "" },
 #define PTX_UNSEEN(opcode, modifiers, access, spaces, why) { "refused", opcode, modifiers, why },
 #define PTX_NO_ACCESS(opcode, modifiers) { "none", opcode, modifiers, "" },
-#include "backends/cuda/ptx/isa.def"
+#include "backends/cuda/ptx/ir/isa.def"
 };
 
 int main(void)

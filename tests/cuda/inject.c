@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/ptx/part.h"
-#include "backends/cuda/ptx/probe.h"
-#include "backends/cuda/ptx/splice.h"
+#include "backends/cuda/ptx/passes/slice.h"
+#include "backends/cuda/ptx/passes/probe.h"
+#include "backends/cuda/ptx/passes/splice.h"
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/name.h"
 #include "core/worker/job.h"
 #include "tests/tap.h"

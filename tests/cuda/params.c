@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of a PTX kernel: size, alignment and kind of each type, of arrays, and of pointers (PTX ISA 5.1.6). */
-#include "backends/cuda/ptx/params.h"
+#include "backends/cuda/ptx/analysis/params.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "tests/tap.h"
 
 static const char text[] =

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/ptx/places.h"
-#include "backends/cuda/ptx/splice.h"
+#include "backends/cuda/ptx/analysis/places.h"
+#include "backends/cuda/ptx/passes/splice.h"
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/lower/ctx.h"
 #include "core/lower/lower.h"

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/cuda/ptx/ptx.h"
-#include "backends/cuda/ptx/scope.h"
+#include "backends/cuda/ptx/ir/ptx.h"
+#include "backends/cuda/ptx/ir/scope.h"
 #include "case.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "tests/tap.h"
 
 #define MUTATIONS 3000 /* per text of grammar/ */
@@ -327,7 +327,7 @@ int main(int argc, char **argv)
 	try_guards();
 	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
 	try_clang(argv[3], source, "");
-	snprintf(source, sizeof(source), "%s/maps/devlib.cl", argv[2]);
+	snprintf(source, sizeof(source), "%s/maps/device/devlib.cl", argv[2]);
 	snprintf(options, sizeof(options), "-DGPUBPF_BITCODE '-I%s'", argv[2]);
 	try_clang(argv[3], source, options);
 	return done();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/session_parse.c hooks/cache.c core/wire/kept.c hooks/environ.c hooks/opencl/binary.c hooks/opencl/image.c
-// SOURCES: core/wire/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c
+// SOURCES: hooks/client/parse.c hooks/client/cache.c core/wire/files/blob_store.c hooks/process/environ.c hooks/opencl/binary.c hooks/opencl/image.c
+// SOURCES: core/wire/files/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c
 // LIBS: -lpthread
 /* Feeds any bytes to the agent as a tool's message, as a cache file, and as a SPIR-V module with specialization
  * constants: the agent accepts or refuses them without harm. The first byte selects the parser. */
@@ -9,8 +9,8 @@
 
 #include "core/wire/match.h"
 #include "hooks/opencl/opencl.h"
-#include "hooks/run_aside.h"
-#include "hooks/session_parse.h"
+#include "hooks/launch/agent_thread.h"
+#include "hooks/client/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/cfi.c
+// SOURCES: hooks/unwind/cfi.c
 // LIBS:
 /* Feeds any bytes to the unwinder as unwind tables: it reads no byte outside of them, and returns
  * only complete rows. The first four bytes select the code address, relative to the tables' start. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks/cfi.h"
+#include "hooks/unwind/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

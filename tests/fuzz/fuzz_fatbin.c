@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c core/diag.c
+// SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c core/model/diag.c
 // LIBS: -llz4 -lzstd
 /* Parses any bytes as a CUDA image: the result is a diagnostic, or PTX that ends in a NUL. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "backends/cuda/image/fatbin.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/access.c backends/hip/amdgpu/bundle.c backends/hip/amdgpu/calls.c
-// SOURCES: backends/hip/amdgpu/code.c backends/hip/amdgpu/compressed.c
-// SOURCES: backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/found_kernel.c backends/hip/amdgpu/inspect.c
-// SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/moves.c
-// SOURCES: backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/operands.c
-// SOURCES: core/diag.c core/places.c core/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: backends/hip/amdgpu/isa/access.c backends/hip/amdgpu/object/bundle.c backends/hip/amdgpu/rewrite/calls.c
+// SOURCES: backends/hip/amdgpu/isa/code.c backends/hip/amdgpu/object/compressed.c
+// SOURCES: backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/rewrite/found_kernel.c backends/hip/amdgpu/inspect.c
+// SOURCES: backends/hip/amdgpu/isa/isa.c backends/hip/amdgpu/isa/live.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/isa/moves.c
+// SOURCES: backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/rewrite/named.c backends/hip/amdgpu/isa/operands.c
+// SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/descriptor.c
-// SOURCES: core/wire/name.c core/wire/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/object/descriptor.c
+// SOURCES: core/wire/name.c core/wire/wire.c core/model/diag.c
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 /* Parses any bytes after the header of an AMD ELF file: the reader never returns data outside of the file. */
 #include "hip.h"
 
-#include "backends/hip/amdgpu/descriptor.h"
-#include "backends/hip/amdgpu/isa.h"
+#include "backends/hip/amdgpu/object/descriptor.h"
+#include "backends/hip/amdgpu/isa/isa.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/bundle.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c
-// SOURCES: backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/object/bundle.c backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c
+// SOURCES: backends/hip/amdgpu/object/msgpack.c core/wire/name.c core/wire/wire.c core/model/diag.c
 // LIBS: -lzstd
 /* Parses any bytes as a HIP image: the result is a diagnostic, or a code object whose readers stay
  * inside it. */
 #include "hip.h"
 
-#include "backends/hip/amdgpu/bundle.h"
-#include "backends/hip/amdgpu/compressed.h"
+#include "backends/hip/amdgpu/object/bundle.h"
+#include "backends/hip/amdgpu/object/compressed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c core/wire/name.c core/wire/wire.c core/model/diag.c
 /* Parses any bytes as the metadata of a code object (MessagePack). */
 #include "hip.h"
 

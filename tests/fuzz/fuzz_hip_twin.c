@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/access.c backends/hip/amdgpu/around.c backends/hip/amdgpu/assemble.c backends/hip/amdgpu/bundle.c
-// SOURCES: backends/hip/amdgpu/calls.c backends/hip/amdgpu/code.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c
-// SOURCES: backends/hip/amdgpu/found_kernel.c backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c
-// SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/islands.c backends/hip/amdgpu/linker.c backends/hip/amdgpu/listing.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c
-// SOURCES: backends/hip/amdgpu/moves.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/object.c backends/hip/amdgpu/operands.c
-// SOURCES: backends/hip/amdgpu/stub.c
-// SOURCES: core/diag.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: backends/hip/amdgpu/isa/access.c backends/hip/amdgpu/rewrite/insn_probe.c backends/hip/amdgpu/object/assemble.c backends/hip/amdgpu/object/bundle.c
+// SOURCES: backends/hip/amdgpu/rewrite/calls.c backends/hip/amdgpu/isa/code.c backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c
+// SOURCES: backends/hip/amdgpu/rewrite/found_kernel.c backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c
+// SOURCES: backends/hip/amdgpu/isa/isa.c backends/hip/amdgpu/rewrite/islands.c backends/hip/amdgpu/object/linker.c backends/hip/amdgpu/rewrite/listing.c backends/hip/amdgpu/isa/live.c backends/hip/amdgpu/object/meta.c
+// SOURCES: backends/hip/amdgpu/isa/moves.c backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/rewrite/named.c backends/hip/amdgpu/object/object.c backends/hip/amdgpu/isa/operands.c
+// SOURCES: backends/hip/amdgpu/rewrite/stub.c
+// SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_listing_write
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
@@ -18,10 +18,10 @@
  * probe must be a branch to its stub. A place's stub must have the instruction once, and end by a branch
  * back to the next one. Every branch must reach its label, through islands if the limited range requires it.
  */
-#include "backends/hip/amdgpu/assemble.h"
+#include "backends/hip/amdgpu/object/assemble.h"
 #include "backends/hip/amdgpu/emit.h"
-#include "backends/hip/amdgpu/listing.h"
-#include "backends/hip/amdgpu/stub_text.h"
+#include "backends/hip/amdgpu/rewrite/listing.h"
+#include "backends/hip/amdgpu/rewrite/stub_text.h"
 #include "hip_code.h"
 
 #define REQUIRE(truth) ((truth) ? (void)0 : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #truth), abort()))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: cli/lang/lang.c cli/lang/lex.c cli/lang/parse.c cli/lang/expr.c cli/lang/probe.c cli/lang/builtin.c cli/lang/check.c cli/lang/check_call.c
 // SOURCES: cli/lang/emit.c cli/lang/gen.c cli/lang/gen_action.c cli/lang/gen_expr.c cli/lang/gen_map.c cli/lang/gen_text.c cli/lang/gen_value.c
-// SOURCES: cli/lang/object.c cli/lang/types.c core/duration.c
-// SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
+// SOURCES: cli/lang/object.c cli/lang/types.c core/model/duration.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/maps.c maps/host/*.c maps/kinds/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /* Compiles any bytes as a one-liner: the compiler refuses them with a position, or makes an object
  * that loads. The verifier may refuse such a program for its behaviour, never for its encoding. */
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cli/lang/lang.h"
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "core/load/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/twin_aside.c hooks/images.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
+// SOURCES: hooks/launch/launch.c hooks/launch/allocations.c hooks/launch/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_module.c hooks/launch/async_twins.c hooks/launch/images.c hooks/launch/device.c hooks/launch/external_maps.c hooks/launch/shared_arena.c hooks/launch/drain.c hooks/launch/prefault.c hooks/launch/clock.c hooks/client/parse.c hooks/process/environ.c hooks/launch/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
 /* Runs a whole agent with any packets from its tool: it joins, launches kernels, loads images and copies
@@ -26,13 +26,13 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #define connect(fd, address, size) 0
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
 #define pthread_create(thread, attr, run, arg) 0
-#include "hooks/session.c"
+#include "hooks/client/client.c"
 #define lock table_mutex
-#include "hooks/kernel_table.c"
+#include "hooks/launch/kernel_table.c"
 #undef lock
 #undef poll
 
-#include "hooks/run_aside.h"
+#include "hooks/launch/agent_thread.h"
 #include "maps/layout.h"
 
 #define ARENA_SIZE (768u << 10) /* holds two tables of allocations and the table of granules */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/levelzero/code.c hooks/levelzero/native.c backends/spirv/device/levelzero_module.c backends/spirv/wire/parts.c backends/spirv/wire/clock.c
-// SOURCES: hooks/cache.c core/wire/kept.c hooks/environ.c core/wire/sha256.c core/wire/wire.c core/wire/name.c
+// SOURCES: hooks/level_zero/code.c hooks/level_zero/native.c backends/spirv/device/level_zero/module.c backends/spirv/wire/parts.c backends/spirv/wire/clock.c
+// SOURCES: hooks/client/cache.c core/wire/files/blob_store.c hooks/process/environ.c core/wire/files/sha256.c core/wire/wire.c core/wire/name.c
 // LIBS: -lpthread
 /* Feeds any bytes to the agent as cached data of native code, as a twin to load, and as an application's
  * module with flags and specialization constants, with or without parts: the agent accepts or refuses
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks/levelzero/levelzero.h"
-#include "hooks/run_aside.h"
+#include "hooks/level_zero/level_zero.h"
+#include "hooks/launch/agent_thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/load/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/insn.c core/diag.c core/duration.c core/tables.c core/places.c core/nearest.c core/print_spec.c maps/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/maps.c maps/host/*.c maps/kinds/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /* Loads any bytes as an object: the loader accepts them or refuses them with a diagnostic, without
  * harm; the verifier does the same with the programs. */
@@ -12,8 +12,8 @@
 #include <bpf/btf.h>
 #include <json-c/json.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "core/load/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/ptx/lex.c backends/cuda/ptx/parse.c backends/cuda/ptx/print.c
-// SOURCES: backends/cuda/ptx/closure.c backends/cuda/ptx/edit.c backends/cuda/ptx/header.c backends/cuda/ptx/result.c
-// SOURCES: backends/cuda/ptx/access.c backends/cuda/ptx/give_control.c backends/cuda/ptx/give_memory.c backends/cuda/ptx/give_named.c backends/cuda/ptx/control.c backends/cuda/ptx/late.c backends/cuda/ptx/leave.c backends/cuda/ptx/sums.c backends/cuda/ptx/around.c backends/cuda/ptx/came.c backends/cuda/ptx/register.c core/lower/ctx.c
-// SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
-// SOURCES: backends/cuda/ptx/params.c backends/cuda/ptx/part.c core/places.c core/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/diag.c
+// SOURCES: backends/cuda/ptx/ir/lex.c backends/cuda/ptx/ir/parse.c backends/cuda/ptx/ir/print.c
+// SOURCES: backends/cuda/ptx/analysis/closure.c backends/cuda/ptx/ir/edit.c backends/cuda/ptx/ir/header.c backends/cuda/ptx/passes/result.c
+// SOURCES: backends/cuda/ptx/analysis/access.c backends/cuda/ptx/passes/operands_control.c backends/cuda/ptx/passes/operands_memory.c backends/cuda/ptx/passes/operands_named.c backends/cuda/ptx/analysis/control.c backends/cuda/ptx/passes/sink_probes.c backends/cuda/ptx/passes/block_probes.c backends/cuda/ptx/passes/accumulators.c backends/cuda/ptx/passes/insn_probe.c backends/cuda/ptx/passes/active_mask.c backends/cuda/ptx/ir/register.c core/lower/ctx.c
+// SOURCES: backends/cuda/ptx/analysis/places.c backends/cuda/ptx/ir/scope.c backends/cuda/ptx/ir/symbols.c backends/cuda/ptx/passes/splice.c
+// SOURCES: backends/cuda/ptx/analysis/params.c backends/cuda/ptx/passes/slice.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/model/diag.c
 /*
  * Parses any bytes as PTX: the parser refuses them with a diagnostic, or the printer reproduces them.
  * Then each kernel gives a twin or a reason, both from the whole module and from the part that it needs.
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/ptx/splice.h"
-#include "backends/cuda/ptx/params.h"
-#include "backends/cuda/ptx/part.h"
-#include "backends/cuda/ptx/places.h"
-#include "core/diag.h"
+#include "backends/cuda/ptx/passes/splice.h"
+#include "backends/cuda/ptx/analysis/params.h"
+#include "backends/cuda/ptx/passes/slice.h"
+#include "backends/cuda/ptx/analysis/places.h"
+#include "core/model/diag.h"
 #include "core/target.h"
 #include "core/wire/name.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/sass/access.c backends/cuda/sass/around.c backends/cuda/sass/body.c backends/cuda/sass/given.c backends/cuda/sass/constant.c backends/cuda/sass/check_constant.c backends/cuda/sass/operands.c
-// SOURCES: backends/cuda/sass/places.c backends/cuda/sass/check_around.c backends/cuda/sass/check_said.c backends/cuda/sass/check_count.c backends/cuda/sass/count.c core/places.c core/nearest.c core/wire/match.c core/wire/glob.c
-// SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/check_flight.c backends/cuda/sass/flight.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
-// SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
-// SOURCES: backends/cuda/sass/probe_asked.c backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
-// SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c backends/cuda/sass/straight.c backends/cuda/sass/check_kept.c backends/cuda/sass/check_pending.c backends/cuda/sass/compact.c
-// SOURCES: backends/cuda/sass/functions.c backends/cuda/sass/join.c backends/cuda/sass/keep.c backends/cuda/sass/inspect.c backends/cuda/sass/image.c backends/cuda/sass/module.c
+// SOURCES: backends/cuda/sass/isa/access.c backends/cuda/sass/rewrite/insn_probe.c backends/cuda/sass/probe/body.c backends/cuda/sass/probe/place_values.c backends/cuda/sass/analysis/constant.c backends/cuda/sass/check/constant.c backends/cuda/sass/isa/operands.c
+// SOURCES: backends/cuda/sass/analysis/places.c backends/cuda/sass/check/insn_probe.c backends/cuda/sass/check/exit_table.c backends/cuda/sass/check/count.c backends/cuda/sass/rewrite/count.c core/model/places.c core/model/nearest.c core/wire/match.c core/wire/glob.c
+// SOURCES: backends/cuda/sass/analysis/callees.c backends/cuda/sass/check/check.c backends/cuda/sass/check/flight.c backends/cuda/sass/analysis/flight.c backends/cuda/sass/analysis/code.c backends/cuda/sass/cubin/cubin.c backends/cuda/sass/isa/form.c
+// SOURCES: backends/cuda/sass/isa/isa.c backends/cuda/sass/analysis/live.c backends/cuda/sass/cubin/params.c backends/cuda/sass/rewrite/patch.c backends/cuda/sass/probe/probe.c
+// SOURCES: backends/cuda/sass/probe/vote.c backends/cuda/sass/probe/branch.c backends/cuda/sass/probe/predicates.c backends/cuda/sass/probe/timing.c
+// SOURCES: backends/cuda/sass/probe/schedule.c backends/cuda/sass/probe/numbering.c backends/cuda/sass/probe/straight.c backends/cuda/sass/check/kept_values.c backends/cuda/sass/check/pending.c backends/cuda/sass/probe/regalloc.c
+// SOURCES: backends/cuda/sass/analysis/functions.c backends/cuda/sass/rewrite/join.c backends/cuda/sass/probe/entry_value_reuse.c backends/cuda/sass/inspect.c backends/cuda/sass/cubin/image.c backends/cuda/sass/cubin/module.c
 // SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c
-// SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_addresses.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
+// SOURCES: backends/cuda/sass/cubin/lines.c backends/cuda/sass/rewrite/twin.c backends/cuda/sass/rewrite/twin_addresses.c backends/cuda/sass/rewrite/twin_info.c core/model/diag.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf -llz4 -lzstd
 /*
  * Parses any bytes as a cubin: lists its places, and inserts probes into each kernel. The checker reads each result:
@@ -19,17 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/count.h"
-#include "backends/cuda/sass/functions.h"
-#include "backends/cuda/sass/join.h"
-#include "backends/cuda/sass/keep.h"
-#include "backends/cuda/sass/lines.h"
-#include "backends/cuda/sass/live.h"
-#include "backends/cuda/sass/params.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/rewrite/count.h"
+#include "backends/cuda/sass/analysis/functions.h"
+#include "backends/cuda/sass/rewrite/join.h"
+#include "backends/cuda/sass/probe/entry_value_reuse.h"
+#include "backends/cuda/sass/cubin/lines.h"
+#include "backends/cuda/sass/analysis/live.h"
+#include "backends/cuda/sass/cubin/params.h"
 #include "backends/cuda/sass/target.h"
-#include "backends/cuda/sass/twin.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+#include "core/model/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);

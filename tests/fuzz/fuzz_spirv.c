@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
-// SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
-// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/blocks.c
-// SOURCES: backends/spirv/spirv/calls.c backends/spirv/spirv/fill.c backends/spirv/spirv/functions.c backends/spirv/spirv/give.c
-// SOURCES: backends/spirv/spirv/lines.c backends/spirv/spirv/named.c core/lower/ctx.c
-// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/nearest.c core/insn.c core/tables.c core/print_spec.c maps/*.c
+// SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/module/write.c backends/spirv/spirv/rewrite/splice.c
+// SOURCES: backends/spirv/spirv/module/kernels.c backends/spirv/spirv/module/read.c backends/spirv/spirv/module/type.c
+// SOURCES: backends/spirv/spirv/module/access.c backends/spirv/spirv/rewrite/insn_probe.c backends/spirv/spirv/rewrite/blocks.c
+// SOURCES: backends/spirv/spirv/module/calls.c backends/spirv/spirv/rewrite/fill.c backends/spirv/spirv/module/functions.c backends/spirv/spirv/rewrite/place_values.c
+// SOURCES: backends/spirv/spirv/module/lines.c backends/spirv/spirv/module/named.c core/lower/ctx.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/diag.c core/model/places.c core/model/nearest.c core/model/insn.c core/model/tables.c core/model/print_spec.c maps/maps.c maps/host/*.c maps/kinds/*.c
 /*
  * Parses any bytes as a SPIR-V module: the reader refuses it with a diagnostic, or the writer gives
  * the same bytes. The twin of all its kernels must be readable and have the same kernels, with
@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "backends/spirv/wire/parts.h"
-#include "backends/spirv/spirv/access.h"
-#include "backends/spirv/spirv/named.h"
-#include "core/diag.h"
+#include "backends/spirv/spirv/module/access.h"
+#include "backends/spirv/spirv/module/named.h"
+#include "core/model/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

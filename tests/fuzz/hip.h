@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/amdgpu/meta.h"
-#include "core/diag.h"
+#include "backends/hip/amdgpu/object/meta.h"
+#include "core/model/diag.h"
 
 static volatile uint8_t hip_touched;
 

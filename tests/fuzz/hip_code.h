@@ -15,7 +15,7 @@
 #include <sanitizer/lsan_interface.h>
 
 #include "backends/hip/amdgpu/inject.h"
-#include "backends/hip/amdgpu/isa.h"
+#include "backends/hip/amdgpu/isa/isa.h"
 #include "core/worker/in_fork.h"
 #include "hip.h"
 

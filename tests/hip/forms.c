@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/hip/amdgpu/access.h"
+#include "backends/hip/amdgpu/isa/access.h"
 
 int main(void)
 {

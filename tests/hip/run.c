@@ -11,7 +11,7 @@
 #include "core/lower/lower.h"
 #include "hsa.h"
 #include "maps/layout.h"
-#include "cli/conformance/raw_emit.h"
+#include "cli/conformance/raw/emit.h"
 
 #define MEM_SIZE 256
 

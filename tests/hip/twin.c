@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks/cfi.c on hand-made tables, byte by byte: encodings that compilers seldom emit, and invalid ones of a damaged
+ * hooks/unwind/cfi.c on hand-made tables, byte by byte: encodings that compilers seldom emit, and invalid ones of a damaged
  * file. Each case has the instructions of one function; the expected result is the row at the function's last address.
  */
 #include <string.h>
 
-#include "hooks/cfi.h"
+#include "hooks/unwind/cfi.h"
 #include "tests/tap.h"
 
 #define BEGINS 0x1000      /* start of the function, relative to the table's header */

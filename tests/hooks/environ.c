@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that the agent reads from the environment (hooks/environ.c): an invalid value counts as unset. */
+/* Numbers that the agent reads from the environment (hooks/process/environ.c): an invalid value counts as unset. */
 #include <stdlib.h>
 
 #include "hooks/agent.h"

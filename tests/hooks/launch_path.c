@@ -7,7 +7,7 @@ static void wait_for_threads(void);
 #undef atomic_fetch_add_explicit
 #define atomic_fetch_add_explicit(object, value, order) (wait_for_threads(), __atomic_fetch_add(object, value, order))
 
-#include "hooks/launch.c"
+#include "hooks/launch/launch.c"
 
 #include "tests/tap.h"
 

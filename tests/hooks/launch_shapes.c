@@ -2,7 +2,7 @@
 /* Does a twin fit the device? Each thread asks for its own launch shape while others ask for other shapes. */
 #include <pthread.h>
 
-#include "hooks/launch.h"
+#include "hooks/launch/launch.h"
 #include "tests/tap.h"
 
 enum { LAUNCHES = 400000, UNITS = 4 };

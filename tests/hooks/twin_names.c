@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of a program, and the links, that a request for twins names. */
-#include "hooks/twin_set.c"
+#include "hooks/launch/twin_module.c"
 
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares stacks from hooks/unwind.c with backtrace() of the C library, which reads the same
+ * Compares stacks from hooks/unwind/unwind.c with backtrace() of the C library, which reads the same
  * tables with other code. Calls have no frame pointers; the cases cover realigned stacks, threads,
  * frames of the library itself, a stack that the program made, and code without tables.
  */
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "hooks/unwind.h"
+#include "hooks/unwind/unwind.h"
 #include "tests/tap.h"
 
 #define ROOM 64

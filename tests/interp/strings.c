@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/interp/interp.h"
 #include "core/load/load.h"
 #include "tests/maps/fixture.h"

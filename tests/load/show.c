@@ -7,7 +7,7 @@
 
 #include <bpf/btf.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 
 static void show_map(const struct gpubpf_loaded *l, uint32_t i)

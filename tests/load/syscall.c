@@ -13,7 +13,7 @@
 
 #include <bpf/bpf.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "../tap.h"
 

@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "core/load/load.h"
-#include "core/session/table.h"
+#include "core/session/report/table.h"
 #include "../tap.h"
 
 static struct btf *btf;

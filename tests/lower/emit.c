@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"

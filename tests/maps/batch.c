@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches in rings (maps/ring.h), written as a warp writes them. The reader gets each record once, bit for bit,
+ * Batches in rings (maps/kinds/ring.h), written as a warp writes them. The reader gets each record once, bit for bit,
  * in the order of lanes, and none of a batch with missing words. A reader that stops continues there later.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device library's division for targets without one (maps/divide.h), compared with the host's division. */
+/* The device library's division for targets without one (maps/device/divide.h), compared with the host's division. */
 #include <stdbool.h>
 
-#include "maps/divide.h"
+#include "maps/device/divide.h"
 #include "tests/tap.h"
 
 static const u64 edges[] = { 0, 1, 2, 3, 7, 10, 255, 256, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x100000001,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent drains rings while kernels write to them (maps/mirror.h). A second copy of the arena
+ * The agent drains rings while kernels write to them (maps/host/mirror.h). A second copy of the arena
  * plays the device: warps reserve space and write record words in any order that a device may use.
  * The agent copies words in any order; the device and the reader may run between any two. Each record
  * arrives once and whole, or counts as dropped, even if the agent is killed between two words.
@@ -9,7 +9,7 @@
 #include <linux/bpf.h>
 
 #include "fixture.h"
-#include "maps/mirror.h"
+#include "maps/host/mirror.h"
 #include "tests/tap.h"
 
 #define RECORDS 60000

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "fixture.h"
-#include "maps/hash.h"
+#include "maps/kinds/hash.h"
 #include "tests/tap.h"
 
 #define THREADS 6

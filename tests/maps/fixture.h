@@ -9,11 +9,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/placement.h"
-#include "core/prog.h"
-#include "maps/host.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/placement.h"
+#include "core/model/prog.h"
+#include "maps/host/host.h"
 #include "maps/maps.h"
 
 #define FIXTURE_MAPS 12
@@ -69,7 +69,7 @@ static bool fixture_places(struct fixture *f)
 	return place >= GPUBPF_PLACE_DEVICE;
 }
 
-/* Operations take addresses as offsets from the arena, modulo 2^64 (maps/elsewhere.h). */
+/* Operations take addresses as offsets from the arena, modulo 2^64 (maps/device/external.h). */
 __attribute__((unused))
 static int fixture_move(struct fixture *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that device.c launches: each performs one operation on map 0 (or both maps) of its arena,
  * once per work-item. They read layouts from the arena; in twins layouts are constants. */
-#include "../../maps/devlib.cl"
+#include "maps/device/devlib.cl"
 
 #define LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
 	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride

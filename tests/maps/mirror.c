@@ -8,7 +8,7 @@
 #include <linux/bpf.h>
 
 #include "fixture.h"
-#include "maps/mirror.h"
+#include "maps/host/mirror.h"
 #include "tests/tap.h"
 
 #define ROUNDS 200

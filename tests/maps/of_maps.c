@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "maps/mirror.h"
+#include "maps/host/mirror.h"
 #include "tests/tap.h"
 
 #define INNER 3

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/insn.h"
+#include "core/model/insn.h"
 #include "core/interp/interp.h"
 #include "core/load/internal.h"
 #include "fixture.h"

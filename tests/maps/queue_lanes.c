@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues as elements of a map of maps (maps/queue.h), used by a warp whose lanes have one of two
+ * Queues as elements of a map of maps (maps/kinds/queue.h), used by a warp whose lanes have one of two
  * queues: combined claims and draws must stay within one queue. The emulator runs the lanes in
  * turn. Each lane gets the recorded answers of the first lane with the same queue.
  */

@@ -4,7 +4,7 @@
 #include <linux/bpf.h>
 
 #include "fixture.h"
-#include "maps/ring.h"
+#include "maps/kinds/ring.h"
 #include "tests/tap.h"
 
 #define BYTES 65536

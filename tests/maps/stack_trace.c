@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 #include "maps/impl.h"
-#include "maps/stacks.h"
+#include "maps/host/stacks.h"
 #include "tests/tap.h"
 
 #define STACKS 20

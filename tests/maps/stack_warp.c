@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks (maps/stack.h), used by warps whose lanes claim together. A thread plays a lane;
+ * Stacks (maps/kinds/stack.h), used by warps whose lanes claim together. A thread plays a lane;
  * unfinished lanes of a warp wait for each other at each convergence point. Compares one warp with
  * the expected content. Then many warps run at once: each value must come out once and whole.
  */

@@ -2,7 +2,7 @@
 /* The tables of helpers, operations and map types agree with each other. */
 #include <string.h>
 
-#include "core/prog.h"
+#include "core/model/prog.h"
 #include "maps/impl.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring writes of devices with warps (maps/ring.h), in an emulated warp. The lanes run one after the
+ * Ring writes of devices with warps (maps/kinds/ring.h), in an emulated warp. The lanes run one after the
  * other with the same data; each gets the answers of the first one.
  */
 #define LANES 0x00ff0f00u /* active lanes */

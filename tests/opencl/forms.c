@@ -5,7 +5,7 @@
 #include <spirv/unified1/spirv.h>
 #include <stdio.h>
 
-#include "backends/spirv/spirv/named.h"
+#include "backends/spirv/spirv/module/named.h"
 
 struct form {
 	uint32_t first, last;
@@ -18,7 +18,7 @@ static const struct form core[] = {
 #define SPV_GROUP_ACCESS SPV_ACCESS
 #define SPV_UNSEEN(first, last, spaces, why) { Spv##first, Spv##last, "refused", why },
 #define SPV_NO_ACCESS(first, last) { Spv##first, Spv##last, "none", "" },
-#include "backends/spirv/spirv/isa.def"
+#include "backends/spirv/spirv/module/isa.def"
 	{ 0, UINT32_MAX, "unknown", "" },
 };
 
@@ -26,7 +26,7 @@ static const struct form extended[] = {
 #define SPV_EXT_ACCESS(op, ...) { OpenCLstd_##op, OpenCLstd_##op, "seen", "" },
 #define SPV_EXT_UNSEEN(first, last, spaces, why) { OpenCLstd_##first, OpenCLstd_##last, "refused", why },
 #define SPV_EXT_NO_ACCESS(first, last) { OpenCLstd_##first, OpenCLstd_##last, "none", "" },
-#include "backends/spirv/spirv/isa.def"
+#include "backends/spirv/spirv/module/isa.def"
 	{ 0, UINT32_MAX, "unknown", "" },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Merge rules for two synchronised maps, tested on maps of this process: no addition is lost, whoever writes when. */
-#include "core/session/merge.h"
+#include "core/session/kernel_bpf/merge.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/prog.h"
+#include "core/model/prog.h"
 #include "core/session/named_places.h"
 #include "tests/tap.h"
 

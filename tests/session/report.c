@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of a report over two hand-filled arenas: values of one device must not hide another's. */
-#include "core/session/report.h"
+#include "core/session/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "core/session/session.h"
 #include "maps/maps.h"
 #include "tests/tap.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/bpf/bpf.h"
+#include "core/session/loaders/loaders.h"
 #include "core/wire/match.h"
 #include "fixture.h"
 

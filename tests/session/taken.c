@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "core/session/report.h"
+#include "core/session/report/report.h"
 #include "core/target.h"
 #include "fixture.h"
 

@@ -43,7 +43,7 @@ enum call {
 #define HIP_CALL(result, name, symbol, parameters) HIP_##name,
 #include "hooks/hip/calls.def"
 #define LZ_CALL(table, member, parameters, arguments) ZE_##table##member,
-#include "hooks/levelzero/calls.def"
+#include "hooks/level_zero/calls.def"
 #undef LZ_CALL
 	CALLS,
 };
@@ -57,7 +57,7 @@ static const char *const names[CALLS] = {
 #define HIP_CALL(result, name, symbol, parameters) symbol,
 #include "hooks/hip/calls.def"
 #define LZ_CALL(table, member, parameters, arguments) "ze" LZ_##table #member,
-#include "hooks/levelzero/calls.def"
+#include "hooks/level_zero/calls.def"
 #undef LZ_CALL
 };
 
@@ -224,7 +224,7 @@ __asm__(".text\n.set painted_count, 0\n");
 #define HIP_CALL(result, name, symbol, parameters) STUB(symbol)
 #include "hooks/hip/calls.def"
 #define LZ_CALL(table, member, parameters, arguments) STUB("ze" LZ_##table #member)
-#include "hooks/levelzero/calls.def"
+#include "hooks/level_zero/calls.def"
 #undef LZ_CALL
 
 __attribute__((destructor)) static void write_measured(void)

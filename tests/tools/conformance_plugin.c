@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/conformance/raw.h"
+#include "cli/conformance/raw/raw.h"
 
 static const char usage[] =
 	"usage: conformance-plugin [MEM] [--backend host|opencl|cuda|hip] [--device NAME] [--target NAME]\n"

@@ -18,12 +18,12 @@ import sys
 
 FEATURES = ['avx512f', 'avx2', 'fma4', 'f16c', 'avx', 'sse4_1', 'ssse3']  # CPU features in PoCL's order,
 VARIANTS = ['avx512', 'avx2', 'avx_fma4', 'avx_f16c', 'avx', 'sse41', 'ssse3']  # and the library variant for each
-TEXTS = ['tests', 'examples', 'bench', 'cli', 'core', 'maps', 'backends/spirv/build', 'backends/spirv/clc', 'backends/spirv/device',
-         'backends/spirv/wire', 'backends/spirv/wrap']
+TEXTS = ['tests', 'examples', 'bench', 'cli', 'core', 'maps', 'backends/spirv/build', 'backends/spirv/opencl_c', 'backends/spirv/device',
+         'backends/spirv/wire', 'backends/spirv/opencl_c']
 LETTERS = {'c': 'char', 'h': 'uchar', 's': 'short', 't': 'ushort', 'i': 'int', 'j': 'uint', 'l': 'long', 'm': 'ulong', 'f': 'float', 'd': 'double',
            'Dh': 'half'}  # mangled type names
 VECTOR = r'\b(?:%s)\d+\b' % '|'.join(LETTERS.values())
-PASTED = ('atom_', 'atomic_')  # maps/machine_clc.h builds the names with these prefixes
+PASTED = ('atom_', 'atomic_')  # maps/device/machine_clc.h builds the names with these prefixes
 LEFT_OUT = ('.build', '.case', '.cu', '.cubin', '.data', '.def', '.hip', '.md', '.ptx', '.spvasm')  # have words but no OpenCL C
 
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/prog.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/prog.h"
 
 #define MAX_MAPS 64
 

@@ -4,8 +4,8 @@
 #ifndef GPUBPF_TESTS_VERIFY_ASM_H
 #define GPUBPF_TESTS_VERIFY_ASM_H
 
-#include "core/insn.h"
-#include "core/prog.h"
+#include "core/model/insn.h"
+#include "core/model/prog.h"
 
 #define ASM_MAX 4096
 

@@ -22,9 +22,9 @@
 #include <string.h>
 
 #include "asm.h"
-#include "core/diag.h"
-#include "core/facts.h"
-#include "core/places.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+#include "core/model/places.h"
 #include "tests/tap.h"
 
 #define MAX_MAPS 8

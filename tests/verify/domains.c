@@ -314,10 +314,10 @@ static bool casts_sound(void)
 
 static const char *const alu_names[] = {
 #define GPUBPF_ALU(name, code, mnemonic, meaning) #name,
-#include "core/opcodes.def"
+#include "core/model/opcodes.def"
 }, *const jmp_names[] = {
 #define GPUBPF_JMP(name, code, mnemonic, predicate) #name,
-#include "core/opcodes.def"
+#include "core/model/opcodes.def"
 };
 
 int main(void)

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "asm.h"
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "linux.h"
 #include "tests/tap.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "linux.h"
 #include "run.h"
 #include "tests/tap.h"

@@ -4,8 +4,8 @@
 #ifndef GPUBPF_TESTS_VERIFY_GEN_H
 #define GPUBPF_TESTS_VERIFY_GEN_H
 
-#include "core/insn.h"
-#include "core/prog.h"
+#include "core/model/insn.h"
+#include "core/model/prog.h"
 
 #define GEN_MAX_INSNS 512
 #define GEN_NMAPS 4

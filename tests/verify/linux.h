@@ -4,8 +4,8 @@
 #ifndef GPUBPF_TESTS_VERIFY_LINUX_H
 #define GPUBPF_TESTS_VERIFY_LINUX_H
 
-#include "core/insn.h"
-#include "core/prog.h"
+#include "core/model/insn.h"
+#include "core/model/prog.h"
 
 #define LINUX_MAX_MAPS 16
 

@@ -17,8 +17,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "core/diag.h"
-#include "core/load/bpf_syscall.h"
+#include "core/model/diag.h"
+#include "core/load/linux/bpf_syscall.h"
 #include "core/load/load.h"
 #include "core/verify/verify.h"
 #include "linux.h"

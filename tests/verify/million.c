@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "asm.h"
-#include "core/diag.h"
-#include "core/facts.h"
+#include "core/model/diag.h"
+#include "core/model/facts.h"
 #include "tests/tap.h"
 
 static struct assembly assembly;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "asm.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/interp/interp.h"
 #include "tests/tap.h"
 

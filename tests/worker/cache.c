@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/wire/kept.h"
+#include "core/wire/files/blob_store.h"
 #include "core/worker/result_cache.h"
 #include "tests/tap.h"
 

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/sandbox.h"
 #include "core/worker/spawn.h"
 #include "tests/tap.h"

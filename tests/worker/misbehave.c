@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/sandbox.h"
 #include "core/worker/serve.h"
 #include "misbehave.h"

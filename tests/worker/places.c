@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
-#include "core/places.h"
+#include "core/model/diag.h"
+#include "core/model/places.h"
 #include "core/worker/job.h"
 
 static void *read_file(const char *path, size_t *size)

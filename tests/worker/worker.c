@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/alike.h"
 #include "core/worker/result_cache.h"
 #include "core/worker/codec.h"

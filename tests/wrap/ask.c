@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 char *ask_compiler(struct gpubpf_worker *clread, struct gpubpf_worker *build, const struct gpubpf_image *image,
 		   const struct gpubpf_device_caps *caps, const struct gpubpf_device_caps *device)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/spirv/wrap/event.h"
+#include "backends/spirv/opencl_c/event/event.h"
 #include "tests/tap.h"
 
 enum { SEEN, REFUSED, NOTHING, NWAYS };

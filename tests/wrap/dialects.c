@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "device.h"
 #include "tests/tap.h"
 

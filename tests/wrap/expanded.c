@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/wrap/read.h"
-#include "core/diag.h"
+#include "backends/spirv/opencl_c/read/read.h"
+#include "core/model/diag.h"
 #include "core/target.h"
 
 int main(int argc, char **argv)

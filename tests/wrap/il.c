@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/spirv/spirv/spv.h"
+#include "backends/spirv/spirv/module/spv.h"
 
 const char *il_clang;
 

@@ -4,7 +4,7 @@
 #define GPUBPF_TESTS_WRAP_IL_H
 
 #include "core/target.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/pool.h"
 
 extern const char *il_clang;    /* NULL: no clang */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPIR-V: each function has its own line places, once per line, even if inlined functions have the same lines. */
-#include "backends/spirv/spirv/spv.h"
+#include "backends/spirv/spirv/module/spv.h"
 #include "tests/tap.h"
 
 #define FUNCTIONS 8

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "../tap.h"
-#include "backends/spirv/clc/target.h"
-#include "backends/spirv/wrap/target.h"
-#include "core/diag.h"
+#include "backends/spirv/opencl_c/target_clc.h"
+#include "backends/spirv/opencl_c/target_wrap.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/target.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "kept_ptx.h"
 
 static int refuse(struct gpubpf_diag *diag, const char *what)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 
 /* Finds a section. If the cubin merely lacks it, the function returns NULL and leaves *why NULL. */
 static const char *find_section(const void *data, size_t size, const char *name, size_t *section_size,

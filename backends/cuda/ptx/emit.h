@@ -5,8 +5,8 @@
 
 #include <llvm-c/Core.h>
 
-#include "core/lower/llvm.h"
-#include "core/lower/llvm_low.h"
+#include "core/lower/llvm/llvm.h"
+#include "core/lower/llvm/low.h"
 
 /* the ptx target's LLVM description; another target may copy it and replace how probes read the environment */
 extern const struct gpubpf_llvm_target cuda_llvm_target;

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "core/lower/ctx.h"
-#include "core/lower/llvm_low.h"
+#include "core/lower/llvm/low.h"
 #include "emit.h"
 #include "inject.h"
-#include "splice.h"
+#include "backends/cuda/ptx/passes/splice.h"
 
 #define CONST_SPACE 4 /* NVPTX: .const */
 

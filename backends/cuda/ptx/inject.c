@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/lower/sums.h"
-#include "splice.h"
-#include "probe.h"
-#include "share.h"
+#include "backends/cuda/ptx/passes/splice.h"
+#include "backends/cuda/ptx/passes/probe.h"
+#include "backends/cuda/ptx/passes/outline.h"
 
 /* Extracts the probe of each site on the first site's kernel, as text for the function into which it is inlined. */
 static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,

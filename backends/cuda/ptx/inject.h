@@ -6,7 +6,7 @@
 #include <llvm-c/Core.h>
 
 #include "core/target.h"
-#include "ptx.h"
+#include "backends/cuda/ptx/ir/ptx.h"
 
 struct low;
 

@@ -12,10 +12,10 @@
 
 #include "core/wire/name.h"
 #include "backends/cuda/image/fatbin.h"
-#include "params.h"
-#include "part.h"
-#include "places.h"
-#include "symbols.h"
+#include "backends/cuda/ptx/analysis/params.h"
+#include "backends/cuda/ptx/passes/slice.h"
+#include "backends/cuda/ptx/analysis/places.h"
+#include "backends/cuda/ptx/ir/symbols.h"
 #include "inject.h"
 
 #define MAX_CACHED_BYTES (64u << 20) /* of PTX */

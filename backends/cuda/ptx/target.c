@@ -9,9 +9,9 @@
 
 #include <llvm-c/Target.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/lower/bitcode.h"
-#include "core/lower/llvm.h"
+#include "core/lower/llvm/llvm.h"
 #include "emit.h"
 #include "inject.h"
 

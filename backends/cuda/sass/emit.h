@@ -5,7 +5,7 @@
 #define GPUBPF_SASS_EMIT_H
 
 #include "backends/cuda/ptx/emit.h"
-#include "isa.h"
+#include "backends/cuda/sass/isa/isa.h"
 
 struct sass_emit {
 	struct gpubpf_llvm_target target;  /* must be first */

@@ -11,8 +11,8 @@
 
 #include "core/lower/ctx.h"
 #include "emit.h"
-#include "given.h"
-#include "params.h"
+#include "backends/cuda/sass/probe/place_values.h"
+#include "backends/cuda/sass/cubin/params.h"
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
 {
@@ -62,7 +62,7 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* registers that the twin adds: two that the hardware counts, one for lanes that reach an exit separately (graft.c) */
+/* registers that the twin adds: two that the hardware counts, one for lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c) */
 #define TWIN_EXTRA_REGS 4
 
 /* The assembler spills the other values of the probe to local memory. */
@@ -160,7 +160,7 @@ static void make_per_lane(struct low *l, LLVMValueRef fn)
 				add_lane_zero(l, insn, zero);
 }
 
-/* The assembler uses uniform registers freely, but probe.c replaces them by registers of lanes. In the few registers
+/* The assembler uses uniform registers freely, but backends/cuda/sass/probe/probe.c replaces them by registers of lanes. In the few registers
  * that are left, the assembler spills only values that it knows to be in such registers. Small functions are better
  * without this. */
 void sass_own_lanes(struct low *l)

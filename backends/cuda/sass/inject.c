@@ -13,19 +13,19 @@
 #include <string.h>
 
 #include "backends/cuda/wire/twin_format.h"
-#include "callees.h"
-#include "check.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/analysis/callees.h"
+#include "backends/cuda/sass/check/check.h"
+#include "core/model/diag.h"
 #include "core/wire/name.h"
-#include "count.h"
-#include "functions.h"
-#include "image.h"
-#include "join.h"
-#include "keep.h"
-#include "lines.h"
-#include "live.h"
+#include "backends/cuda/sass/rewrite/count.h"
+#include "backends/cuda/sass/analysis/functions.h"
+#include "backends/cuda/sass/cubin/image.h"
+#include "backends/cuda/sass/rewrite/join.h"
+#include "backends/cuda/sass/probe/entry_value_reuse.h"
+#include "backends/cuda/sass/cubin/lines.h"
+#include "backends/cuda/sass/analysis/live.h"
 #include "target.h"
-#include "twin.h"
+#include "backends/cuda/sass/rewrite/twin.h"
 
 /* the sites of a job on the kernel that its first site names */
 struct injection {

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/analysis/code.h"
+#include "core/model/diag.h"
 #include "core/wire/name.h"
-#include "functions.h"
-#include "image.h"
-#include "lines.h"
-#include "params.h"
-#include "places.h"
-#include "twin.h"
+#include "backends/cuda/sass/analysis/functions.h"
+#include "backends/cuda/sass/cubin/image.h"
+#include "backends/cuda/sass/cubin/lines.h"
+#include "backends/cuda/sass/cubin/params.h"
+#include "backends/cuda/sass/analysis/places.h"
+#include "backends/cuda/sass/rewrite/twin.h"
 
 struct list {
 	uint32_t cubins;

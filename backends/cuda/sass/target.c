@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sass target makes twins of NVIDIA machine code. LLVM compiles probes to PTX. NVIDIA's assembler
- * (backends/cuda/assemble) makes machine code of it, which sass_inject() inserts into the kernel. */
+ * (backends/cuda/tools) makes machine code of it, which sass_inject() inserts into the kernel. */
 #include "target.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/ptx/ptx.h"
-#include "core/diag.h"
+#include "backends/cuda/ptx/ir/ptx.h"
+#include "core/model/diag.h"
 #include "core/lower/bitcode.h"
-#include "cubin.h"
+#include "backends/cuda/sass/cubin/cubin.h"
 #include "emit.h"
-#include "live.h"
+#include "backends/cuda/sass/analysis/live.h"
 
 #define DEFAULT_CPU "sm_90"
 #define MIN_SM_CONVERGENCE 90      /* from this architecture on lanes converge by instructions; before, by functions of

@@ -5,8 +5,8 @@
 
 #include <llvm-c/Core.h>
 
-#include "core/lower/llvm.h"
-#include "isa.h"
+#include "core/lower/llvm/llvm.h"
+#include "backends/hip/amdgpu/isa/isa.h"
 
 struct gpubpf_function;
 struct low;

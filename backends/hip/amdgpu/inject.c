@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "backends/hip/wire/bind.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/functions.h"
 #include "core/worker/lines.h"
 #include "emit.h"
-#include "linker.h"
-#include "listing.h"
-#include "live.h"
-#include "named.h"
+#include "backends/hip/amdgpu/object/linker.h"
+#include "backends/hip/amdgpu/rewrite/listing.h"
+#include "backends/hip/amdgpu/isa/live.h"
+#include "backends/hip/amdgpu/rewrite/named.h"
 
 #define MAX_PARAMS 1024
 

@@ -12,14 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/functions.h"
 #include "core/worker/in_fork.h"
 #include "core/worker/lines.h"
 #include "core/wire/name.h"
 #include "inject.h"
-#include "live.h"
-#include "named.h"
+#include "backends/hip/amdgpu/isa/live.h"
+#include "backends/hip/amdgpu/rewrite/named.h"
 
 #define MAX_PLACES (1u << 20) /* of an image; a kernel that exceeds it is refused */
 #define MAX_FUNCTIONS 4096 /* of an image; a kernel whose callees exceed it is refused */

@@ -9,13 +9,13 @@
 #include <llvm-c/Target.h>
 
 #include "backends/hip/wire/bind.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/lower/bitcode.h"
 #include "emit.h"
-#include "isa.h"
-#include "linker.h"
-#include "live.h"
-#include "moves.h"
+#include "backends/hip/amdgpu/isa/isa.h"
+#include "backends/hip/amdgpu/object/linker.h"
+#include "backends/hip/amdgpu/isa/live.h"
+#include "backends/hip/amdgpu/isa/moves.h"
 #include "inject.h"
 
 #define DEFAULT_CPU "gfx90a"

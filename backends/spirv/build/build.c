@@ -12,12 +12,12 @@
 #include "clapi.h"
 #include "backends/spirv/wire/clock.h"
 #include "backends/spirv/wire/hollow.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/wire/pool.h"
 #include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
 #include "backends/spirv/wire/settings.h"
-#include "backends/spirv/wrap/write.h"
+#include "backends/spirv/opencl_c/write/write.h"
 
 #define MAX_DEVICES 64
 #define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
@@ -544,7 +544,7 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 }
 
 /* Answer a query. The compiler refuses each part of a query with an error that holds the answer
- * (backends/spirv/wrap/query.h); the result has one line per part. */
+ * (backends/spirv/opencl_c/read/query.h); the result has one line per part. */
 static int answer_query(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	char *text = NULL, *line;

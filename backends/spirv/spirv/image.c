@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "core/diag.h"
-#include "spv.h"
+#include "core/model/diag.h"
+#include "backends/spirv/spirv/module/spv.h"
 
 void gpubpf_spv_image_finish(struct gpubpf_spv_image *p)
 {

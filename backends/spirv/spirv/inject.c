@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
-#include "core/diag.h"
+#include "backends/spirv/spirv/module/access.h"
+#include "core/model/diag.h"
 #include "core/lower/ctx.h"
 #include "core/worker/job.h"
 #include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/clock.h"
 #include "target.h"
-#include "spv.h"
+#include "backends/spirv/spirv/module/spv.h"
 
 struct draft {
 	const struct gpubpf_lower_job *job;

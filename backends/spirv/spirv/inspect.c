@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spv.h"
+#include "backends/spirv/spirv/module/spv.h"
 
 /* Bytes that the names of the places occupy. */
 static size_t name_bytes(const struct gpubpf_kernel_info *info)

@@ -4,10 +4,10 @@
 
 #include <llvm-c/Target.h>
 
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/lower/bitcode.h"
-#include "core/lower/llvm.h"
-#include "spv.h"
+#include "core/lower/llvm/llvm.h"
+#include "backends/spirv/spirv/module/spv.h"
 
 static void init(void)
 {

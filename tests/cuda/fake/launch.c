@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "maps/host.h"
+#include "maps/host/host.h"
 #include "tests/hooks/fake_tool.h"
 
 #define DEVICE_LAUNCH 4 /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "backends/cuda/sass/live.h"
-#include "backends/cuda/sass/operands.h"
+#include "backends/cuda/sass/analysis/live.h"
+#include "backends/cuda/sass/isa/operands.h"
 #include "told.h"
 
 #define MOST_FLIGHTS 256

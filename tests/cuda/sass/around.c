@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/given.h"
-#include "backends/cuda/sass/graft.h"
-#include "backends/cuda/sass/live.h"
-#include "backends/cuda/sass/operands.h"
-#include "backends/cuda/sass/twin.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/probe/place_values.h"
+#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/analysis/live.h"
+#include "backends/cuda/sass/isa/operands.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 #include "bodies.h"

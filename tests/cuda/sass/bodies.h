@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "backends/cuda/sass/given.h"
-#include "backends/cuda/sass/graft.h"
+#include "backends/cuda/sass/probe/place_values.h"
+#include "backends/cuda/sass/rewrite/patch.h"
 
 static uint64_t given_at(enum sass_given given)
 {

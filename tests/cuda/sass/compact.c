@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/compact.h"
-#include "backends/cuda/sass/probe_work.h"
+#include "backends/cuda/sass/probe/regalloc.h"
+#include "backends/cuda/sass/probe/work.h"
 #include "tests/tap.h"
 
 #define PROGRAMS 800

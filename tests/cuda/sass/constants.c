@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/constant.h"
-#include "backends/cuda/sass/twin.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 #include "each_cubin.h"

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/count.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/rewrite/count.h"
+#include "core/model/diag.h"
 #include "core/wire/name.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/sass/cubin.h"
-#include "backends/cuda/sass/image.h"
+#include "backends/cuda/sass/cubin/cubin.h"
+#include "backends/cuda/sass/cubin/image.h"
 #include "backends/cuda/sass/target.h"
-#include "cli/conformance/raw.h"
-#include "core/diag.h"
+#include "cli/conformance/raw/raw.h"
+#include "core/model/diag.h"
 #include "core/load/load.h"
 #include "core/load/internal.h"
 #include "core/wire/name.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/form.h"
-#include "backends/cuda/sass/schedule.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/isa/form.h"
+#include "backends/cuda/sass/probe/schedule.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/check_work.h"
-#include "backends/cuda/sass/flight.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/work.h"
+#include "backends/cuda/sass/analysis/flight.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/check.h"
-#include "backends/cuda/sass/functions.h"
-#include "backends/cuda/sass/graft.h"
-#include "backends/cuda/sass/twin.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/analysis/functions.h"
+#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/keep.h"
-#include "backends/cuda/sass/schedule.h"
+#include "backends/cuda/sass/probe/entry_value_reuse.h"
+#include "backends/cuda/sass/probe/schedule.h"
 #include "tests/tap.h"
 
 #define SM 90

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "backends/cuda/sass/target.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/alike.h"
 #include "core/worker/job.h"
 #include "probes.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/operands.h"
+#include "backends/cuda/sass/isa/operands.h"
 #include "tests/tap.h"
 
 static const struct sample {

@@ -3,7 +3,7 @@
  * Operations in flight in a probe, and instructions that need no wait for them. An instruction may overwrite a
  * store's pending source only under the opposite predicate of the store, because then the store does not execute.
  */
-#include "backends/cuda/sass/check.c"
+#include "backends/cuda/sass/check/check.c"
 #include "tests/tap.h"
 
 #define BOARD 1

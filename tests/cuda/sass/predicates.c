@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/cuda/sass/form.h"
+#include "backends/cuda/sass/isa/form.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/sass/code.h"
-#include "backends/cuda/sass/params.h"
-#include "backends/cuda/sass/places.h"
-#include "backends/cuda/sass/twin.h"
-#include "core/diag.h"
+#include "backends/cuda/sass/analysis/code.h"
+#include "backends/cuda/sass/cubin/params.h"
+#include "backends/cuda/sass/analysis/places.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+#include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 #include "each_cubin.h"

@@ -3,8 +3,8 @@
 #ifndef GPUBPF_TESTS_CUDA_SASS_TOLD_H
 #define GPUBPF_TESTS_CUDA_SASS_TOLD_H
 
-#include "backends/cuda/sass/given.h"
-#include "backends/cuda/sass/operands.h"
+#include "backends/cuda/sass/probe/place_values.h"
+#include "backends/cuda/sass/isa/operands.h"
 
 /* Global memory accesses, by full opcode. */
 static bool is_global(struct sass_insn insn)

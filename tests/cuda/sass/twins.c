@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/cuda/sass/code.h"
+#include "backends/cuda/sass/analysis/code.h"
 #include "backends/cuda/wire/twin_format.h"
-#include "core/diag.h"
+#include "core/model/diag.h"
 #include "core/worker/job.h"
 #include "faults.h"
 #include "tests/cuda/case.h"

@@ -1,4 +1,4 @@
-// A section for each kind of place, from its row of core/places.def.
+// A section for each kind of place, from its row of core/model/places.def.
 // >>> prog 0 a section gpu/call_exit/twist pattern twist site call_exit
 // >>> prog 1 b section gpu/mem/* pattern * site mem
 // >>> prog 2 c section gpu/block_begin/* pattern * site block_begin

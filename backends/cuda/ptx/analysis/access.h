@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory accesses of an instruction, by backends/cuda/ptx/ir/isa.def. */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_ACCESS_H
+#define GPUBPF_BACKENDS_CUDA_PTX_ACCESS_H
+
+#include "core/model/places.h"
+#include "backends/cuda/ptx/ir/ptx.h"
+
+#define PTX_MOST_ACCESSES 2
+
+enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_ROW, PTX_BYTES_UNSAID };
+
+/* one access by a lane; if `unseen` is set, an access that cannot be described exactly */
+struct ptx_access {
+	enum gpubpf_mem_access access;
+	uint32_t spaces;           /* GPUBPF_IN: several spaces if the address is generic */
+	uint32_t address;          /* token of its '[' */
+	uint32_t space;            /* token of the modifier that names the space; PTX_NONE: generic */
+	enum ptx_bytes how;        /* OPERAND, COPIED: the operand at token `said` holds the bytes */
+	uint32_t said;
+	uint32_t bytes, count;     /* TYPE, ROW: bytes of the access, and its elements */
+	uint32_t value;            /* token where the operand begins, or PTX_NONE */
+	const char *unseen;        /* names the memory in a refusal; NULL: a probe can see the access */
+};
+
+/* Lists the accesses of an instruction and returns their number. */
+uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES]);
+/* Returns true if backends/cuda/ptx/ir/isa.def has a row for the instruction's opcode and modifiers. */
+bool ptx_knows(const struct ptx_module *m, uint32_t node);
+/* Returns true if the instruction has these modifiers, separated by blanks. */
+bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifiers);
+/* Describes the object at the address operand `operand`, without an access. */
+struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t operand);
+/* Returns the token at which operand i of an instruction begins, or PTX_NONE if it has fewer. */
+uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i);
+/* Returns the bytes of an element of the instruction's type; 0: its type is unknown. */
+uint32_t ptx_type_bytes(const struct ptx_module *m, uint32_t node);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control.h"
+
+#include <string.h>
+
+#include "access.h"
+#include "backends/cuda/ptx/ir/scope.h"
+
+#define NONE PTX_NONE
+
+static const struct row {
+	const char *opcode, *modifiers;
+	struct ptx_control result;     /* operand: index of the operand */
+} rows[] = {
+#define PTX_WAIT(opcode, modifiers, kind, operand) \
+	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
+#define PTX_NO_WAIT(opcode, modifiers) { opcode, modifiers, { PTX_GOES_ON, 0, NONE } },
+#define PTX_BRANCH(opcode, modifiers) { opcode, modifiers, { PTX_BRANCHES, 0, NONE } },
+#define PTX_JUMP(opcode, modifiers, operand) { opcode, modifiers, { PTX_JUMPS, 0, operand } },
+#include "control.def"
+};
+
+#define NROWS (sizeof(rows) / sizeof(*rows))
+
+/* All lanes take a branch without a predicate. A table jump with a predicate also has a fall-through edge, so its
+ * kind is unknown. */
+static enum ptx_control_kind apply_guard(enum ptx_control_kind kind, bool guarded)
+{
+	if (kind == PTX_BRANCHES)
+		return guarded ? kind : PTX_GOES_ON;
+	return kind == PTX_JUMPS && guarded ? PTX_NOT_KNOWN : kind;
+}
+
+struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
+{
+	struct ptx_control c = { ptx_knows(m, node) ? PTX_GOES_ON : PTX_NOT_KNOWN, 0, PTX_NONE };
+
+	for (size_t i = 0; i < NROWS; i++) {
+		if (!ptx_token_is(m, m->nodes[node].name, rows[i].opcode))
+			continue;
+		c.kind = PTX_NOT_KNOWN;
+		if (!ptx_insn_has(m, node, rows[i].modifiers))
+			continue;
+		c = rows[i].result;
+		c.kind = apply_guard(c.kind, m->nodes[node].guard != PTX_NONE);
+		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
+		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler accepts it */
+			c.kind = PTX_NOT_KNOWN;
+		break;
+	}
+	return c;
+}
+
+bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
+{
+	uint32_t place_operands = gpubpf_place_kind(kind)->operands;
+
+	switch (control->kind) {
+	case PTX_GOES_ON:
+		return false;
+	case PTX_WAITS:
+		return place_operands & GPUBPF_GIVES_BARRIER;
+	case PTX_BRANCHES:
+	case PTX_JUMPS:
+		return place_operands & GPUBPF_GIVES_BRANCH;
+	case PTX_NOT_KNOWN:
+		return place_operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
+	}
+	return false;
+}
+
+enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
+
+/* A call's parameters are .param variables in the body; the function's own parameters are no variables (PTX ISA
+ * 7.1). */
+static enum step call_step(const struct ptx_module *m, uint32_t node)
+{
+	bool store = ptx_token_is(m, m->nodes[node].name, "st");
+	uint32_t address, declared;
+
+	if (ptx_token_is(m, m->nodes[node].name, "call"))
+		return STEP_CALL;
+	if (m->nodes[node].kind != PTX_INSN || !ptx_insn_has(m, node, ".param") ||
+	    (!store && !ptx_token_is(m, m->nodes[node].name, "ld")))
+		return STEP_NONE;
+	address = ptx_operand(m, node, store ? 0 : 1);
+	declared = address == PTX_NONE ? PTX_NONE : ptx_declaration(m, node, address + 1);
+	if (declared == PTX_NONE || m->nodes[declared].kind != PTX_VARIABLE)
+		return STEP_NONE;
+	return store ? STEP_ARGUMENT : STEP_RESULT;
+}
+
+uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node)
+{
+	enum step step = m->nodes[node].kind == PTX_INSN ? call_step(m, node) : STEP_NONE, last = STEP_NONE;
+	uint32_t begin = node;
+
+	if (step == STEP_NONE)
+		return node;
+	for (uint32_t c = m->nodes[m->nodes[node].parent].child; c != PTX_NONE; c = m->nodes[c].next) {
+		if (m->nodes[c].kind == PTX_VARIABLE || m->nodes[c].kind == PTX_DIRECTIVE)
+			continue;
+		step = m->nodes[c].kind == PTX_INSN ? call_step(m, c) : STEP_NONE;
+		if (step < last || last == STEP_NONE || (step == last && step == STEP_CALL))
+			begin = c;
+		last = step;
+		if (c == node)
+			break;
+	}
+	return begin;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to backends/cuda/ptx/passes/splice.c and its parts: the state of a twin while edits are collected. Once in->err is set, each function
+ * does nothing. */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
+#define GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
+
+#include "core/model/diag.h"
+#include "core/target.h"
+#include "backends/cuda/ptx/analysis/places.h"
+#include "backends/cuda/ptx/passes/splice.h"
+#include "symbols.h"
+
+struct ptx_text {
+	char *data;
+	size_t size, room;
+};
+
+struct ptx_splice {
+	const struct ptx_module *m;
+	struct ptx_symbols symbols;
+	const char *kernel;
+	uint32_t kernel_node;
+	const struct cuda_probe *probes; /* indexed by the job's sites */
+	struct gpubpf_inserting at;
+	struct gpubpf_diag *diag;
+	uint32_t nbindings, exits, probed_exits, labels, version;
+	struct ptx_placed {          /* the places of the function under edit, with their probes (NULL: none) */
+		struct ptx_place place;
+		const struct cuda_probe *probe;
+		uint32_t keeps;      /* index of the place's own accumulators; PTX_NONE: none */
+		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp, or
+				      * PTX_NONE */
+		enum { PTX_ALONE, PTX_FIRST, PTX_AS_BEFORE } came; /* CUDA_CAME is read here, for a run, or earlier */
+		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or backends/cuda/ptx/passes/sink_probes.c's
+				      * choice */
+	} *placed;
+	uint32_t nplaced, next;  /* next: the first place that has not been edited */
+	uint32_t since, until;   /* first and last instruction of the latest run of loads after which probes are sunk */
+	struct cuda_sum sums[CUDA_MAX_SUMS]; /* accumulators that the function's probes use */
+	uint32_t nsums, nkeeps;
+	struct cuda_sum held[CUDA_MAX_KEYS]; /* keys of the accumulators that lanes hold for their warp */
+	uint32_t nheld;
+	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* whose first value is looked up */
+	bool keeps_result;       /* a probe of the function reads its return value */
+	bool reads_sm, reads_lane, asks_came, meets_often; /* needed by instruction probes (backends/cuda/ptx/passes/splice.c) */
+	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
+	uint32_t asks_shared;    /* token of a special register that holds the size of shared memory; 0: none */
+	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other
+				  * form's functions */
+	bool counts_lanes;       /* a probe runs at block end, found by counting the lanes that leave */
+	bool meets;              /* a probe runs at block end, after a barrier of all lanes */
+	bool has_ctaid;          /* CUDA_CTAID is available: an earlier probe read it, or there is one axis only */
+	bool extern_shared;      /* the kernel uses shared memory whose size the launch sets */
+	struct ptx_edit *edits;  /* their texts are malloc'd */
+	size_t nedits, room;
+	int err;
+};
+
+/* edit.c */
+void ptx_refuse(struct ptx_splice *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ptx_add(struct ptx_text *text, int *err, const char *data, size_t n);
+void ptx_addf(struct ptx_text *text, int *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Queues an edit and takes ownership of the text. */
+void ptx_edit(struct ptx_splice *in, enum ptx_edit_kind kind, uint32_t first, uint32_t end, struct ptx_text text);
+bool ptx_word_is(const struct ptx_splice *in, uint32_t token, const char *word);
+bool ptx_has_modifier(const struct ptx_splice *in, const struct ptx_node *insn, const char *modifier);
+
+/* Refuses a probe that reads arguments if, at that node, a block redeclares the name of a parameter of the function. */
+void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
+/* Returns true if the kernel has few instructions. */
+bool ptx_is_short(const struct ptx_splice *in);
+/* Opens a block at whose end the lanes that entered together are converged again, whatever the probe does. Returns a
+ * number for ptx_end_meeting(). */
+uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
+/* Adds the probe as a block. */
+void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+
+/* backends/cuda/ptx/passes/accumulators.c: selects accumulators for the probes placed in a function. The begin and end functions emit code at the
+ * function's top, at each exit, and before and after a probe. */
+void ptx_note_sums(struct ptx_splice *in, uint32_t function);
+bool ptx_keeps(const struct ptx_splice *in);
+void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text);
+void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text);
+void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
+void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
+/* backends/cuda/ptx/passes/block_probes.c: returns true if the lanes of a block can wait at a barrier before they exit, instead of being counted. */
+bool ptx_may_meet(struct ptx_splice *in);
+/* Returns true if the place is a branch to another place at which blocks end. */
+bool ptx_jumps(const struct ptx_place *place);
+/* The number of lanes of a block that have not left, in shared memory. ptx_add_lanes() declares it, ptx_begin_lanes()
+ * sets it at the kernel's top. */
+void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
+void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);
+/* At the kernel's top, before those: computes the values that the block probes read. */
+void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text);
+/* Adds a probe that the first lane of a block runs. */
+void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+/* Adds a probe that the last lane to leave a block runs. All lanes that leave pass this code. */
+void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+/* backends/cuda/ptx/analysis/closure.c: marks the symbols that the kernel needs, counts the bindings, and sets in->kernel_node. */
+void ptx_find_closure(struct ptx_splice *in);
+/* backends/cuda/ptx/passes/result.c: copies the return value if a probe reads it. ptx_check_result() refuses functions that return in registers,
+ * ptx_keep_result() edits each node. */
+void ptx_check_result(struct ptx_splice *in, uint32_t function);
+void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node);
+/* header.c: edits a directive at the module's top. Returns false if the twin does not keep it. */
+bool ptx_edit_directive(struct ptx_splice *in, const struct ptx_node *node);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: allocates the accumulators of a function's probes in registers (core/lower/llvm/accumulators.c).
+ * Before: probes refer to %gpubpf_sum, %gpubpf_key, %gpubpf_kept and %gpubpf_keeper registers that nothing declares.
+ * After: the function zeroes them at its top and adds them to the maps at every exit.
+ * Requires: the places of the function with their probes (splice.c).
+ *
+ * A lane that never leaves the function loses its accumulators, because a fault or a trap ended the kernel. So it loses,
+ * for each place in a loop, the sum for the last value to which the place's probe added.
+ * CUDA_KEEPS is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
+ * each add goes to the map at once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/ptx/ir/edit.h"
+
+static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
+{
+	uint32_t i = 0;
+
+	while (i < in->nsums && strcmp(in->sums[i].name, sum->name))
+		i++;
+	if (i == CUDA_MAX_SUMS)
+		ptx_refuse(in, "its probes use more than %d accumulators", CUDA_MAX_SUMS);
+	else if (i == in->nsums)
+		in->sums[in->nsums++] = *sum;
+}
+
+#define MAX_KEYED_PLACES 8 /* places of a function with accumulators of their own */
+#define WARP_LANES 32
+
+struct sum_location {
+	unsigned bytes, map, off; /* off is 0 for a key */
+};
+
+static struct sum_location parse_sum_name(const struct cuda_sum *sum)
+{
+	struct sum_location p = { 0 };
+
+	if (sscanf(sum->name, "%u_%u_%u", &p.bytes, &p.map, &p.off) < 2)
+		assert(!"core/lower/llvm/accumulators.c names it so");
+	return p;
+}
+
+static void add_map(struct ptx_splice *in, uint32_t map)
+{
+	uint32_t i = 0;
+
+	while (i < in->nmaps && in->maps[i] != map)
+		i++;
+	if (i == in->nmaps)
+		in->maps[in->nmaps++] = map;
+}
+
+/* Returns for each node, numbered from the function's, in how many loops it is. A loop is approximated as the text that
+ * a backward branch spans. NULL: out of memory. */
+static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t last = function, *loops, within = 0;
+
+	PTX_FOR_EACH_NODE(m, function, node)
+		last = node;
+	loops = calloc(last - function + 2, sizeof(*loops));
+	if (!loops) {
+		in->err = -ENOMEM;
+		return NULL;
+	}
+	PTX_FOR_EACH_NODE(m, function, node) {
+		uint32_t label = PTX_NONE;
+
+		if (m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "bra"))
+			label = ptx_find_label(m, node, m->nodes[node].operands);
+		if (label < node && label > function) {
+			loops[label - function]++;
+			loops[node + 1 - function]--;
+		}
+	}
+	for (uint32_t i = 0; i <= last - function; i++)
+		loops[i] = within += loops[i];
+	return loops;
+}
+
+/* Assigns accumulators to the first places in loops whose probes add to one of many values. */
+static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+{
+	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MAX_KEYED_PLACES; i++) {
+		const struct cuda_probe *probe = in->placed[i].probe;
+
+		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
+			continue;
+		in->placed[i].keeps = in->nkeeps++;
+		for (uint32_t k = 0; k < probe->nkeys; k++)
+			add_map(in, parse_sum_name(&probe->keys[k]).map);
+	}
+}
+
+static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
+{
+	uint32_t i = 0;
+
+	while (i < in->nheld && strcmp(in->held[i].name, key->name))
+		i++;
+	assert(i < CUDA_MAX_KEYS);
+	if (i == in->nheld)
+		in->held[in->nheld++] = *key;
+	add_map(in, parse_sum_name(key).map);
+}
+
+/* Assigns lanes to the places outside of loops, if there are several: each lane accumulates one add of one probe for
+ * its warp. */
+static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+{
+	struct ptx_placed *first = NULL;
+	uint32_t lanes = 0, n = 0;
+
+	for (uint32_t i = 0; i < in->nplaced; i++) {
+		struct ptx_placed *at = &in->placed[i];
+
+		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP_LANES)
+			continue;
+		at->keeper = lanes;
+		lanes += at->probe->nkeepers;
+		first = n++ ? first : at;
+	}
+	if (n == 1)
+		first->keeper = PTX_NONE;
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].keeper != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
+			add_held_key(in, &in->placed[i].probe->keys[k]);
+}
+
+/* Returns true if a branch in the function has no label as its target. */
+static bool has_indirect_branch(const struct ptx_splice *in, uint32_t function)
+{
+	PTX_FOR_EACH_NODE(in->m, function, node)
+		if (in->m->nodes[node].kind == PTX_INSN && ptx_token_is(in->m, in->m->nodes[node].name, "brx"))
+			return true;
+	return false;
+}
+
+static void assign_accumulators(struct ptx_splice *in, uint32_t function)
+{
+	uint32_t *loops = NULL;
+
+	for (uint32_t i = 0; !loops && !in->err && i < in->nplaced; i++)
+		if (in->placed[i].probe && in->placed[i].probe->nkeys)
+			loops = count_loop_depths(in, function);
+	if (!loops)
+		return;
+	assign_keys(in, function, loops);
+	if (!has_indirect_branch(in, function))
+		assign_keeper_lanes(in, function, loops);
+	free(loops);
+}
+
+void ptx_note_sums(struct ptx_splice *in, uint32_t function)
+{
+	in->nsums = in->nkeeps = in->nheld = in->nmaps = 0;
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
+			add_sum(in, &in->placed[i].probe->sums[k]);
+	for (uint32_t i = 0; i < in->nsums; i++)
+		add_map(in, parse_sum_name(&in->sums[i]).map);
+	assign_accumulators(in, function);
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nfirsts; k++)
+			add_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
+}
+
+bool ptx_keeps(const struct ptx_splice *in)
+{
+	return in->nsums || in->nkeeps || in->nheld;
+}
+
+/* Computes the address of the map's first value for this multiprocessor, as gpubpf_array_address() (maps/kinds/array.h) does.
+ * It is computed once, at the function's top. A lane that migrates to another multiprocessor still adds to this copy,
+ * which is equally valid. */
+static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map)
+{
+	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
+
+	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_FIRST "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%smid;\nmin.u32 %%gpubpf_n, %%gpubpf_n, %u;\n", l->copies - 1);
+	assert(l->copy_stride <= UINT32_MAX);
+	ptx_addf(text, &in->err, "mul.wide.u32 %%gpubpf_d, %%gpubpf_n, %u;\n", (uint32_t)l->copy_stride);
+	ptx_addf(text, &in->err, "ld.const.u64 %" CUDA_FIRST "%u, [gpubpf_arena];\n", map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %%gpubpf_d;\n", map, map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %" PRIu64 ";\n}", map, map, l->data);
+}
+
+/* Iterates in order over the keys of all places that have accumulators. Returns the place after `at` and sets the index
+ * of the key. */
+static const struct ptx_placed *next_key(const struct ptx_splice *in, const struct ptx_placed *at, uint32_t *key)
+{
+	const struct ptx_placed *end = in->placed + in->nplaced;
+
+	if (at && ++*key < at->probe->nkeys)
+		return at;
+	*key = 0;
+	for (at = at ? at + 1 : in->placed; at < end && at->keeps == PTX_NONE; at++)
+		;
+	return at < end ? at : NULL;
+}
+
+#define HELD_SUFFIX "held" /* suffix in place of a place's number */
+
+static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
+{
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEY "%s_%s, 0;", name, number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%s;\nmov.b32 %" CUDA_KEPT "%s_%s, 0;", name, number, name, number);
+}
+
+void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
+{
+	const struct ptx_placed *at = NULL;
+	uint32_t key = 0;
+	char number[16];
+
+	for (uint32_t i = 0; i < in->nmaps; i++)
+		begin_map(in, text, in->maps[i]);
+	for (uint32_t i = 0; i < in->nsums; i++) {
+		const char *name = in->sums[i].name;
+
+		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s;\nmov.b64 %" CUDA_SUM "%s, 0;", name, name);
+	}
+	while (in->nkeeps && (at = next_key(in, at, &key))) {
+		snprintf(number, sizeof(number), "%u", at->keeps);
+		declare_pair(in, text, at->probe->keys[key].name, number);
+	}
+	for (uint32_t i = 0; i < in->nheld; i++)
+		declare_pair(in, text, in->held[i].name, HELD_SUFFIX);
+}
+
+/* Returns the suffix of the place's registers in its function; "" if it has no registers. */
+static const char *register_suffix(const struct ptx_placed *at, char number[16])
+{
+	if (at->keeps == PTX_NONE)
+		return at->keeper == PTX_NONE ? "" : HELD_SUFFIX;
+	snprintf(number, 16, "%u", at->keeps);
+	return number;
+}
+
+/* Copies the function's registers into the place's before its probe runs. */
+void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
+{
+	const char *number = register_suffix(at, (char[16]){ "" });
+
+	if (at->probe->asks_keeps)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n",
+			 at->keeps != PTX_NONE ? 1 : at->keeper != PTX_NONE ? 2 : 0);
+	for (uint32_t k = 0; k < at->probe->nkeepers; k++)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPER "%s;\nmov.b32 %" CUDA_KEEPER "%s, %u;\n", at->probe->keepers[k].name,
+			 at->probe->keepers[k].name, at->keeper == PTX_NONE ? 0 : at->keeper + k);
+	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
+		const char *name = at->probe->keys[k].name;
+
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEY "%s;\n.reg .b32 %" CUDA_KEPT "%s;\n", name, name);
+		if (number[0])
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEPT "%s, %" CUDA_KEPT "%s_%s;\n",
+				 name, name, number, name, name, number);
+		else
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, 0;\nmov.b32 %" CUDA_KEPT "%s, 0;\n", name, name);
+	}
+}
+
+void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
+{
+	const char *number = register_suffix(at, (char[16]){ "" });
+
+	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
+		const char *name = at->probe->keys[k].name;
+
+		ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s_%s, %" CUDA_KEY "%s;\nmov.b32 %" CUDA_KEPT "%s_%s, %" CUDA_KEPT "%s;\n", name,
+			 number, name, name, number, name);
+	}
+}
+
+/* Adds gpubpf_d to this multiprocessor's value. Its address is the map's first value plus the offset plus gpubpf_k
+ * bytes. */
+static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
+{
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_FIRST "%u;\n", p.map);
+	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
+	if (p.bytes == 4)
+		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
+	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");
+}
+
+/* Adds an accumulator to the map. Lanes that leave together with equal sums and keys add once, the sum times their
+ * number. Both kept and key are registers; key "" selects the value at the accumulator's offset. */
+static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *kept, const char *key)
+{
+	uint32_t each = ++in->labels, over = ++in->labels;
+
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p, %%gpubpf_q;\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_k;\n");
+	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to;\n%s %%gpubpf_d, %s;\nmov.b32 %%gpubpf_k, %s;\n",
+		 key[0] ? "cvt.u64.u32" : "mov.b64", kept, key[0] ? key : "0");
+	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %%gpubpf_d, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
+	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
+	if (key[0])
+		ptx_addf(text, &in->err, "match.all.sync.b32 %%gpubpf_n|%%gpubpf_q, %%gpubpf_k, %%gpubpf_w;\n"
+			 "and.pred %%gpubpf_p, %%gpubpf_p, %%gpubpf_q;\n");
+	ptx_addf(text, &in->err, "@!%%gpubpf_p bra $gpubpf_over_%u;\n", each);
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%lanemask_lt;\nand.b32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\n");
+	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_n, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
+	ptx_addf(text, &in->err, "popc.b32 %%gpubpf_n, %%gpubpf_w;\ncvt.u64.u32 %%gpubpf_to, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, "mul.lo.s64 %%gpubpf_d, %%gpubpf_d, %%gpubpf_to;\n$gpubpf_over_%u:\n", each);
+	emit_add_to_map(in, text, p);
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
+}
+
+/* Adds the accumulators that lanes hold for their warp. Each lane's is for another place, so every lane adds its own;
+ * one instruction does so for the warp. */
+static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
+{
+	uint32_t over = ++in->labels;
+
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
+	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_KEPT "%s_" HELD_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_KEPT "%s_" HELD_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_KEY "%s_" HELD_SUFFIX ";\n", name, name);
+	emit_add_to_map(in, text, p);
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
+}
+
+void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
+{
+	const struct ptx_placed *at = NULL;
+	char kept[64], key[64] = "";
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < in->nsums; i++) {
+		snprintf(kept, sizeof(kept), "%" CUDA_SUM "%s", in->sums[i].name);
+		emit_flush(in, text, parse_sum_name(&in->sums[i]), kept, key);
+	}
+	while (in->nkeeps && (at = next_key(in, at, &k))) {
+		snprintf(kept, sizeof(kept), "%" CUDA_KEPT "%s_%u", at->probe->keys[k].name, at->keeps);
+		snprintf(key, sizeof(key), "%" CUDA_KEY "%s_%u", at->probe->keys[k].name, at->keeps);
+		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), kept, key);
+	}
+	for (uint32_t i = 0; i < in->nheld; i++)
+		emit_held_flush(in, text, in->held[i].name, parse_sum_name(&in->held[i]));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: shares the active mask among the places of a straight-line run of instructions.
+ * Before: each probe that needs the active mask reads it at its place.
+ * After: the mask is read once, before the first place of a run; the others use the same register.
+ * Requires: no instruction of the run branches, calls, exits or is a branch target, and every lane runs the probe. A
+ * place with a guard, or whose probe only some lanes run, reads the mask itself. core/lower/llvm/nvptx_activemask_cse.c states what the
+ * mask is used for.
+ */
+#include "insn_probe.h"
+#include "backends/cuda/ptx/analysis/control.h"
+
+/* Returns true if every lane that executes the instruction continues with the next one. */
+static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
+{
+	static const char *const memory[] = { "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu" };
+	static const char *const more[] = { "div", "rem", "sad", "abs", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "popc", "clz",
+					    "brev", "bfind", "dp4a", "dp2a", "slct", "cnot", "isspacep" };
+
+	if (insn->kind != PTX_INSN)
+		return insn->kind == PTX_DIRECTIVE;
+	if (ptx_gives_register(in->m, insn))
+		return true;
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (ptx_word_is(in, insn->name, memory[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (ptx_word_is(in, insn->name, more[i]))
+			return true;
+	return false;
+}
+
+static bool are_straight(const struct ptx_splice *in, uint32_t from, uint32_t to)
+{
+	while (from != PTX_NONE && from < to && is_straight(in, &in->m->nodes[from]))
+		from = in->m->nodes[from].next;
+	return from == to;
+}
+
+void ptx_find_came(struct ptx_splice *in)
+{
+	struct ptx_placed *before = NULL;
+
+	for (uint32_t i = 0; i < in->nplaced; i++) {
+		struct ptx_placed *at = &in->placed[i];
+
+		if (!at->probe || !at->probe->asks_came || at->place.node == PTX_NONE ||
+		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* the probe runs before the call */
+		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_take_part(in, at))
+			continue;
+		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_AS_BEFORE : PTX_FIRST;
+		before = at;
+	}
+}

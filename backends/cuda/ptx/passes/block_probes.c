@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: adds probes that one lane of a block runs.
+ *
+ * 1. The first lane is the one whose indices are all 0; every block has it.
+ * 2. If ptx_may_meet() holds, the first lane is also the last: the lanes of a block wait at a barrier before they exit.
+ * In a one-dimensional launch only the first warp waits for the others.
+ * 3. Otherwise the last lane is found by counting: a word in shared memory holds the number of lanes that have not
+ * left.
+ * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.
+ * 5. No lane waits at an exit, so divergence there does no harm.
+ *
+ * The function ptx_may_meet() requires one exit instruction in the kernel, and no instruction at which a lane waits for
+ * others.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends/cuda/ptx/analysis/control.h"
+#include "core/lower/lower.h"
+#include "backends/cuda/ptx/ir/edit.h"
+
+#define LANE_COUNT "gpubpf_lanes"
+#define OTHERS "%" CUDA_OTHERS /* as formats of printf */
+#define CTAID "%" CUDA_CTAID
+#define BLOCK_SITES (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
+
+bool ptx_jumps(const struct ptx_place *place)
+{
+	return place->kind == GPUBPF_SITE_BLOCK_END && place->node != place->exit;
+}
+
+/* Returns true if all lanes leave by the same instruction, whatever path they take to it. */
+static bool has_single_exit(struct ptx_splice *in)
+{
+	struct ptx_place *places = NULL;
+	uint32_t n = 0, exits = 0;
+	bool guarded = false;
+
+	if (ptx_places(in->m, in->kernel_node, GPUBPF_TAKES(BLOCK_END), &places, &n) < 0)
+		in->err = -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		if (places[i].kind != GPUBPF_SITE_BLOCK_END || ptx_jumps(&places[i]))
+			continue;
+		exits++;
+		guarded |= places[i].node != PTX_NONE && in->m->nodes[places[i].node].guard != PTX_NONE;
+	}
+	free(places);
+	return exits == 1 && !guarded;
+}
+
+/* Returns true if a lane may wait for others at the instruction, or in a function that it calls. A lane that has exited
+ * is not waited for, but a lane that waits at the exit barrier would be. */
+static bool may_sync(const struct ptx_splice *in, uint32_t node)
+{
+	static const char *const syncs[] = { "bar", "barrier", "mbarrier", "call" };
+	enum ptx_control_kind kind = ptx_control(in->m, node).kind;
+
+	for (uint32_t i = 0; i < sizeof(syncs) / sizeof(syncs[0]); i++)
+		if (ptx_word_is(in, in->m->nodes[node].name, syncs[i]))
+			return true;
+	return kind == PTX_WAITS || kind == PTX_NOT_KNOWN || ptx_has_modifier(in, &in->m->nodes[node], ".sync");
+}
+
+static bool never_syncs(const struct ptx_splice *in)
+{
+	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
+		if (in->m->nodes[node].kind == PTX_INSN && may_sync(in, node))
+			return false;
+	return true;
+}
+
+bool ptx_may_meet(struct ptx_splice *in)
+{
+	/* at any other place, the probe may itself be where lanes leave */
+	const uint32_t allowed = GPUBPF_TAKES(ENTRY) | BLOCK_SITES;
+
+	for (uint32_t i = 0; i < in->at.job->nsites; i++)
+		if (!(allowed >> in->at.job->sites[i].site & 1))
+			return false;
+	return has_single_exit(in) && never_syncs(in);
+}
+
+/* Declares the counter in shared memory. Dynamic shared memory follows it, and kernel code may rely on more than the
+ * alignment that it declares. The counter therefore takes 1024 bytes, the largest alignment that hardware requires
+ * (swizzled copies). */
+void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
+{
+	uint32_t size = in->extern_shared ? 1024 : 4;
+
+	if (in->counts_lanes)
+		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANE_COUNT "[%u];", size, size);
+}
+
+/* Returns the last axis that a launch may use. */
+static char last_axis(const struct ptx_splice *in)
+{
+	return in->flat ? 'x' : 'z';
+}
+
+/* Computes OTHERS, which is true for all lanes except the block's first. Each read of an index is slow, but three at
+ * once take hardly longer than one, and both ends of the block use the result. All lanes also read %ctaid.x, as nearly
+ * all kernels do themselves. */
+void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
+{
+	bool reads = false, any = in->counts_lanes;
+
+	for (uint32_t i = 0; i < in->nplaced; i++)
+		if (in->placed[i].probe && BLOCK_SITES >> in->placed[i].place.kind & 1) {
+			any = true;
+			reads |= in->placed[i].probe->reads_ctaid;
+		}
+	in->has_ctaid = in->flat;
+	if (reads)
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "x;\nmov.u32 " CTAID "x, %%ctaid.x;");
+	if (reads && !in->flat)
+		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
+	if (!any)
+		return;
+	ptx_addf(text, &in->err, "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
+	for (char axis = 'y'; axis <= last_axis(in); axis++)
+		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n}");
+}
+
+static void read_ctaid(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	if (probe->reads_ctaid && !in->has_ctaid)
+		ptx_addf(text, &in->err, "mov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
+}
+
+/* Opens a block in which only the first lane continues. The others branch to the block's end, $gpubpf_over_<label>. */
+static void begin_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
+{
+	ptx_addf(text, &in->err, "{\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
+}
+
+static void end_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
+{
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+}
+
+void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
+{
+	uint32_t label = ++in->labels;
+
+	if (!in->counts_lanes)
+		return;
+	ptx_addf(text, &in->err, "\n");
+	begin_first(in, text, label);
+	ptx_addf(text, &in->err, ".reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%ntid.x;\n");
+	for (char axis = 'y'; axis <= last_axis(in); axis++)
+		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
+			 axis);
+	ptx_addf(text, &in->err, "st.shared.u32 [" LANE_COUNT "], %%gpubpf_w;\n");
+	end_first(in, text, label);
+	ptx_addf(text, &in->err, "bar.sync 0;\n");
+}
+
+void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	uint32_t allowed = ptx_begin_meeting(in, text, probe), label = ++in->labels;
+
+	if (!probe->asks_others)
+		begin_first(in, text, label);
+	read_ctaid(in, text, probe);
+	ptx_add_probe(in, text, probe);
+	if (!probe->asks_others)
+		end_first(in, text, label);
+	ptx_end_meeting(in, text, allowed);
+	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
+}
+
+/* Makes the first warp wait for the others. In a one-dimensional launch the first lane is in the warp of the first 32
+ * lanes. The other warps arrive at the barrier and return, since nothing follows the block's end for them. */
+static void emit_first_warp_wait(struct ptx_splice *in, struct ptx_text *text)
+{
+	uint32_t label = ++in->labels;
+
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_w;\n.reg .b32 %%gpubpf_n;\nmov.u32 %%gpubpf_n, %%tid.x;\n");
+	ptx_addf(text, &in->err, "setp.lt.u32 %%gpubpf_w, %%gpubpf_n, 32;\nmov.u32 %%gpubpf_n, %%ntid.x;\n");
+	ptx_addf(text, &in->err, "add.u32 %%gpubpf_n, %%gpubpf_n, 31;\nand.b32 %%gpubpf_n, %%gpubpf_n, 0xffffffe0;\n");
+	ptx_addf(text, &in->err, "@%%gpubpf_w bra $gpubpf_waits_%u;\nbarrier.arrive 0, %%gpubpf_n;\nret;\n", label);
+	ptx_addf(text, &in->err, "$gpubpf_waits_%u:\nbarrier.sync 0, %%gpubpf_n;\n}\n", label);
+}
+
+/* Adds a probe after the barrier. No lane has other work after it. Special registers are read before the barrier, which
+ * hides their latency. */
+static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
+{
+	read_ctaid(in, text, probe);
+	in->has_ctaid |= probe->reads_ctaid;
+	if (in->flat)
+		emit_first_warp_wait(in, text);
+	else
+		ptx_addf(text, &in->err, "bar.sync 0;\n");
+	if (probe->asks_others) {
+		ptx_add_probe(in, text, probe);
+		return;
+	}
+	begin_first(in, text, label);
+	ptx_add_probe(in, text, probe);
+	end_first(in, text, label);
+}
+
+/* Adds a probe for the last lane by counting. The lowest active lane subtracts the number of active lanes from the
+ * counter, since these leave together. */
+void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	uint32_t label = ++in->labels;
+
+	if (in->meets) {
+		add_after_barrier(in, text, probe, label);
+		return;
+	}
+	ptx_addf(text, &in->err, "{\n.reg .pred " OTHERS ";\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_o;\n");
+	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%lanemask_lt;\n");
+	ptx_addf(text, &in->err, "and.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\npopc.b32 %%gpubpf_n, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
+	ptx_addf(text, &in->err, "neg.s32 %%gpubpf_w, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, "atom.shared.add.u32 %%gpubpf_o, [" LANE_COUNT "], %%gpubpf_w;\n");
+	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
+		 label);
+	if (probe->reads_ctaid)
+		for (char axis = 'x'; axis <= last_axis(in); axis++)
+			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis, axis, axis);
+	ptx_add_probe(in, text, probe);
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+}

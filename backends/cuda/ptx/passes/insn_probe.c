@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: adds probes before or after single instructions.
+ * Before: operands of the place are read before the instruction, which may overwrite their registers, into registers of
+ * a block around the instruction and the probe.
+ * After: results of the instruction are read after it.
+ * Requires: the words that the probe reads (cuda_probe.reads); no others are read.
+ */
+#include "insn_probe.h"
+
+#include <string.h>
+
+#include "core/lower/ctx.h"
+#include "operands.h"
+
+#define WITHIN "%%gpubpf_in" /* predicate: the lane's access belongs to the place */
+#define GUARD "%%gpubpf_g"   /* the predicate's value before the instruction */
+
+uint32_t ptx_line_of(const struct around *a)
+{
+	return a->in->m->tokens[a->in->m->nodes[a->at->place.node].name].line;
+}
+
+void ptx_give(struct around *a, uint32_t word, uint64_t value)
+{
+	put(a, "mov.b64 " PTX_GIVEN "%u, %llu;\n", word, (unsigned long long)value);
+}
+
+static void emit_place_id(struct around *a, uint32_t word, uint32_t i)
+{
+	ptx_give(a, word, a->at->place.id);
+}
+
+static void emit_line(struct around *a, uint32_t word, uint32_t i)
+{
+	ptx_give(a, word, a->at->place.line);
+}
+
+static const struct {
+	const char *field;
+	void (*give)(struct around *a, uint32_t word, uint32_t i);
+	enum gpubpf_when when;     /* when the field can be read */
+} fields[] = {
+	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
+	{ "mem.value", ptx_give_value }, { "mem.bytes", ptx_give_bytes }, { "mem.access", ptx_give_access },
+	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "mem.hint", ptx_give_hint }, { "branch.lanes", ptx_give_lanes },
+	{ "branch.taken", ptx_give_taken }, { "branch.active", ptx_give_active }, { "barrier.id", ptx_give_barrier },
+	{ "barrier.kind", ptx_give_barrier_kind }, { "atomic.op", ptx_give_rmw }, { "atomic.operand", ptx_give_operand },
+	{ "atomic.old", ptx_give_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_give_register }, { "mark", ptx_give_mark },
+};
+
+/* -- lanes that take part -- */
+
+/* Returns how many lanes, from the first on, hold the address of a matrix row. */
+static uint32_t lanes_with_rows(const struct around *a)
+{
+	const struct ptx_node *insn = &a->in->m->nodes[a->at->place.node];
+
+	if (a->access.how != PTX_BYTES_ROW || ptx_has_modifier(a->in, insn, ".x4"))
+		return 32;
+	return ptx_has_modifier(a->in, insn, ".x2") ? 16 : 8;
+}
+
+/* Returns true if the address may lie in a space that is not the place's. */
+static bool needs_space_check(const struct around *a)
+{
+	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
+}
+
+/* Computes WITHIN if only some of the lanes that execute the instruction take part. */
+static void emit_within(struct around *a)
+{
+	if (lanes_with_rows(a) < 32) {
+		put(a, ".reg .pred " WITHIN ";\n{\n.reg .b32 %%gpubpf_w;\nmov.u32 %%gpubpf_w, %%laneid;\n");
+		put(a, "setp.lt.u32 " WITHIN ", %%gpubpf_w, %u;\n}\n", lanes_with_rows(a));
+	} else if (needs_space_check(a)) {
+		ptx_need_address(a);
+		ptx_check_constants(a);
+		put(a, ".reg .pred " WITHIN ";\n");
+		put(a, "isspacep.%s " WITHIN ", " PTX_AT ";\n", ptx_asked_space(a, a->kind->spaces & a->access.spaces));
+	}
+}
+
+static bool is_after(const struct ptx_placed *at)
+{
+	return gpubpf_place_kind(at->place.kind)->when == GPUBPF_WHEN_AFTER;
+}
+
+/* Returns the instruction's guard. A branch's predicate decides where lanes go, not which execute it, so it is no
+ * guard. */
+static uint32_t guard_of(const struct around *a)
+{
+	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
+}
+
+static void save_guard(struct around *a)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t guard = guard_of(a);
+
+	if (guard != PTX_NONE)
+		put(a, ".reg .pred " GUARD ";\nmov.pred " GUARD ", %.*s;\n", (int)m->tokens[guard].len,
+		    ptx_token_text(m, guard));
+}
+
+/* -- the place -- */
+
+static void emit_operand(struct around *a, const struct ctx_field *field, uint32_t i, enum gpubpf_when when)
+{
+	uint32_t word = ctx_field_word(field, i, a->at->place.kind), f = 0;
+
+	if (word == UINT32_MAX || !(a->at->probe->reads >> word & 1))
+		return;
+	while (strcmp(fields[f].field, field->name))
+		f++;
+	if (when == GPUBPF_WHEN_BEFORE)
+		put(a, ".reg .b64 " PTX_GIVEN "%u;\n", word);
+	if (when == fields[f].when)
+		fields[f].give(a, word, i);
+}
+
+static void emit_operands(struct around *a, enum gpubpf_when when)
+{
+	for (uint32_t k = 0; k < ctx_nfields; k++)
+		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
+			emit_operand(a, &ctx_fields[k], i, when);
+}
+
+/* Adds the probe, for the lanes that execute the instruction and take part. */
+static void emit_probe(struct around *a)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t meeting = ptx_begin_meeting(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
+
+	if (guard != PTX_NONE)
+		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
+	if (needs_space_check(a) || lanes_with_rows(a) < 32)
+		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
+	if (a->at->probe->asks_came && a->at->came == PTX_ALONE)
+		put(a, "%s", CUDA_HAS_CAME CUDA_ASK_CAME);
+	if (a->at->probe->asks_told)
+		put(a, ".reg .b32 %" CUDA_TOLD ";\nmov.b32 %" CUDA_TOLD ", %d;\n", ptx_tells_bytes(a));
+	ptx_begin_keys(a->in, &a->text, a->at);
+	ptx_add_probe(a->in, &a->text, a->at->probe);
+	ptx_end_keys(a->in, &a->text, a->at);
+	put(a, "$gpubpf_over_%u:\n", label);
+	ptx_end_meeting(a->in, &a->text, meeting);
+	put(a, "}\n");
+}
+
+static void check_probe(struct around *a, uint32_t function)
+{
+	const struct ptx_module *m = a->in->m;
+	const struct ptx_node *insn = &m->nodes[a->at->place.node];
+	int len = ptx_token_text(m, insn->operands - 1) + m->tokens[insn->operands - 1].len - ptx_token_text(m, insn->name);
+
+	if (a->access.unseen)
+		ptx_refuse(a->in, "gpu/%s/ cannot observe %s by %.*s (PTX line %u)",
+			   a->kind->name, a->access.unseen, len, ptx_token_text(m, insn->name), ptx_line_of(a));
+	if (a->at->probe->reads_params && function != a->in->kernel_node)
+		ptx_refuse(a->in, "a function that it calls has such a place (PTX line %u), where the probe cannot "
+				  "read the kernel's arguments", ptx_line_of(a));
+	else
+		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
+}
+
+/* Looks up the access or barrier that the instruction is at this place. */
+static void look_up(struct around *a)
+{
+	struct ptx_access accesses[PTX_MOST_ACCESSES];
+	uint32_t node = a->at->place.node;
+
+	if (a->kind->spaces) {
+		ptx_accesses(a->in->m, node, accesses);
+		a->access = accesses[a->at->place.access];
+		return;
+	}
+	if (!(a->kind->operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH)))
+		return;
+	a->control = ptx_control(a->in->m, node);
+	if (a->control.kind == PTX_WAITS && a->control.barrier == GPUBPF_BARRIER_OBJECT)
+		a->access = ptx_object(a->in->m, node, a->control.operand);
+	else if (a->control.kind == PTX_NOT_KNOWN)
+		a->access.unseen = "an unknown barrier or branch";
+}
+
+bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)
+{
+	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
+
+	look_up(&a);
+	return guard_of(&a) == PTX_NONE && !needs_space_check(&a) && lanes_with_rows(&a) == 32;
+}
+
+static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, bool after)
+{
+	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
+	const struct ptx_node *insn = &in->m->nodes[at->place.node];
+	uint32_t before = ptx_call_begin(in->m, at->place.node);
+
+	look_up(&a);
+	check_probe(&a, function);
+	if (in->err)
+		return;
+	put(&a, after ? "\n" : "\n{\n");
+	if (!after) {
+		emit_within(&a);
+		save_guard(&a);
+	}
+	emit_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
+	if (at->probe->asks_side)
+		ptx_give_side(&a);
+	if (after || !is_after(at))
+		emit_probe(&a);
+	if (after)
+		insn = &in->m->nodes[at->behind];
+	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
+}
+
+static void emit_active_mask(struct ptx_splice *in, uint32_t node)
+{
+	struct ptx_text text = { 0 };
+
+	ptx_addf(&text, &in->err, "\n%s", CUDA_ASK_CAME);
+	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
+}
+
+/* Probes after the instruction run in the places' order, so their blocks are opened in the reverse order. */
+void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (placed[i].came == PTX_FIRST)
+			emit_active_mask(in, placed[i].place.node);
+	for (uint32_t i = 0; i < n; i++)
+		if (placed[i].probe && !is_after(&placed[i]))
+			add_probe(in, function, &placed[i], false);
+	for (uint32_t i = n; i-- > 0;)
+		if (placed[i].probe && is_after(&placed[i]))
+			add_probe(in, function, &placed[i], false);
+	for (uint32_t i = 0; i < n; i++)
+		if (placed[i].probe && is_after(&placed[i]) && placed[i].behind == placed[i].place.node)
+			add_probe(in, function, &placed[i], true);
+}
+
+/* Closes the block first that was opened last. The blocks of one instruction were opened in the reverse order of its
+ * places. */
+void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
+{
+	const struct ptx_placed *placed = in->placed;
+
+	for (uint32_t i = in->next; i && placed[i - 1].place.node == node && node > in->until; i--)
+		if (placed[i - 1].probe && placed[i - 1].behind != node) {
+			in->since = node;
+			in->until = placed[i - 1].behind;
+		}
+	for (uint32_t end = in->next, first; node == in->until && end && placed[end - 1].place.node >= in->since; end = first) {
+		for (first = end - 1; first && placed[first - 1].place.node == placed[first].place.node;)
+			first--;
+		for (uint32_t i = first; i < end; i++)
+			if (placed[i].probe && placed[i].behind == node && placed[i].place.node != node)
+				add_probe(in, function, &placed[i], true);
+	}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operands of places at barriers and branches. */
+#include <stdio.h>
+
+#include "operands.h"
+#include "backends/cuda/ptx/ir/register.h"
+
+void ptx_give_barrier_kind(struct around *a, uint32_t word, uint32_t i)
+{
+	ptx_give(a, word, a->control.barrier);
+}
+
+void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i)
+{
+	char to[40];
+
+	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
+	if (a->control.operand == PTX_NONE)
+		ptx_give(a, word, 0);
+	else if (a->control.barrier == GPUBPF_BARRIER_OBJECT)
+		ptx_give_address(a, word, i);
+	else if (ptx_put_element(a->in, &a->text, a->at->place.node, a->control.operand, 4, to) < 0)
+		ptx_refuse(a->in, "PTX line %u has a barrier operand of unknown form", ptx_line_of(a));
+}
+
+static void need_active(struct around *a)
+{
+	if (!a->has_active)
+		put(a, ".reg .b32 " PTX_ACTIVE ";\nactivemask.b32 " PTX_ACTIVE ";\n");
+	a->has_active = true;
+}
+
+void ptx_give_active(struct around *a, uint32_t word, uint32_t i)
+{
+	need_active(a);
+	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, " PTX_ACTIVE ";\n", word);
+}
+
+/* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
+static const char *branch_predicate(const struct around *a, bool *negated, int *len)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t guard = m->nodes[a->at->place.node].guard;
+
+	*negated = ptx_token_is(m, guard - 1, "!");
+	*len = m->tokens[guard].len;
+	return ptx_token_text(m, guard);
+}
+
+void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
+{
+	const char *name;
+	bool negated;
+	int len;
+
+	if (a->control.kind != PTX_BRANCHES) {
+		ptx_give(a, word, 1);
+		return;
+	}
+	name = branch_predicate(a, &negated, &len);
+	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
+}
+
+/* Computes the lanes that go the same way with predicated activemask: it counts the lanes whose predicate is true (PTX
+ * ISA, activemask). A vote would need all lanes converged, and a test for that. */
+static void emit_side_mask(struct around *a, const char *to)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t index = a->control.operand;
+	const char *name;
+	bool negated;
+	int len;
+
+	if (a->control.kind != PTX_BRANCHES) { /* all active lanes execute this instruction, so none waits for a lane
+						* that does not arrive */
+		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
+		return;
+	}
+	name = branch_predicate(a, &negated, &len);
+	put(a, "@%.*s activemask.b32 %s;\n@!%.*s activemask.b32 %s;\n", len, name, to, len, name, to);
+}
+
+void ptx_give_side(struct around *a)
+{
+	need_active(a);
+	put(a, ".reg .b32 %" CUDA_SIDE ";\n");
+	emit_side_mask(a, CUDA_SIDE);
+}
+
+void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
+{
+	const char *name;
+	bool negated;
+	int len;
+
+	need_active(a);
+	put(a, "{\n.reg .b32 %%gpubpf_w;\n");
+	emit_side_mask(a, "%gpubpf_w");
+	if (a->control.kind == PTX_BRANCHES) {
+		name = branch_predicate(a, &negated, &len);
+		put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
+	}
+	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);
+}

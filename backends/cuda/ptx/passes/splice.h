@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The twin of a CUDA kernel, as PTX: the kernel and the functions that it calls, nothing else of the module. Probe code
+ * is inlined at the kernel's entry, at the entry and returns of called functions, and around single instructions
+ * (insn_probe.h). It is inlined where the first lane of a block enters and where the last lane leaves (block_probes.c). It is
+ * inlined before each exit: ret, predicated ret, exit, and exit in called functions.
+ * Every exit has its own copy of the probe. A common exit block would be a reconvergence point at which early lanes
+ * wait for the others, and a barrier of the kernel would then deadlock.
+ *
+ * The twin is a separate module. References to the application's variables become addresses that the agent stores into
+ * the twin's constants after loading; `bindings` names the variables. Constants that the kernel reads by address are
+ * read through global memory.
+ */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_SPLICE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_SPLICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/cuda/ptx/ir/ptx.h"
+
+struct gpubpf_diag;
+struct gpubpf_lower_job;
+
+#define CUDA_TWIN_PREFIX "gpubpf_twin_"
+#define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
+#define CUDA_MAX_EXITS 64               /* exits of a kernel and returns of its functions into which probe code is
+					 * inlined */
+#define CUDA_MAX_SUMS 8
+#define CUDA_SUM "%gpubpf_sum" /* .b64: an accumulator for one value of a map */
+#define CUDA_FIRST "%gpubpf_first"      /* .b64: address of a map's first value for this multiprocessor */
+#define CUDA_MAX_FIRSTS 4
+#define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0 if a
+					 * register holds it */
+#define CUDA_CAME "%gpubpf_came"        /* .b32: active mask of the place; CUDA_WHOLE, .pred: the whole warp is
+					 * active */
+#define CUDA_WHOLE "%gpubpf_whole"
+#define CUDA_HAS_CAME ".reg .b32 " CUDA_CAME ";\n.reg .pred " CUDA_WHOLE ";\n"
+#define CUDA_ASK_CAME "activemask.b32 " CUDA_CAME ";\nsetp.eq.u32 " CUDA_WHOLE ", " CUDA_CAME ", 0xffffffff;\n"
+#define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: mask of the lanes that take the same direction as this
+					 * one */
+#define CUDA_MAX_KEYS 2
+#define CUDA_KEY "%gpubpf_key"          /* .b32: map offset of the value that CUDA_KEPT accumulates; CUDA_KEEPS is their
+					 * mode (accumulators.c) */
+#define CUDA_KEPT "%gpubpf_kept"
+#define CUDA_KEEPS "%gpubpf_keeps"
+#define CUDA_MAX_KEEPERS 8
+#define CUDA_KEEPER "%gpubpf_keeper"    /* .b32 each: the lane that accumulates for the warp, one for each add of a
+					 * probe; used if CUDA_KEEPS is 2 */
+#define CUDA_SM "%gpubpf_sm"            /* .b32: copies of %smid and %laneid for instruction probes, */
+#define CUDA_LANE "%gpubpf_lane"        /* read once at the function's top because each read is slow */
+#define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, x, y and z: copies of %ctaid for probes that the first or last lane of
+					 * a block runs */
+#define CUDA_OTHERS "%gpubpf_others"    /* .pred, at such a probe: this lane is not the one that runs it */
+#define CUDA_RESULT "%gpubpf_result"    /* .b64, if a probe reads it: the first 8 bytes of the function's return
+					 * value */
+
+#define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
+
+/* PTX statements for a block of their own: registers, labels, code. The block ends by falling through. */
+struct cuda_probe {
+	char *body;
+	size_t body_size;
+	bool flat;               /* for one-dimensional launches, in which the other indices are 0 and the other sizes
+				  * 1; set before extraction */
+	bool reads_params;       /* it reads the kernel's parameters, so it cannot be inlined into functions that the
+				  * kernel calls */
+	bool reads_result;       /* reads CUDA_RESULT */
+	bool ends_thread;        /* it may end the thread (helper 507) */
+	bool parts_lanes;        /* lanes may diverge in it: it has loops */
+	bool at_insns;           /* it runs at single instructions; set before extraction */
+	bool adds_alone;         /* it only adds to summed map values, so it may be sunk (sink_probes.c); set before extraction */
+	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
+	bool of_blocks, of_last; /* one lane of a block runs it, with of_last the last lane; set before extraction */
+	bool reads_ctaid;        /* reads CUDA_CTAID */
+	bool asks_others;        /* reads CUDA_OTHERS: all lanes may enter it, and it sends the others to its end */
+	struct cuda_sum {        /* accumulators that it uses, CUDA_SUM <name> (core/lower/llvm/accumulators.c) */
+		char name[32];   /* "<bytes>_<map>_<offset>"; keys have no offset */
+	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* firsts: "<map>", for CUDA_FIRST */
+	uint32_t nsums, nkeys, nfirsts;
+	struct cuda_sum keepers[CUDA_MAX_KEEPERS]; /* CUDA_KEEPER "<number>" */
+	uint32_t nkeepers;
+	bool asks_told, asks_side; /* reads CUDA_TOLD, CUDA_SIDE */
+	bool asks_came;          /* reads CUDA_CAME or CUDA_WHOLE */
+	bool asks_keeps;         /* reads CUDA_KEEPS; the code that used it may have been optimized away */
+	uint64_t reads;          /* bit i: reads CUDA_OPERAND "<i>", word i of the context's operands
+				  * (core/lower/ctx.h) */
+};
+
+struct cuda_twin {
+	char *text;              /* PTX, malloc'd */
+	size_t size;
+	char (*bindings)[256];   /* names of the application's variables, malloc'd */
+	uint32_t nbindings;
+};
+
+/*
+ * A module may be the concatenated text of several linked modules. The function cuda_ptx_version() returns the highest
+ * PTX ISA version, 804 for ".version 8.4". The function cuda_ptx_target() returns the token of the latest architecture,
+ * or PTX_NONE if the module states none.
+ */
+uint32_t cuda_ptx_version(const struct ptx_module *module);
+uint32_t cuda_ptx_target(const struct ptx_module *module);
+
+/* The probes that are inlined into a twin. */
+struct cuda_probes {
+	const struct cuda_probe *of_sites; /* indexed by the job's sites */
+	const struct cuda_probe *flat;     /* indexed likewise, for one-dimensional launches; NULL: that form would gain
+					    * nothing */
+	const char *prelude;               /* PTX for the top level of the twin's module, which the probes refer to */
+	size_t prelude_size;
+	uint32_t version;                  /* PTX ISA version that their text needs; the twin states the later of it and
+					    * the module's own */
+};
+
+/*
+ * Makes the twin of the kernel of the job's first site (its short name: core/wire/name.h). The job's insertions on that
+ * kernel say where each probe is inlined. If `probes` has flat probes and the kernel is short, the twin has a second
+ * form for one-dimensional launches. That form's name ends in CUDA_FLAT_SUFFIX.
+ * Returns 0, -EINVAL with the reason if the kernel cannot be probed this way, or -ENOMEM.
+ */
+int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probes *probes,
+		struct cuda_twin *twin, struct gpubpf_diag *diag);
+void cuda_twin_finish(struct cuda_twin *twin);
+
+#endif

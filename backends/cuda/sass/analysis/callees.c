@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "callees.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code.h"
+#include "core/model/diag.h"
+#include "backends/cuda/sass/rewrite/count.h"
+
+#define TEXT_PREFIX ".text."          /* a section is called this and the name of the function */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+/* -- functions that are called by name -- */
+
+struct text_walk {
+	const struct sass_cubin *cubin;
+	struct sass_texts *texts;
+	uint8_t *found;                    /* per section */
+	struct gpubpf_diag *diag;
+};
+
+static void add_text(struct text_walk *f, uint32_t section)
+{
+	if (!f->found[section])
+		f->texts->section[f->texts->n++] = section;
+	f->found[section] = 1;
+}
+
+static int follow_relocation(void *arg, const struct sass_relocation *r)
+{
+	struct text_walk *f = arg;
+	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
+
+	f->texts->relocations++;
+	if (!s || r->off % SASS_INSN)
+		return refuse(f->diag, "the relocations of its code are invalid");
+	if (r->type == SASS_RELOCATION_LOW || r->type == SASS_RELOCATION_HIGH)
+		return 0;
+	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY && ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
+		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which its twin cannot do from "
+				       "another module", s->name);
+	if (r->type != SASS_RELOCATION_CALL)
+		return refuse(f->diag, "its code has a relocation of unknown type %u", r->type);
+	if (sass_is_system_call(s))
+		return 0;
+	if (!s->section || s->section == SASS_NONE || !(f->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR))
+		return refuse(f->diag, "it calls %.100s, which is not in the image", s->name);
+	add_text(f, s->section);
+	return 0;
+}
+
+int sass_texts_find(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_texts *texts,
+		    struct gpubpf_diag *diag)
+{
+	struct text_walk f = { c, texts, calloc(c->nsections, 1), diag };
+	int err = 0;
+
+	*texts = (struct sass_texts){ .section = calloc(c->nsections, sizeof(*texts->section)) };
+	if (!f.found || !texts->section)
+		err = -ENOMEM;
+	else
+		add_text(&f, k->text);
+	for (uint32_t i = 0; !err && i < texts->n; i++)
+		err = sass_relocations_each(c, texts->section[i], follow_relocation, &f);
+	free(f.found);
+	if (err < 0)
+		sass_texts_finish(texts);
+	return err;
+}
+
+void sass_texts_finish(struct sass_texts *texts)
+{
+	free(texts->section);
+	*texts = (struct sass_texts){ 0 };
+}
+
+/* -- what callees may do -- */
+
+/* The twin has constants of a separate module, and only the kernel's exits may end its threads. */
+static const char *find_obstacle(struct sass_insn insn)
+{
+	int bank = sass_constant_bank(insn);
+
+	if (bank == 3 || bank == 4)
+		return "reads constants of its module";
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_UNKNOWN:
+		return "has an unknown instruction";
+	case SASS_EXIT:
+		return "ends threads";
+	case SASS_MAXREG:
+		return "changes the number of registers of its warp";
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC:
+	case SASS_INDIRECT: case SASS_BRANCH: case SASS_CALL_ABSOLUTE:
+		break;
+	}
+	return NULL;
+}
+
+static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
+{
+	const char *name = text->name +
+			   (strncmp(text->name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? 0 : strlen(TEXT_PREFIX));
+
+	if (!text->data || text->size % SASS_INSN)
+		return refuse(diag, "it may call %.100s, whose code is truncated", name);
+	for (size_t at = 0; at < text->size; at += SASS_INSN) {
+		const char *what = find_obstacle(sass_read(text->data + at));
+
+		if (what)
+			return refuse(diag, "it may call %.100s, which %s", name, what);
+	}
+	return 0;
+}
+
+static bool is_function(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->section && s->section != SASS_NONE;
+}
+
+/* The linker gave the kernel enough registers and stack for its callees. The loader sees only the twin and cannot do
+ * that. */
+static int check_resources(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
+			   struct gpubpf_diag *diag)
+{
+	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(info->data, info->size, &at, &item)) {
+		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
+		const struct sass_symbol *s = symbol < c->nsymbols ? &c->symbols[symbol] : NULL;
+		bool stack = item.attr == SASS_ATTR_FRAME_SIZE || item.attr == SASS_ATTR_MIN_STACK_SIZE;
+
+		if (!s || !is_function(s) || !called[s->section])
+			continue;
+		if ((item.attr == SASS_ATTR_REGCOUNT && sass_get32(item.data + 4) > k->regs) ||
+		    (stack && sass_get32(item.data + 4) > k->stack))
+			return refuse(diag, "it may call %.100s, which needs more registers or stack than the kernel "
+					    "has", s->name);
+	}
+	return 0;
+}
+
+#define FOLLOWED 3 /* called, and its calls are followed */
+
+struct callee_walk {
+	const struct sass_cubin *cubin;
+	uint32_t section;                  /* the section whose relocations are walked */
+	uint8_t *called;
+};
+
+/* A relocation to the middle of the same function is the return address of a call, not a pointer to the function. */
+static int add_address_taken(void *arg, const struct sass_relocation *r)
+{
+	const struct callee_walk *p = arg;
+	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
+
+	if (r->type != SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE &&
+	    (s->section != p->section || !r->addend))
+		p->called[s->section] |= (p->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR) != 0;
+	return 0;
+}
+
+/* Adds a function that is called by name. */
+static int add_called(void *arg, const struct sass_relocation *r)
+{
+	const struct callee_walk *p = arg;
+	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
+
+	if (r->type == SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE && !sass_is_system_call(s))
+		p->called[s->section] |= 1;
+	return 0;
+}
+
+/* Finds the functions that a pointer may lead to: their address is in code or data, and they are no kernels. Then adds
+ * the functions that these call by name. */
+static void find_address_taken(const struct sass_cubin *c, uint8_t *called)
+{
+	struct callee_walk p = { .cubin = c, .called = called };
+	bool more = true;
+
+	for (p.section = 1; p.section < c->nsections; p.section++)
+		if (c->sections[p.section].head.sh_flags & SHF_ALLOC)
+			sass_relocations_each(c, p.section, add_address_taken, &p);
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		called[c->kernels[i].text] = 0;
+	while (more) {
+		more = false;
+		for (p.section = 1; p.section < c->nsections; p.section++) {
+			if (called[p.section] != 1)
+				continue;
+			called[p.section] = FOLLOWED;
+			more = true;
+			sass_relocations_each(c, p.section, add_called, &p);
+		}
+	}
+}
+
+enum sass_finding { SASS_ADDRESS_TAKEN = 1, SASS_MAY_BE_CALLED = 2 };
+
+static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
+{
+	uint8_t *pointed = c->found_out->pointed ? NULL : calloc(c->nsections, 1);
+
+	if (!c->found_out->pointed && !pointed)
+		return -ENOMEM;
+	if (pointed)
+		find_address_taken(c, pointed);
+	for (uint32_t i = 1; i < c->nsections; i++) {
+		c->found_out->section[i] |= pointed && pointed[i] ? SASS_ADDRESS_TAKEN : 0;
+		called[i] |= c->found_out->section[i] & SASS_ADDRESS_TAKEN;
+	}
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		called[c->kernels[i].text] = 0;
+	c->found_out->pointed = true;
+	free(pointed);
+	return 0;
+}
+
+/* Checks a section once; only a good result is stored. */
+static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
+{
+	int err = c->found_out->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
+
+	if (!err)
+		c->found_out->section[section] |= SASS_MAY_BE_CALLED;
+	return err;
+}
+
+/* Finds all that the kernel may call. The caller frees *called. */
+static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called, struct gpubpf_diag *diag)
+{
+	struct sass_texts texts;
+	int err;
+
+	*called = calloc(c->nsections, 1);
+	if (!*called)
+		return -ENOMEM;
+	err = sass_texts_find(c, k, &texts, diag);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 1; i < texts.n; i++)
+		(*called)[texts.section[i]] = 1;
+	sass_texts_finish(&texts);
+	return by_pointer ? add_all_address_taken(c, *called) : 0;
+}
+
+int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+{
+	uint8_t *called;
+	int err = find_called(c, k, by_pointer, &called, diag);
+
+	for (uint32_t i = 1; !err && i < c->nsections; i++)
+		if (called[i])
+			err = check_section(c, i, diag);
+	if (!err)
+		err = check_resources(c, k, called, diag);
+	free(called);
+	return err;
+}
+
+static bool reads_shared_size(const struct sass_section *text)
+{
+	for (size_t at = 0; text->data && at + SASS_INSN <= text->size; at += SASS_INSN)
+		if (sass_asks_shared(sass_read(text->data + at)))
+			return true;
+	return false;
+}
+
+int sass_callees_ask_shared(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+{
+	uint8_t *called;
+	int err = find_called(c, k, by_pointer, &called, diag);
+
+	for (uint32_t i = 1; !err && i < c->nsections; i++)
+		if ((called[i] || i == k->text) && reads_shared_size(&c->sections[i]))
+			err = refuse(diag, "it reads the size of its shared memory, which gpu/block_end/ enlarges");
+	free(called);
+	return err;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "callees.h"
+#include "constant.h"
+#include "core/model/diag.h"
+#include "live.h"
+
+#define OPERATION(opcode) ((opcode) & 0x1ff)
+#define FORM(opcode) ((opcode) >> 9)
+#define FORM_C_CONSTANT 3
+#define FORM_B_CONSTANT 5
+#define MAX_ALU_OPERATION 0x117    /* operations up to this one take a constant operand in those forms */
+#define BANK_ADDRESSES 4
+#define OP_BSSY 0x145              /* operations */
+#define OP_LEPC 0x14e
+#define OP_RET 0x150
+#define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an immediate address, */
+#define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
+#define OP_LDC 0x182
+#define OP_LDCU 0x1ac
+#define MAX_LOOK_BACK_INSNS 64     /* instructions to search before a call for the read of its address */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+int sass_constant_bank(struct sass_insn insn)
+{
+	uint32_t op = OPERATION(sass_opcode(insn)), form = FORM(sass_opcode(insn));
+	bool operand = op <= MAX_ALU_OPERATION && (form == FORM_C_CONSTANT || form == FORM_B_CONSTANT);
+
+	if (!operand && op != OP_LDC && op != OP_LDCU)
+		return -1;
+	return sass_field(insn, 54, 5);
+}
+
+struct address_walk {
+	const struct sass_cubin *cubin;
+	int (*fn)(void *arg, const struct sass_relocation *address);
+	void *arg;
+};
+
+static int visit_address(void *arg, const struct sass_relocation *r)
+{
+	const struct address_walk *a = arg;
+
+	return r->type == SASS_RELOCATION_64 && r->symbol < a->cubin->nsymbols ? a->fn(a->arg, r) : 0;
+}
+
+int sass_addresses_each(const struct sass_cubin *c, int (*fn)(void *arg, const struct sass_relocation *address), void *arg)
+{
+	struct address_walk addresses = { c, fn, arg };
+
+	return sass_relocations_each(c, sass_section_find(c, ".nv.constant4"), visit_address, &addresses);
+}
+
+static int match_offset(void *arg, const struct sass_relocation *address)
+{
+	struct sass_relocation *wanted = arg;
+
+	if (address->off != wanted->off)
+		return 0;
+	*wanted = *address;
+	return 1;
+}
+
+bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_relocation *address)
+{
+	address->off = off;
+	return sass_addresses_each(c, match_offset, address);
+}
+
+bool sass_is_system_call(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !s->section &&
+	       (!strcmp(s->name, "vprintf") || !strcmp(s->name, "__assertfail"));
+}
+
+/* -- which address is read -- */
+
+/* Does the instruction move a constant into a register (MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm)? */
+static bool moves_constant(struct sass_insn insn, uint64_t *number)
+{
+	uint32_t opcode = sass_opcode(insn);
+	bool product = (opcode == 0x424 || opcode == 0x435) && sass_field(insn, 24, 8) == SASS_RZ &&
+		       sass_field(insn, 64, 8) == SASS_RZ;
+
+	*number = sass_field(insn, 32, 32);
+	return (opcode == 0x802 || product) && sass_field(insn, 12, 4) == SASS_PT;
+}
+
+/* May the instruction change the register, or transfer control? Operations other than ASYNC write at most four
+ * registers, beginning with the one in 16..23. */
+static bool may_change(struct sass_insn insn, uint32_t reg)
+{
+	uint32_t first = sass_field(insn, 16, 8);
+
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+		return first != SASS_RZ && first <= reg && reg < first + 4;
+	default:
+		return true;
+	}
+}
+
+uint64_t sass_constant_offset(struct sass_insn insn)
+{
+	return OPERATION(sass_opcode(insn)) == OP_LDCU ? sass_field(insn, 37, 17) : sass_field(insn, 38, 16);
+}
+
+bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+	uint32_t op = OPERATION(sass_opcode(insn)), reg = sass_field(insn, 24, 8);
+	bool indexed = op == OP_LDC || op == OP_LDCU;
+	uint64_t number;
+
+	*off = sass_constant_offset(insn);
+	if (!indexed || reg == SASS_RZ)
+		return true;
+	if (op == OP_LDCU || code->jumps || code->entered[i])
+		return false;
+	for (uint32_t k = i; k-- && i - k < MAX_LOOK_BACK_INSNS;) {
+		insn = sass_code_at(code, k);
+		if (sass_field(insn, 16, 8) == reg && moves_constant(insn, &number)) {
+			*off = (*off + number) & 0xffffffff;
+			return true;
+		}
+		if (may_change(insn, reg) || code->entered[k])
+			return false;
+	}
+	return false;
+}
+
+/* -- calls -- */
+
+static int is_module_function(void *arg, const struct sass_relocation *address)
+{
+	const struct sass_cubin *c = arg;
+	const struct sass_symbol *s = &c->symbols[address->symbol];
+
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !sass_is_system_call(s);
+}
+
+/* Instruction i reads the address of a callee from c[0x4]. The callee must be a function of the driver. If the offset
+ * is unknown, every function in c[0x4] must be one. */
+static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	struct sass_relocation address;
+	uint64_t off;
+
+	if (!sass_reads_address(code, i, &off))
+		return sass_addresses_each(c, is_module_function, (void *)c) ?
+			       refuse(diag, "it calls functions through pointers that are not valid in another "
+					    "module") : 0;
+	if (!sass_address_at(c, off, &address))
+		return refuse(diag, "it calls a function whose address is not in the image");
+	if (!sass_is_system_call(&c->symbols[address.symbol]))
+		return refuse(diag, "it calls %.80s", c->symbols[address.symbol].name);
+	return 0;
+}
+
+/* A call by address takes its target from c[0x4], where the driver wrote it, and reads it shortly before. Every other
+ * call by address counts as a call through a pointer. */
+static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
+{
+	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
+	uint32_t reg = sass_field(sass_code_at(code, at), 24, 8);
+
+	if (named && code->entered[at] & SASS_FILLED)
+		return 0;
+	if (named)
+		return refuse(diag, "it calls an absolute address without a relocation");
+	for (uint32_t i = at; i-- && at - i < MAX_LOOK_BACK_INSNS;) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		if (sass_opcode(insn) == SASS_OP_LDC && sass_field(insn, 16, 8) == reg &&
+		    sass_constant_bank(insn) == BANK_ADDRESSES)
+			return check_callee(c, code, i, diag);
+	}
+	code->calls = code->by_pointer = true;
+	return 0;
+}
+
+/* EXIT with its predicates; of the other bits only control may be set. */
+static bool is_known_exit(struct sass_insn i)
+{
+	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
+}
+
+static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	if (!is_known_exit(sass_code_at(code, i)))
+		return refuse(diag, "it has an EXIT in an unknown form");
+	code->exits[code->nexits++] = i;
+	return 0;
+}
+
+/* Adds an instruction whose constant a twin can load from memory. */
+static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+	struct sass_constant k;
+	bool may_be_less;
+
+	if (!sass_constant_of(insn, &k))
+		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
+				    "do not support", i * SASS_INSN,
+			      sass_op_find(sass_opcode(insn))->name);
+	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
+	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
+	    code->constants_size > SASS_CONSTANTS_MOST)
+		return refuse(diag, "it reads a __constant__ variable that is not in the image");
+	if (code->entered[i] & SASS_FILLED)
+		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a twin "
+				    "requires", i * SASS_INSN);
+	code->constants[code->nconstants++] = i;
+	code->entry_moves &= i != code->begin;
+	return 0;
+}
+
+static void update_maxreg(struct sass_code *code, struct sass_insn insn)
+{
+	uint32_t regs = sass_field(insn, 32, 8);
+
+	if (!code->maxreg || regs < code->maxreg)
+		code->maxreg = regs;
+}
+
+static void mark_entered(struct sass_code *code, uint32_t i, int64_t offset)
+{
+	int64_t at = (int64_t)(i + 1) * SASS_INSN + offset;
+
+	if (at >= 0 && at % SASS_INSN == 0 && at / SASS_INSN < code->n)
+		code->entered[at / SASS_INSN] |= SASS_ENTERED;
+}
+
+/* Marks the instructions that control can reach other than by falling through. */
+static void find_entered(struct sass_code *code)
+{
+	for (uint32_t i = 0; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+		uint32_t op = OPERATION(sass_opcode(insn));
+		enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+
+		if (class == SASS_BRANCH || op == OP_BSSY || op == OP_LEPC)
+			mark_entered(code, i, sass_branch(code->arch, insn));
+		if (op == OP_LEPC)
+			mark_entered(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
+		code->jumps |= class == SASS_INDIRECT && op != OP_RET && op != OP_LEPC;
+		code->jumps |= sass_opcode(insn) == OP_CALL_REGISTER;
+	}
+}
+
+/* The target of a relative branch. */
+static int64_t branch_target(const struct sass_code *code, uint32_t i)
+{
+	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
+}
+
+static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+	uint32_t op = OPERATION(sass_opcode(insn));
+
+	code->barrier |= op == 0x11d /* BAR */ || op == 0x1c7 /* UCGABAR */ || op == 0x1a7 /* SYNCS */;
+	if (sass_constant_bank(insn) == SASS_CONSTANTS_BANK && add_constant(code, i, diag) < 0)
+		return -EINVAL;
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_UNKNOWN:
+		return refuse(diag, "its instruction at 0x%x is unknown (opcode 0x%03x)", i * SASS_INSN, sass_opcode(insn));
+	case SASS_EXIT:
+		return add_exit(code, i, diag);
+	case SASS_CALL_ABSOLUTE:
+		return check_call(c, code, i, diag);
+	case SASS_MAXREG:
+		update_maxreg(code, insn);
+		break;
+	case SASS_BRANCH:
+		if (sass_opcode(insn) == OP_CALL_REGISTER)
+			break;
+		code->entry_moves &= i < code->begin || branch_target(code, i) != code->begin;
+		break;
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
+		break;
+	}
+	return 0;
+}
+
+/* Compilers begin a kernel with reads of constants or special registers, which can execute at another address. */
+static bool is_movable(struct sass_insn first)
+{
+	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (OPERATION(sass_opcode(first)) == known[i])
+			return true;
+	return false;
+}
+
+bool sass_may_precede(struct sass_insn insn)
+{
+	bool carry = OPERATION(sass_opcode(insn)) == 0x024 /* IMAD */ && sass_field(insn, 81, 3) != SASS_PT;
+
+	return is_movable(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
+}
+
+/* Returns the last position of the entry's probe: it stays before the first instruction that waits. The slow reads with
+ * which kernels begin then complete while the probe runs. */
+static uint32_t find_late_entry(const struct sass_code *code)
+{
+	uint32_t i = code->begin;
+
+	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
+	       !code->entered[i + 1] && sass_constant_bank(sass_code_at(code, i + 1)) != SASS_CONSTANTS_BANK)
+		i++;
+	if (i > code->begin && (!is_movable(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
+		i--;
+	return code->jumps ? code->begin : i;
+}
+
+static bool is_padding(const struct sass_code *code, uint32_t i)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+
+	return sass_opcode(insn) == SASS_OP_NOP ||
+	       (sass_opcode(insn) == SASS_OP_BRA && sass_branch(code->arch, insn) == -SASS_INSN);
+}
+
+/* After the last EXIT compilers put a branch to itself and padding. */
+static uint32_t find_tail(const struct sass_code *code)
+{
+	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
+
+	if (last == SASS_NONE || !sass_unconditional(sass_code_at(code, last)) || code->jumps)
+		return SASS_NONE;
+	for (uint32_t i = last + 1; i < code->n; i++)
+		if (!is_padding(code, i))
+			return SASS_NONE;
+	for (uint32_t i = 0; i <= last; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH &&
+		    (int64_t)(i + 1) * SASS_INSN + sass_branch(code->arch, insn) > (int64_t)last * SASS_INSN)
+			return SASS_NONE;
+	}
+	return last;
+}
+
+/* -- relocations of the code -- */
+
+struct relocation_walk {
+	const struct sass_cubin *cubin;
+	uint32_t text;
+	struct sass_code *code;
+	struct gpubpf_diag *diag;
+};
+
+/* An instruction that the driver patches stays at its address. If the driver patches in an address of this code,
+ * control may enter there. */
+static int read_relocation(void *arg, const struct sass_relocation *r)
+{
+	const struct relocation_walk *f = arg;
+	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
+	struct sass_code *code = f->code;
+	uint64_t i = r->off / SASS_INSN, to = r->addend / SASS_INSN;
+
+	if (!s || i >= code->n || r->off % SASS_INSN)
+		return refuse(f->diag, "the relocations of its code are invalid");
+	code->entered[i] |= SASS_FILLED;
+	code->entry_moves &= i != code->begin;
+	if (s->section == f->text && to < code->n)
+		code->entered[to] |= SASS_ENTERED;
+	code->calls |= r->type == SASS_RELOCATION_CALL;
+	return 0;
+}
+
+/* -- notes of the image on single instructions -- */
+
+#define NOTE_SIZE 12
+#define NOTE_ARRIVE 0x103          /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
+#define NO_REGISTER UINT32_MAX
+
+/* The driver may replace the NOP, so it stays at its address. */
+static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
+{
+	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
+
+	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
+	    sass_get32(mark + 4) != NOTE_ARRIVE || sass_get32(mark + 8) != NO_REGISTER)
+		return refuse(diag, "the image has an unknown note about its instruction at 0x%x (attribute "
+				    "0x%02x)", off,
+			      SASS_ATTR_INSTR_REG_MAP);
+	code->entered[i] |= SASS_FILLED;
+	code->entry_moves &= i != code->begin;
+	return 0;
+}
+
+static int read_insn_notes(const struct sass_section *info, struct sass_code *code, struct gpubpf_diag *diag)
+{
+	struct sass_item item;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && sass_item_next(info->data, info->size, &at, &item)) {
+		if (item.attr != SASS_ATTR_INSTR_REG_MAP)
+			continue;
+		if (!item.data || item.size % NOTE_SIZE)
+			return refuse(diag, "the image's .nv.info of it is invalid");
+		for (uint32_t k = 0; !err && k < item.size; k += NOTE_SIZE)
+			err = read_insn_note(code, item.data + k, diag);
+	}
+	return err;
+}
+
+/* Checks what sass_code_read() requires of the kernel, allocates *code, and reads relocations and notes. */
+static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code,
+		     struct gpubpf_diag *diag)
+{
+	const struct sass_section *text = &c->sections[k->text];
+	int err;
+
+	code->arch = sass_arch_find(c->sm);
+	if (!code->arch)
+		return refuse(diag, "machine code for sm_%u is not supported", c->sm);
+	if (!text->data || text->size % SASS_INSN || text->size > INT32_MAX)
+		return refuse(diag, "its code is truncated");
+	if (c->symbols[k->symbol].head.st_value)
+		return refuse(diag, "its code does not start at the beginning of its section");
+	if (!k->info || !k->regs)
+		return refuse(diag, "the image does not state how many registers it has");
+	if (k->regs > SASS_REGS_MAX)
+		return refuse(diag, "the image states that it has %u registers, more than a thread can have", k->regs);
+	code->bytes = text->data;
+	code->n = text->size / SASS_INSN;
+	code->begin = sass_preamble(code->arch, code->bytes, code->n);
+	code->entry_moves = is_movable(sass_code_at(code, code->begin));
+	code->constants_size = c->sections[sass_section_find(c, SASS_CONSTANTS)].head.sh_size;
+	code->exits = calloc(code->n, sizeof(*code->exits));
+	code->constants = calloc(code->n, sizeof(*code->constants));
+	code->entered = calloc(code->n, sizeof(*code->entered));
+	if (!code->exits || !code->constants || !code->entered)
+		return -ENOMEM;
+	find_entered(code);
+	err = sass_relocations_each(c, k->text, read_relocation, &(struct relocation_walk){ c, k->text, code, diag });
+	return err < 0 ? err : read_insn_notes(&c->sections[k->info], code, diag);
+}
+
+static unsigned find_barriers_used(const struct sass_code *code)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = code->begin; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		switch (sass_opcode(insn) & 0x1ff) {
+		case 0x155: case 0x156: /* BMOV: from, to */
+			used |= 1u << sass_field(insn, 24, 4);
+			/* fall through */
+		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
+			used |= 1u << sass_field(insn, 16, 4);
+		}
+	}
+	return used;
+}
+
+static bool writes_slow_predicate(const struct sass_code *code)
+{
+	if (code->calls)
+		return true;
+	for (uint32_t i = 0; i < code->n; i++)
+		if (sass_predicate_is_late(sass_code_at(code, i)))
+			return true;
+	return false;
+}
+
+int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
+		   struct gpubpf_diag *diag)
+{
+	int err;
+
+	*code = (struct sass_code){ 0 };
+	err = open_code(cubin, kernel, code, diag);
+	for (uint32_t i = 0; !err && i < code->n; i++)
+		err = decode_insn(cubin, code, i, diag);
+	if (!err && code->calls)
+		err = sass_callees_check(cubin, kernel, code->by_pointer, diag);
+	code->jumps |= code->calls;
+	code->barrier |= code->calls;
+	if (!err) {
+		code->tail = find_tail(code);
+		code->late_entry = find_late_entry(code);
+		code->predicates_late = writes_slow_predicate(code);
+		code->barriers_used = find_barriers_used(code);
+	}
+	if (err < 0)
+		sass_code_finish(code);
+	return err;
+}
+
+void sass_code_reserve(struct sass_code *code, uint32_t at)
+{
+	if (at == code->tail)
+		code->tail = SASS_NONE;
+	if (at == code->late_entry && at > code->begin)
+		code->late_entry--;
+}
+
+void sass_code_finish(struct sass_code *code)
+{
+	free(code->exits);
+	free(code->constants);
+	free(code->entered);
+	*code = (struct sass_code){ 0 };
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "constant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends/cuda/sass/rewrite/patch.h"
+#include "live.h"
+
+#define ALL_BOARDS 0x3f
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
+#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define MAX_STUB_INSNS 20
+#define OP_ULDC 0xab9
+#define OP_ULDC_INDEXED 0xabb
+#define OP_LDCU 0x7ac
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define WIDTH (7ull << 9)          /* bits 73..75 */
+#define UNIFORM_FORM (1ull << 27)  /* bit 91 */
+#define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
+#define FORM (7u << 9)
+
+/* -- decoding -- */
+
+static const struct operand {
+	uint16_t opcode;
+	uint8_t way, bytes;
+} operands[] = {
+#define SASS_CONSTANT(opcode, way, bytes) { opcode, SASS_CONSTANT_##way, bytes },
+#include "backends/cuda/sass/isa/isa.def"
+};
+
+static bool find_operand(struct sass_insn insn, struct sass_constant *k)
+{
+	for (size_t i = 0; i < sizeof(operands) / sizeof(*operands); i++)
+		if (operands[i].opcode == sass_opcode(insn)) {
+			k->way = operands[i].way;
+			k->bytes = operands[i].bytes;
+			return !sass_field(insn, 59, 3) && !sass_field(insn, 32, 6);
+		}
+	return false;
+}
+
+/* Loads have no other bits set than these. */
+static bool find_load(struct sass_insn insn, struct sass_constant *k)
+{
+	static const uint8_t bytes[] = { 1, 1, 2, 2, 4, 8, 16, 0 };
+	bool always = sass_field(insn, 12, 4) == SASS_PT;
+	uint64_t rest = insn.hi & REST & ~WIDTH;
+
+	k->bytes = bytes[sass_field(insn, 73, 3)];
+	k->way = sass_opcode(insn) == SASS_OP_LDC ? SASS_CONSTANT_LOADED : SASS_CONSTANT_UNIFORM;
+	switch (sass_opcode(insn)) {
+	case SASS_OP_LDC:
+		k->index = sass_field(insn, 24, 8);
+		return k->bytes && !rest && !sass_field(insn, 32, 6) && !sass_field(insn, 59, 5);
+	case OP_ULDC_INDEXED:
+		k->index = sass_field(insn, 24, 6);
+		k->uniform_index = true;
+		return always && k->bytes && rest == UNIFORM_FORM && k->index != SASS_URZ && !sass_field(insn, 22, 2) &&
+		       !sass_field(insn, 30, 8) && !sass_field(insn, 59, 5);
+	case OP_ULDC:
+		return always && k->bytes && !rest && !sass_field(insn, 22, 16) && !sass_field(insn, 59, 5);
+	case OP_LDCU:
+		k->index = sass_field(insn, 24, 8); /* RZ if there is no index; a uniform register has a number of 6
+		                                     * bits */
+		k->uniform_index = k->index != SASS_RZ;
+		return always && k->bytes && rest == UNIFORM_FORM && !sass_field(insn, 22, 2) &&
+		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) && !sass_field(insn, 59, 5);
+	default:
+		return false;
+	}
+}
+
+bool sass_constant_of(struct sass_insn insn, struct sass_constant *k)
+{
+	*k = (struct sass_constant){ .off = sass_constant_offset(insn), .index = SASS_RZ };
+	if (!find_operand(insn, k) && !find_load(insn, k))
+		return false;
+	return k->off % k->bytes == 0;
+}
+
+struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way way, unsigned reg)
+{
+	uint32_t b = sass_field(insn, 64, 8), sign_of_b = sass_field(insn, 74, 2), sign = sass_field(insn, 62, 2);
+
+	insn = sass_with(insn, 0, 12, (sass_opcode(insn) & ~FORM) | REGISTERS);
+	insn = sass_with(insn, SASS_REUSE_AT, 4, 0);
+	if (sass_is_slow(insn) && !sass_boards_set(insn))
+		insn = sass_with_board(insn, SASS_CONSTANT_BOARD);
+	if (way == SASS_CONSTANT_B)
+		return sass_with(insn, 32, 30, reg); /* the bits for its sign follow it in both forms */
+	insn = sass_with(sass_with(insn, 32, 32, b), 62, 2, sign_of_b);
+	return sass_with(sass_with(insn, 64, 8, reg), 74, 2, sign);
+}
+
+/* -- stubs -- */
+
+struct stub_writer {
+	const struct sass_code *code;
+	struct sass_grafted *out;
+	unsigned pending;
+	uint32_t regs;             /* the first register of stubs */
+};
+
+static void emit(struct stub_writer *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
+{
+	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
+	emit(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
+}
+
+/* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
+ * may be negative, with as many bits as the bank's size has. Cut to these bits, the sum is right with and without a
+ * sign. */
+static void emit_index(struct stub_writer *p, const struct sass_constant *k)
+{
+	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
+
+	emit(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
+	emit(p, sass_sum(index, k->off));
+	emit(p, sass_cut(index, index, SASS_CONSTANTS_MOST - 1));
+	emit(p, sass_difference(beyond, p->code->constants_size - k->bytes, index));
+	emit(p, sass_sign(beyond, beyond));
+	emit(p, sass_without(index, index, beyond));
+	emit(p, sass_sum_wide(p->regs, index, 1, p->regs));
+}
+
+/* The load of an LDC is under its predicate; the load of an operand is unconditional. */
+static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	bool loaded = k->way == SASS_CONSTANT_LOADED;
+	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
+	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
+
+	emit(p, sass_nop(0, SASS_SEEN));
+	emit(p, sass_with(sass_with(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SEEN));
+}
+
+static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
+		emit(p, sass_make_uniform(p->code->arch, sass_field(own, 16, 6) + i,
+					  p->regs + SASS_CONSTANT_VALUE + i));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
+}
+
+/* A slow instruction reads its registers after issue, so the stub waits for it. */
+static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	struct sass_insn by = sass_constant_by(own, k->way, p->regs + SASS_CONSTANT_VALUE);
+
+	emit(p, by);
+	if (!sass_is_slow(by))
+		return;
+	emit(p, sass_nop(0, SASS_SEEN));
+	emit(p, sass_nop(sass_boards_set(by), 1));
+}
+
+static void emit_stub(struct stub_writer *p, uint32_t at)
+{
+	uint32_t stands = p->out->stands[at];
+	struct sass_insn own = sass_code_at(p->code, at);
+	unsigned waits = sass_waits(own) | p->pending | (p->code->predicates_late ? ALL_BOARDS : 0);
+	struct sass_constant k;
+
+	sass_constant_of(own, &k); /* it succeeds: sass_code_read() has checked it */
+	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
+	emit(p, sass_nop(waits, SASS_PREDICATE_TIME - MIN_BRANCH_CYCLES));
+	for (int high = 0; high < 2; high++)
+		emit_half_address(p, high, k.index == SASS_RZ ? k.off : 0);
+	if (k.index != SASS_RZ)
+		emit_index(p, &k);
+	emit_load(p, &k, own);
+	if (k.way == SASS_CONSTANT_UNIFORM)
+		emit_uniform(p, &k, own);
+	else if (k.way != SASS_CONSTANT_LOADED)
+		emit_own(p, &k, own);
+	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
+}
+
+size_t sass_constants_room(const struct sass_code *code)
+{
+	return (size_t)code->nconstants * MAX_STUB_INSNS;
+}
+
+int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out)
+{
+	struct stub_writer p = { code, out, left, out->base };
+
+	out->addresses = calloc(2 * code->nconstants + 1, sizeof(*out->addresses));
+	if (!out->addresses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nconstants; i++)
+		emit_stub(&p, code->constants[i]);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks a twin: reads its bytes back and proves that they differ from the kernel only as allowed. There is a pass for
+ * each way in which a probe could do harm. The checker shares the tables and builders of instructions with the code
+ * that makes twins.
+ *
+ * Does:     opens the twin, finds its probes and stubs, and runs the passes in order.
+ * Before:   sass_twin_write() has written the twin.
+ * After:    the twin is safe to load, or it is refused.
+ * Requires: the kernel's code and the list of bodies at its instructions.
+ */
+#ifndef GPUBPF_SASS_CHECK_H
+#define GPUBPF_SASS_CHECK_H
+
+#include "backends/cuda/sass/rewrite/insn_probe.h"
+#include "backends/cuda/sass/analysis/code.h"
+#include "backends/cuda/sass/rewrite/twin.h"
+
+struct gpubpf_diag;
+
+/* the probes that a twin has; counts: it counts a block's lanes */
+struct sass_has {
+	bool entry, exit, counts;
+};
+
+/* Checks the twin of the kernel with this code. 0; -EINVAL and the fault (a bug of this target); -ENOMEM. */
+int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
+	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: stubs of reads of __constant__ variables, by interpretation of the known contents of their registers. Each stub
+ * computes the address of the constant in the original's memory, whose halves the agent fills in. It loads exactly this
+ * constant, waits for it, and passes it on as the instruction would. It writes only registers above the kernel's and
+ * the instruction's destination, and no predicate. It leaves nothing in flight.
+ */
+#include "work.h"
+#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/analysis/live.h"
+
+#define ALL_BOARDS 0x3f
+#define REGCOUNT_EXTRA 3
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define MAX_STUB_INSNS 32          /* instructions of a stub */
+
+/* known contents of a register of the stub */
+enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
+
+struct stub_walk {
+	struct checked *c;
+	uint32_t from, base;       /* the branch to the stub; its first register */
+	struct sass_insn own;
+	struct sass_constant k;
+	uint8_t known[SASS_CONSTANT_REGISTERS];
+	uint32_t off[2];           /* offset in the bank that each half of the address has */
+	bool address, loaded;      /* the pair holds the address of the constant; the load has begun */
+	unsigned load_board, use_boards; /* scoreboard of the load until a wait; scoreboards of the instructions that pass
+	                                  * the value on */
+	uint32_t passed_on;        /* parts of the value that were passed on */
+	uint32_t cycles_since;     /* cycles since the last part */
+};
+
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
+{
+	return sass_check_wrong(w->c, i, what);
+}
+
+/* Does the agent fill in this immediate? *off: the offset in the bank of the address. */
+static bool is_filled_in(const struct stub_walk *w, uint32_t i, bool high, uint32_t *off)
+{
+	const struct sass_cubin *twin = &w->c->twin;
+	uint64_t at = twin->sections[twin->kernels[0].text].head.sh_offset + (uint64_t)i * SASS_INSN + 4;
+	uint32_t bank = sass_section_find(w->c->app, SASS_CONSTANTS), found = 0;
+
+	for (uint32_t b = 0; b < w->c->nbindings; b++) {
+		const struct sass_binding *x = &w->c->bindings[b];
+		const struct sass_symbol *s = &w->c->app->symbols[x->symbol];
+
+		if (x->off != at)
+			continue;
+		if (x->part != (high ? CUDA_TWIN_HIGH : CUDA_TWIN_LOW) || !bank || s->section != bank || s->name[0] == 0)
+			return false;
+		*off = (int64_t)s->head.st_value + x->addend;
+		found++;
+	}
+	return found == 1;
+}
+
+/* -- the address -- */
+
+static bool holds(const struct stub_walk *w, unsigned reg, enum known what)
+{
+	return w->known[reg] == what;
+}
+
+static int set_known(struct stub_walk *w, unsigned reg, enum known what)
+{
+	w->known[reg] = what;
+	return 1;
+}
+
+static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bool high)
+{
+	if (!same_except_control(insn, sass_move_number(w->base + high, 0)) || !is_filled_in(w, i, high, &w->off[high]))
+		return 0;
+	return set_known(w, high, high ? HALF_HIGH : HALF_LOW);
+}
+
+/* Follows each step of the index, up to a number that is in the bank with all bytes of the constant. */
+static int check_index(struct stub_walk *w, struct sass_insn insn)
+{
+	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
+	uint32_t room = w->c->code->constants_size - w->k.bytes;
+
+	if (same_except_control(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) :
+							   sass_move(index, w->k.index)))
+		return set_known(w, SASS_CONSTANT_INDEX, MOVED);
+	if (same_except_control(insn, sass_sum(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, MOVED))
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX);
+	if (same_except_control(insn, sass_cut(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX))
+		return set_known(w, SASS_CONSTANT_INDEX, CUT);
+	if (same_except_control(insn, sass_difference(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, CUT))
+		return set_known(w, SASS_CONSTANT_BEYOND, ROOM);
+	if (same_except_control(insn, sass_sign(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, ROOM))
+		return set_known(w, SASS_CONSTANT_BEYOND, BEYOND);
+	if (same_except_control(insn, sass_without(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, CUT) &&
+	    holds(w, SASS_CONSTANT_BEYOND, BEYOND))
+		return set_known(w, SASS_CONSTANT_INDEX, WITHIN);
+	if (!same_except_control(insn, sass_sum_wide(w->base, index, 1, w->base)) ||
+	    !holds(w, SASS_CONSTANT_INDEX, WITHIN) ||
+	    !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
+		return 0;
+	w->address = true;
+	return set_known(w, 0, NOTHING) & set_known(w, 1, NOTHING);
+}
+
+static bool has_address(const struct stub_walk *w)
+{
+	if (w->k.index != SASS_RZ)
+		return w->address;
+	return holds(w, 0, HALF_LOW) && holds(w, 1, HALF_HIGH) && w->off[0] == w->k.off && w->off[1] == w->k.off;
+}
+
+/* -- the load -- */
+
+/* The load has the width and extension of the instruction's read. It has the predicate too, if it writes the kernel's
+ * register. */
+static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
+{
+	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
+	unsigned width = operand ? w->k.bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32 : sass_field(w->own, 73, 3);
+	uint32_t to = loaded ? sass_field(w->own, 16, 8) : w->base + SASS_CONSTANT_VALUE;
+	unsigned guard = loaded ? sass_field(w->own, 12, 4) : SASS_PT, board = sass_write_board(insn);
+
+	if (!same_except_control(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
+		return 0;
+	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
+		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
+	w->loaded = true;
+	w->load_board = 1u << board;
+	w->passed_on += loaded;
+	return 1;
+}
+
+static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn insn)
+{
+	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
+	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->passed_on;
+	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
+	struct sass_insn as = uniform ? sass_make_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
+					sass_constant_by(w->own, w->k.way, value);
+
+	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
+		return 0;
+	if (!w->loaded || w->load_board || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
+		return wrong(w, i, "a constant is used before its load is complete, or twice");
+	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
+		return wrong(w, i, "an instruction sets another scoreboard than in the kernel");
+	w->passed_on++;
+	w->cycles_since = 0;
+	w->use_boards |= sass_boards_set(insn);
+	w->c->met[i - w->c->n] |= SASS_MET_OWN;
+	return 1;
+}
+
+/* Nothing is in flight: uniform registers are readable, and slow instructions have read their registers. */
+static int check_back(struct stub_walk *w, uint32_t i)
+{
+	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
+	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
+
+	if (w->passed_on != parts || w->load_board || w->use_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
+		return wrong(w, i, "a stub branches back before its constant is in place");
+	return 0;
+}
+
+static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
+{
+	int err;
+
+	w->load_board &= ~sass_waits(insn);
+	w->use_boards &= ~sass_waits(insn);
+	w->cycles_since += sass_passes(insn);
+	if (same_except_control(insn, sass_nop(0, 0)))
+		return 0;
+	if ((err = check_half(w, i, insn, false)) || (err = check_half(w, i, insn, true)) ||
+	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
+	    (err = check_passed_on(w, i, insn)))
+		return err < 0 ? err : 0;
+	return wrong(w, i, "a stub has an instruction that does not belong to a constant read");
+}
+
+static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
+{
+	struct checked *c = w->c;
+	unsigned waits = sass_waits(w->own) | left | (c->code->predicates_late ? ALL_BOARDS : 0);
+	int err = 0;
+
+	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||
+	    sass_stall(insn_at(c, from)) < SASS_CHECK_SETTLED)
+		return wrong(w, from, "a stub does not wait for operations in flight");
+	for (uint32_t i = from; !err && i < c->all && i < from + MAX_STUB_INSNS; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (c->met[i - c->n])
+			return wrong(w, i, "two instructions branch to the same stub");
+		c->met[i - c->n] = SASS_MET;
+		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
+			return check_back(w, i);
+		err = check_insn(w, i, insn);
+	}
+	return err ? err : wrong(w, from, "a stub does not branch back to the kernel");
+}
+
+int sass_check_constant(struct checked *c)
+{
+	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	uint32_t found = 0;
+	int err = 0;
+
+	for (uint32_t at = 0; !err && at < c->code->n; at++) {
+		struct stub_walk w = { .c = c, .from = c->stands[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		int64_t to = sass_check_target(c, c->stands[at]);
+
+		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
+			continue;
+		found++;
+		if (!c->placed[at] || !sass_constant_of(w.own, &w.k) || to < c->n || to >= c->all ||
+		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
+		    w.base + SASS_CONSTANT_REGISTERS + REGCOUNT_EXTRA - 1 > c->new_regs)
+			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
+		err = check_stub(&w, to, left);
+	}
+	return !err && found != c->code->nconstants ? sass_check_wrong(c, 0, "it has reads of constants without a stub") : err;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: the code that counts a block's lanes. It is first at the entry and last at the exits, on every path. The word
+ * is after the kernel's shared memory, and the twin states the larger size.
+ */
+#include "work.h"
+
+#include <errno.h>
+
+#include "backends/cuda/sass/analysis/callees.h"
+#include "core/model/diag.h"
+#include "backends/cuda/sass/rewrite/count.h"
+#include "backends/cuda/sass/analysis/live.h"
+
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+/* Is it the vote of a lane alone? The first instruction of such code reads the lane's bit. */
+static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn vote)
+{
+	return c->apart != SASS_NONE && i >= c->apart &&
+	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
+}
+
+static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (i + k >= c->n || !(same_except_control(insn_at(c, i + k), insns[k]) ||
+				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_lane_vote(c, i + k, insns[k]))))
+			return false;
+	return true;
+}
+
+/* Does a branch before the counting code skip it, or one after it lead back? */
+static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
+{
+	int64_t to = sass_check_target(c, i);
+
+	return i < begin ? to > begin : to < end;
+}
+
+/* The counting code is at `begin` in the code of one probe. Every lane that enters the probe's code must reach it. */
+static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
+			return sass_check_wrong(c, i, "lanes leave before they are counted");
+		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
+		    is_bypass(c, i, begin, end))
+			return sass_check_wrong(c, i, "a branch skips the code that counts lanes");
+	}
+	return 0;
+}
+
+static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
+{
+	struct sass_insn insns[SASS_COUNT_MOST];
+	uint32_t n = sass_count_end(c->code->arch, 0, insns), at = 0, adds = from;
+
+	while (sass_opcode(insns[at]) != SASS_OP_ATOMS)
+		at++;
+	while (adds < to && sass_opcode(insn_at(c, adds)) != SASS_OP_ATOMS)
+		adds++;
+	if (adds >= to || adds - from < at)
+		return sass_check_wrong(c, from, "lanes that leave are not counted");
+	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
+	if (!matches_at(c, adds - at, insns, n))
+		return sass_check_wrong(c, adds, "the code that counts leaving lanes is wrong");
+	return check_paths(c, from, to, adds - at, adds - at + n);
+}
+
+static int check_exit(struct checked *c)
+{
+	uint32_t end = c->entry != SASS_NONE ? c->entry : c->n;
+	int err;
+
+	if (c->exit == SASS_NONE)
+		return c->code->nexits ? sass_check_wrong(c, 0, "lanes that leave are not counted") : 0;
+	if (c->apart == SASS_NONE)
+		return check_exit_code(c, c->exit, end);
+	err = check_exit_code(c, c->exit, c->apart);
+	return err ? err : check_exit_code(c, c->apart, end);
+}
+
+static int check_begin(struct checked *c)
+{
+	struct sass_insn insns[SASS_COUNT_MOST];
+	uint32_t n = sass_count_begin(c->code->arch, 0, insns);
+	unsigned base = c->entry != SASS_NONE ? sass_field(insn_at(c, c->entry), 16, 8) - sass_field(insns[0], 16, 8) : 0;
+
+	sass_count_begin(c->code->arch, base, insns);
+	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
+		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted at the entry");
+	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
+}
+
+/* No other code has the instructions that probes use only to count lanes. */
+static int check_no_other_uses(struct checked *c)
+{
+	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
+
+	for (uint32_t i = c->stubs; i < c->all; i++) {
+		n += sass_is_counting(insn_at(c, i)) && !sass_check_is_moved(c, i);
+		if (n > expected)
+			return sass_check_wrong(c, i, "a probe uses the block's shared memory, or its barriers");
+	}
+	return 0;
+}
+
+static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t text)
+{
+	static const Elf64_Shdr none;
+	uint32_t section = sass_section_of(cubin, ".nv.shared.", text);
+
+	return section ? &cubin->sections[section].head : &none;
+}
+
+/* Is the word at the end of the new size, beyond the kernel's memory and the padding before memory that a launch
+ * adds? */
+static bool has_count_word(uint64_t was, uint64_t is, uint64_t align)
+{
+	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
+	       is - SASS_COUNT_BYTES - was < (align ? align : 1);
+}
+
+static bool states_barrier(const struct checked *c)
+{
+	const struct sass_section *info = &c->twin.sections[c->twin.kernels[0].info];
+	struct sass_item item;
+	size_t at = 0;
+
+	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* earlier versions state it in another place */
+		return sass_has_bar(c->code);
+	while (sass_item_next(info->data, info->size, &at, &item))
+		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)
+			return true;
+	return false;
+}
+
+static int check_shared_size(struct checked *c)
+{
+	const Elf64_Shdr *was = shared_section(c->app, c->text),
+			 *is = shared_section(&c->twin, c->twin.kernels[0].text);
+	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_RANKED ? was->sh_size : SASS_COUNT_SYSTEM;
+
+	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
+		return sass_check_wrong(c, 0, "it declares a wrong size of shared memory");
+	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
+		if (sass_asks_shared(sass_code_at(c->code, i)))
+			return sass_check_wrong(c, i, "it reads the size of its shared memory");
+	return !c->counts || states_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not declare the barrier at which its lanes wait");
+}
+
+int sass_check_counting(struct checked *c)
+{
+	int err = check_no_other_uses(c);
+
+	if (!err)
+		err = check_shared_size(c);
+	if (!err && c->counts)
+		err = check_begin(c);
+	return err || !c->counts ? err : check_exit(c);
+}
+
+int sass_check_asked(struct checked *c, const struct sass_kernel *kernel)
+{
+	struct gpubpf_diag why;
+	int err;
+
+	gpubpf_diag_init(&why);
+	err = c->counts ? sass_callees_ask_shared(c->app, kernel, c->code->by_pointer, &why) : 0;
+	return !err || err == -ENOMEM ? err : sass_check_wrong(c, 0, "a function that it calls reads the size of shared memory");
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: stubs of instruction probes, where every register of the kernel may be live.
+ *
+ * 1. The code is straight, except bodies whose lanes diverge. These reconverge at a convergence barrier that the kernel
+ *    does not use.
+ * 2. The kernel's instruction executes once, unchanged, with the predicates that it had.
+ * 3. The stub writes only registers above the kernel's. Only instructions that read at issue read the kernel's
+ *    registers.
+ * 4. The stub restores the predicates.
+ * 5. The stub waits for what other probes left in flight.
+ * 6. A probe has effects only for lanes for which the kernel's instruction executes.
+ */
+#include <string.h>
+
+#include "work.h"
+#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/analysis/live.h"
+
+#define ALL_BOARDS 0x3f
+#define REGCOUNT_EXTRA 3
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define NO_REGISTER 256
+
+struct stub {
+	struct checked *c;
+	uint32_t at, from;         /* the kernel's instruction, and the one that branches here */
+	struct sass_insn own;
+	bool at_function;          /* a function begins with it, which all lanes reach */
+	bool executed;             /* the kernel's instruction has executed in the stub */
+	unsigned result_board;     /* the scoreboard that says when its result is ready */
+	unsigned predicate_boards; /* the scoreboards that say when its predicate is ready */
+	uint32_t saved_reg;        /* the register with the saved predicates; NO_REGISTER */
+	unsigned written, meant;   /* predicates that differ from the kernel's; predicates that hold only where the
+	                            * kernel's instruction executes */
+	uint32_t time;             /* cycles since the stub began */
+	unsigned pending;          /* scoreboards that guard what its bodies leave in flight */
+	uint32_t bsync;            /* the BSYNC at which all lanes that entered reconverge; SASS_NONE: lanes may not
+	                            * diverge here */
+	uint32_t around;           /* target of the lanes for which the kernel's instruction does not execute;
+	                            * SASS_NONE */
+	uint32_t saved_at, last_target; /* where predicates were saved; the last target of branches after that */
+};
+
+static bool same_except_control(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+/* The kernel's instruction as it must be at index i. An EXIT may be a branch to its probe. */
+static struct sass_insn expected_own(const struct stub *s, uint32_t i)
+{
+	struct sass_insn own = sass_predicate_is_untold(s->c->code->arch, s->own) ? sass_predicate_told(s->own) : s->own;
+
+	if (sass_opcode(own) == SASS_OP_EXIT && s->c->exit != SASS_NONE)
+		own = sass_with_branch(s->c->code->arch, sass_with(own, 0, 12, SASS_OP_BRA),
+				       ((int64_t)s->c->exit - s->at - 1) * SASS_INSN);
+	return sass_around_own(s->c->code->arch, own, s->at, i);
+}
+
+/* The predicate under which the instruction executes. It is SASS_PT for a branch, whose predicate selects the target,
+ * and for an instruction that never executes. */
+static unsigned own_guard(const struct stub *s)
+{
+	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(s->own, 12, 4);
+}
+
+/* Does the literal hold only for lanes for which the kernel's instruction executes? */
+static bool is_counted_literal(const struct stub *s, unsigned predicate, bool negated)
+{
+	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
+
+	if (own_guard(s) == SASS_PT || s->around != SASS_NONE || s->at_function)
+		return true;
+	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
+}
+
+/* Is it a PLOP3 that is the conjunction of three predicates, one of them such a literal? */
+static bool is_conjunction(const struct stub *s, struct sass_insn insn)
+{
+	static const uint8_t inputs[] = { 87, 77, 68 };
+
+	if (sass_opcode(insn) != 0x81c || sass_field(insn, 72, 5) != 0x10 || sass_field(insn, 64, 4))
+		return false;
+	for (size_t i = 0; i < sizeof(inputs); i++)
+		if (is_counted_literal(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
+			return true;
+	return false;
+}
+
+/* -- an instruction of a body -- */
+
+/* Does it use a register that the kernel's instruction writes? That instruction writes at most four, and none above the
+ * kernel's. */
+static bool uses_own_result(const struct stub *s, const struct sass_operand *x)
+{
+	uint32_t first = sass_field(s->own, 16, 8);
+
+	return first != SASS_RZ && x->reg < s->c->regs && x->reg < first + 4 && first < (uint32_t)x->reg + x->n;
+}
+
+static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	bool fixed = sass_op_find(sass_opcode(insn))->class == SASS_FIXED;
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		if (!x.n || x.uniform)
+			continue;
+		if (s->result_board && !x.written && uses_own_result(s, &x))
+			return sass_check_wrong(s->c, i, "a probe does not wait for the result of the kernel's "
+							 "instruction");
+		if ((x.written || !fixed) && x.reg < s->c->regs)
+			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel, or reads one after "
+							 "issue");
+		if ((uint32_t)x.reg + x.n + REGCOUNT_EXTRA - 1 > s->c->new_regs)
+			return sass_check_wrong(s->c, i, "a probe uses more registers than the twin declares");
+		if (x.written && x.reg <= s->saved_reg && s->saved_reg < (uint32_t)x.reg + x.n)
+			return sass_check_wrong(s->c, i, "a probe overwrites the saved predicates");
+	}
+	return 0;
+}
+
+/* -- divergence: from a BSSY to its BSYNC, which all lanes reach -- */
+
+/* Does it branch over everything, with unchanged predicates, for lanes for which the kernel's instruction does not
+ * execute? */
+static bool branches_over_body(const struct stub *s, struct sass_insn insn)
+{
+	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
+	       s->saved_reg == NO_REGISTER;
+}
+
+static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	int64_t behind = sass_check_target(s->c, i);
+	unsigned barrier = sass_field(insn, 16, 4);
+
+	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
+	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
+	    !same_except_control(insn_at(s->c, behind - 1), sass_bsync(barrier)))
+		return sass_check_wrong(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
+	s->bsync = behind - 1;
+	return 0;
+}
+
+static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	int64_t to = sass_check_target(s->c, i);
+
+	if (!sass_is_plain(s->c->code->arch, insn) || s->bsync == SASS_NONE)
+		return sass_check_wrong(s->c, i, "lanes of a probe diverge by an unknown branch, or outside of BSSY "
+						 "and BSYNC");
+	if (s->saved_reg == NO_REGISTER) {
+		if (to != s->bsync)
+			return sass_check_wrong(s->c, i, "a branch around a probe does not go to its BSYNC");
+		s->around = s->around == SASS_NONE && branches_over_body(s, insn) ? to : s->around;
+		return 0;
+	}
+	if (to <= s->saved_at || to >= s->bsync)
+		return sass_check_wrong(s->c, i, "a probe branches out of its code");
+	s->last_target = to > s->last_target ? to : s->last_target;
+	return 0;
+}
+
+static int check_bsync(struct stub *s, uint32_t i)
+{
+	if (s->saved_reg != NO_REGISTER || s->written)
+		return sass_check_wrong(s->c, i, "lanes of a probe reconverge before the predicates are restored");
+	s->bsync = s->around = SASS_NONE;
+	return 0;
+}
+
+static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	unsigned written = sass_predicates_written(insn), narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
+
+	if (written && s->saved_reg == NO_REGISTER)
+		return sass_check_wrong(s->c, i, "a probe writes a predicate that is not saved");
+	if (sass_has_effect(insn) && !is_counted_literal(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
+		return sass_check_wrong(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
+						 "instruction");
+	s->written |= written;
+	s->meant = (s->meant & ~written) | (narrowed & written);
+	return 0;
+}
+
+static int check_save(struct stub *s, uint32_t i, uint32_t reg)
+{
+	if (s->written || s->predicate_boards || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
+		return sass_check_wrong(s->c, i, "predicates are saved when they are not the kernel's");
+	s->saved_reg = reg;
+	s->saved_at = i;
+	s->last_target = 0;
+	return 0;
+}
+
+static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
+{
+	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_target > i)
+		return sass_check_wrong(s->c, i, "predicates are not restored");
+	s->saved_reg = NO_REGISTER;
+	s->written = s->meant = 0;
+	return 0;
+}
+
+static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	uint32_t to = sass_field(insn, 16, 8), from = sass_field(insn, 24, 8);
+	int err;
+
+	if (same_except_control(insn, sass_keep_predicates(to)))
+		return check_save(s, i, to);
+	if (same_except_control(insn, sass_restore_predicates(from)))
+		return check_restore(s, i, from);
+	if (i == s->bsync)
+		return check_bsync(s, i);
+	if (sass_opcode(insn) == SASS_OP_BSSY)
+		return check_bssy(s, i, insn);
+	if (sass_opcode(insn) == SASS_OP_BRA)
+		return check_branch(s, i, insn);
+	if (!same_except_control(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
+	    !same_except_control(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
+							   sass_field(insn, 68, 4))) &&
+	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
+		return sass_check_wrong(s->c, i, "a probe has an instruction that is unknown or uniform");
+	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
+		return sass_check_wrong(s->c, i, "a probe has an instruction that depends on other lanes");
+	err = check_registers(s, i, insn);
+	s->pending = sass_boards_left(s->pending, s->bsync == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
+	return err ? err : check_predicates(s, i, insn);
+}
+
+/* -- a stub -- */
+
+/* Does it read a __constant__ variable? Then it leads to another stub, which leaves nothing in flight. */
+static bool reads_constant(const struct stub *s)
+{
+	return sass_constant_bank(s->own) == SASS_CONSTANTS_BANK;
+}
+
+/* The kernel's instruction executes once, for all lanes that entered, under their predicates. A body may contain an
+ * equal instruction: a NOP, a fence. */
+static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	if (s->executed || s->written || s->bsync != SASS_NONE)
+		return false;
+	return reads_constant(s) ? sass_opcode(insn) == SASS_OP_BRA : same(insn, expected_own(s, i));
+}
+
+static void record_own(struct stub *s, uint32_t i)
+{
+	s->executed = true;
+	s->predicate_boards = sass_predicate_is_late(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
+	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
+	s->c->stands[s->at] = i;
+	s->c->met[i - s->c->n] |= SASS_MET_OWN;
+}
+
+static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->from - i) * SASS_INSN));
+}
+
+/* The stub waits for what other probes left before it writes a register, and for predicates of variable latency before
+ * it reads one. */
+static int check_start(struct stub *s, uint32_t i, unsigned left)
+{
+	struct sass_insn first = insn_at(s->c, i);
+	unsigned waits = sass_waits(s->own) | left | (s->c->code->predicates_late ? ALL_BOARDS : 0);
+
+	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_waits(first))
+		return sass_check_wrong(s->c, i, "a stub does not wait for operations in flight");
+	return 0;
+}
+
+static int check_stub(struct stub *s, uint32_t from, unsigned left)
+{
+	int err = check_start(s, from, left);
+
+	for (uint32_t i = from; !err && i < s->c->all; i++) {
+		struct sass_insn insn = insn_at(s->c, i);
+
+		if (s->c->met[i - s->c->n])
+			return sass_check_wrong(s->c, i, "two instructions branch to the same stub");
+		s->c->met[i - s->c->n] = SASS_MET;
+		s->result_board &= s->bsync == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
+		s->predicate_boards &= ~sass_waits(insn);
+		if (is_branch_back(s, i, insn))
+			return s->executed && !s->written && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
+			       sass_check_wrong(s->c, i, "a stub branches back before the instruction executed or the "
+							 "predicates are restored");
+		if (is_own_insn(s, i, insn))
+			record_own(s, i);
+		else
+			err = check_body_insn(s, i, insn);
+		s->time += sass_passes(insn);
+	}
+	return err ? err : sass_check_wrong(s->c, from, "a stub does not branch back to the kernel");
+}
+
+/* A stub waits between its bodies too. */
+static int check_between(struct checked *c, uint32_t from, unsigned left)
+{
+	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)
+		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
+			return 0;
+	return left ? sass_check_wrong(c, from, "a body does not wait for the body before it") : 0;
+}
+
+int sass_check_rest(struct checked *c)
+{
+	for (uint32_t i = c->n; i < c->all; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (!c->met[i - c->n] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
+			return sass_check_wrong(c, i, "an instruction belongs to no stub");
+	}
+	return 0;
+}
+
+int sass_check_around(struct checked *c)
+{
+	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	unsigned found = 0;
+	uint32_t before = SASS_NONE;
+	int err = c->around->n ? sass_check_told(c) : 0;
+
+	for (uint32_t k = 0; !err && k < c->around->n; k++) {
+		uint32_t at = c->around->list[k].place.at;
+		int64_t to = sass_check_target(c, c->stands[at]);
+		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .saved_reg = NO_REGISTER,
+				  .bsync = SASS_NONE, .around = SASS_NONE, .at_function = c->around->list[k].place.kind == GPUBPF_SITE_CALL };
+
+		if (at == before)
+			continue;
+		before = at;
+		if (to < c->n || to >= c->all)
+			return sass_check_wrong(c, at, "an instruction does not branch to its stub");
+		err = check_stub(&s, to, left);
+		if (!err)
+			err = check_between(c, to, left);
+		found |= s.pending;
+	}
+	if (!err && found & ~left)
+		err = sass_check_wrong(c, c->n, "a body leaves work in flight that other probes do not wait for");
+	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
+		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for work that other probes left in "
+						   "flight");
+	return err;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pass: values that an entry's probe leaves in registers for an exit's. The entry's probe has written each register
+ * that an exit's probe only reads. Nothing else writes the register, and the value would still be the same. */
+#include "work.h"
+
+#include "core/model/diag.h"
+
+#define MIN_CYCLES 13              /* cycles: with the branch to the exit, more than any fixed latency */
+
+struct left_values {
+	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
+	unsigned time[256];                /* cycles since the write; SETTLED for slow instructions, whose scoreboards
+	                                    * the probe waits for */
+};
+
+static uint32_t exit_end(const struct checked *c)
+{
+	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
+}
+
+/* Does the code execute from the first instruction to the last? */
+static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
+{
+	while (from < to && !sass_has_target(insn_at(c, from)))
+		from++;
+	return from == to;
+}
+
+/* Registers that an exit's probe reads before it writes them; false: there are none. */
+static bool find_inputs(const struct checked *c, bool inputs[256])
+{
+	bool written[256] = { false }, any = false;
+
+	for (uint32_t i = c->exit; i < exit_end(c); i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
+
+		for (unsigned o = SASS_OPERANDS; form && o-- > 0;) {
+			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
+
+			for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
+				any |= inputs[r] |= !x.written && !written[r];
+				written[r] |= x.written;
+			}
+		}
+	}
+	return any;
+}
+
+/* special registers that belong to a lane, a thread or a block */
+static bool is_thread_constant(struct sass_insn insn)
+{
+	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
+
+	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
+}
+
+/* Would it compute the same later, from the same operands? */
+static bool is_repeatable(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x002: case 0x007: case 0x00c: case 0x010: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: case 0x01c:
+	case 0x024: case 0x025: case 0x031: case 0x035: case 0x048: case 0x100: case 0x109: /* of registers and immediates only */
+		return true;
+	case 0x005: /* CS2R: zero */
+		return sass_field(insn, 72, 8) == 0xff;
+	case 0x119: /* S2R */
+		return is_thread_constant(insn);
+	case 0x182: /* LDC */
+		return sass_field(insn, 24, 8) == SASS_RZ;
+	default:
+		return false;
+	}
+}
+
+static bool is_lasting(const struct left_values *l, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned read = sass_predicates_read(insn);
+
+	if (!is_repeatable(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
+		return false;
+	for (unsigned p = 0; p < SASS_PT; p++)
+		if (read >> p & 1 && !l->predicate_lasts[p])
+			return false;
+	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
+			if (!l->lasts[r])
+				return false;
+	}
+	return true;
+}
+
+static void update_left(struct left_values *l, struct sass_insn insn)
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+	bool lasts = is_lasting(l, insn);
+
+	for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
+		l->written[r] = true;
+		l->lasts[r] = lasts;
+		l->time[r] = sass_is_slow(insn) ? MIN_CYCLES : 0;
+	}
+	for (unsigned p = 0; p < SASS_PT; p++)
+		if (sass_predicates_written(insn) >> p & 1)
+			l->predicate_lasts[p] = lasts;
+}
+
+/* From the entry's probe to the kernel's next instruction. */
+static void find_left(const struct checked *c, struct left_values *l)
+{
+	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
+		if (i < c->moved)
+			update_left(l, insn_at(c, i));
+		for (unsigned r = 0; r < 256; r++)
+			l->time[r] += sass_passes(insn_at(c, i));
+	}
+}
+
+/* Does an instruction of the kernel, if its form is known here, use one of these registers? */
+static bool kernel_uses(const struct checked *c, const bool inputs[256])
+{
+	for (uint32_t i = 0; i < c->code->n; i++) {
+		struct sass_insn insn = sass_code_at(c->code, i);
+		const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+		for (unsigned o = 0; form && o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			for (unsigned r = x.reg; !x.uniform && r < (unsigned)x.reg + x.n && r < 256; r++)
+				if (inputs[r])
+					return true;
+		}
+	}
+	return false;
+}
+
+int sass_check_kept(struct checked *c)
+{
+	bool inputs[256] = { false };
+	struct left_values left = { .predicate_lasts[SASS_PT] = true };
+
+	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
+		return 0;
+	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
+		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that no probe has written");
+	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
+		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that other code may write");
+	find_left(c, &left);
+	for (unsigned r = 0; r < 256; r++)
+		if (inputs[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < MIN_CYCLES))
+			return sass_check_wrong(c, c->exit, "an exit's probe reads a value of the entry's probe that "
+							    "is not ready or does not last");
+	return 0;
+}

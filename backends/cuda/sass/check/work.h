@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to check*.c: the state of a twin that is being checked. */
+#ifndef GPUBPF_SASS_CHECK_WORK_H
+#define GPUBPF_SASS_CHECK_WORK_H
+
+#include "check.h"
+#include "backends/cuda/sass/isa/form.h"
+
+#define SASS_CHECK_SETTLED 8       /* cycles in a stub, after the branch to it, until the kernel's writes of predicates
+                                    * are complete */
+
+struct checked {
+	const struct sass_code *code;      /* of the kernel */
+	uint32_t regs, text, info;         /* the kernel's registers, its code section, and its .nv.info.<kernel> */
+	struct sass_cubin twin;
+	const uint8_t *bytes;
+	uint32_t n, stubs;                 /* instructions before the stubs of single instructions; the first one added,
+	                                    * after the kernel's code or at its last EXIT */
+	uint32_t all;                      /* number of all instructions; the stubs of single instructions are from n
+	                                    * on */
+	uint32_t at, moved;                /* the kernel's instruction that branches to the entry's probe, and where it
+	                                    * executes */
+	uint32_t new_regs, entry, exit;    /* the twin's registers; first instructions of the probes, SASS_NONE: none */
+	uint32_t asks, apart;              /* the branch of an exit's probe for lanes without their whole warp, and its
+	                                    * target; SASS_NONE: none */
+	bool counts;                       /* it counts a block's lanes */
+	const struct sass_arounds *around;
+	const struct sass_cubin *app;
+	const struct sass_binding *bindings; /* addresses that the agent fills in */
+	uint32_t nbindings;
+	uint8_t *met;                      /* malloc'd: flags of enum sass_met, per instruction from n on */
+	bool *placed;                      /* malloc'd: per instruction of the kernel, whether it branches to a stub */
+	uint32_t *stands;                  /* malloc'd: the instruction that branches there: itself, or its copy in
+	                                    * another probe */
+	struct gpubpf_diag *diag;
+};
+
+enum sass_met { SASS_MET = 1, SASS_MET_OWN = 2 }; /* it belongs to a stub; it is the kernel's instruction, executed
+                                                   * there */
+
+int sass_check_wrong(struct checked *c, uint32_t at, const char *what);
+int64_t sass_check_target(const struct checked *c, uint32_t i);
+/* Scoreboards that an exit's probe waits for at its start; scoreboards that guard what the entry's probe leaves in
+ * flight. */
+unsigned sass_check_exit_waits(const struct checked *c);
+unsigned sass_check_left_by_entry(const struct checked *c);
+
+/* Every predicate that the kernel writes with variable latency has a scoreboard, except in instructions moved into a
+ * stub. */
+int sass_check_told(struct checked *c);
+
+/* Is it the kernel's instruction, executed where a probe has put it? */
+bool sass_check_is_moved(const struct checked *c, uint32_t i);
+
+static inline struct sass_insn insn_at(const struct checked *c, uint32_t i)
+{
+	return sass_read(c->bytes + (size_t)i * SASS_INSN);
+}
+
+static inline bool same(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* -- pass: stubs of instruction probes -- */
+int sass_check_around(struct checked *c);
+
+/* -- pass: stubs of reads of __constant__ variables -- */
+int sass_check_constant(struct checked *c);
+
+/* -- pass: after the other code there are only stubs of these two passes -- */
+int sass_check_rest(struct checked *c);
+
+/* -- pass: the code counts a block's lanes on every path, in memory that nothing else uses -- */
+int sass_check_counting(struct checked *c);
+/* -- pass: no callee of the kernel reads the size of that memory -- */
+int sass_check_asked(struct checked *c, const struct sass_kernel *kernel);
+
+/* -- pass: no operation without a scoreboard is in flight where an exit's probe writes its registers -- */
+int sass_check_flight(struct checked *c);
+
+/* -- pass: registers that an exit's probe only reads hold lasting values of the entry's probe -- */
+int sass_check_kept(struct checked *c);
+
+/* -- pass: a probe waits for its own operations in flight -- */
+int sass_check_pending(struct checked *c);
+
+/* -- pass: the twin's list of exits matches its code -- */
+int sass_check_said(struct checked *c);
+
+#endif

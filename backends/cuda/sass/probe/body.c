@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "body.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/model/diag.h"
+#include "backends/cuda/sass/rewrite/patch.h"
+#include "work.h"
+#include "schedule.h"
+
+#define BODY_BOARD 5
+#define MAX_EXPANSION_INSNS 3      /* maximum number of instructions that one becomes */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at an instruction " __VA_ARGS__)
+
+struct body_maker {
+	const struct sass_arch *arch;
+	const struct sass_probe *probe;
+	struct sass_body *body;
+	bool guarded;
+	uint8_t scratch;           /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
+	struct gpubpf_diag *diag;
+};
+
+bool sass_has_effect(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+	enum sass_class class = sass_op_find(operation)->class;
+	bool own = operation == 0x183 || operation == 0x187; /* LDL, STL */
+
+	return (class == SASS_LOAD || class == SASS_STORE || class == SASS_ASYNC) && !own;
+}
+
+bool sass_stands_alone(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x189: case 0x1a1: case 0x1c4: case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
+		return false;
+	default:
+		break;
+	}
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+		return !sass_barrier_at(insn);
+	case SASS_SYNC: /* NOP, MEMBAR, ERRBAR */
+		return (sass_opcode(insn) & 0x1ff) == 0x118 || (sass_opcode(insn) & 0x1ff) == 0x192 ||
+		       (sass_opcode(insn) & 0x1ff) == 0x1ab;
+	case SASS_ASYNC: /* CCTL */
+		return (sass_opcode(insn) & 0x1ff) == 0x18f;
+	default:
+		return false;
+	}
+}
+
+bool sass_wanders(struct sass_insn insn)
+{
+	return sass_opcode(insn) == SASS_OP_BRA || sass_opcode(insn) == SASS_OP_YIELD || sass_barrier_at(insn);
+}
+
+static int check_probe(struct body_maker *m)
+{
+	for (uint32_t i = 0; i < m->probe->n; i++) {
+		struct sass_insn insn = m->probe->insns[i];
+		bool last = i + 1 == m->probe->n, ends = sass_opcode(insn) == SASS_OP_EXIT;
+
+		m->body->ends |= ends && !last;
+		m->body->wanders |= sass_wanders(insn) || (ends && !last && sass_unconditional(insn));
+		if (!ends && !sass_wanders(insn) && !sass_stands_alone(insn))
+			return refuse(m->diag, "contains %s, which exchanges data between lanes; counters, sums, "
+					       "arrays and hashes do not", sass_op_find(sass_opcode(insn))->name);
+		if (last && !(ends && sass_unconditional(insn)))
+			return refuse(m->diag, "does not end at its last instruction");
+	}
+	return m->probe->n ? 0 : refuse(m->diag, "is empty");
+}
+
+/* -- predicates -- */
+
+/* SASS_PT: no predicate is free. */
+static uint8_t alloc_predicate(unsigned *used)
+{
+	uint8_t p = SASS_PT;
+
+	while (p && *used >> (p - 1) & 1)
+		p--;
+	if (!p)
+		return SASS_PT;
+	*used |= 1u << (p - 1);
+	return p - 1;
+}
+
+static void alloc_predicates(struct body_maker *m)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = 0; i < m->probe->n; i++)
+		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
+	m->body->meant = m->scratch = SASS_PT;
+	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* lanes that do not count go around it */
+		return;
+	m->body->meant = alloc_predicate(&used);
+	m->scratch = alloc_predicate(&used);
+	if (m->scratch != SASS_PT)
+		return;
+	m->body->meant = SASS_PT;
+	m->body->wanders = true;
+}
+
+/* -- the code -- */
+
+static void emit(struct body_maker *m, struct sass_insn insn)
+{
+	m->body->insns[m->body->n++] = insn;
+}
+
+/* The instruction, executed only for lanes that count. */
+static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned at)
+{
+	unsigned p = sass_field(insn, at, 3);
+	bool negated = sass_field(insn, at + 3, 1);
+
+	if (m->body->meant == SASS_PT)
+		return emit(m, insn);
+	if (p == SASS_PT && !negated)
+		return emit(m, sass_with(insn, at, 3, m->body->meant));
+	emit(m, sass_with(sass_both(m->scratch, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_waits(insn)));
+	emit(m, sass_with(insn, at, 4, m->scratch));
+}
+
+/* Lanes for which the predicate holds have ended, so they no longer count. */
+static void emit_exit(struct body_maker *m, struct sass_insn insn)
+{
+	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
+
+	if (sass_unconditional(insn)) /* the last one */
+		return emit(m, sass_nop(sass_waits(insn), 1));
+	if (second != SASS_PT) { /* both must hold to end */
+		emit(m, sass_with(sass_both(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
+				  6, sass_waits(insn)));
+		emit(m, sass_both(m->body->meant, m->scratch, true, m->body->meant, false));
+		return;
+	}
+	emit(m, sass_with(sass_both(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
+			  sass_waits(insn)));
+}
+
+/* Splits the load of a place's value into loads of 32 bits. Only loads of 32 and 64 bits are supported. */
+static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_given given, unsigned half)
+{
+	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
+
+	m->body->given |= 1u << given;
+	if (width != 4 && !(width == 5 && !half))
+		return refuse(m->diag, "reads only a part of a value of its place");
+	insn = sass_with(sass_with(insn, 73, 3, 4), 24, 8, SASS_RZ);
+	emit(m, insn);
+	if (width == 5)
+		emit(m, sass_with(sass_with(sass_with(insn, 16, 8, to + 1), 40, 24, SASS_GIVEN_AT + given * SASS_GIVEN_STEP + 4),
+				  SASS_WAIT_AT, 6, 0));
+	return 0;
+}
+
+/* An EXIT becomes a branch to the last instruction. emit_all() sets the targets when all positions are known. */
+static void emit_branch(struct body_maker *m, struct sass_insn insn)
+{
+	if (sass_opcode(insn) == SASS_OP_EXIT)
+		insn = sass_with(insn, 0, 12, SASS_OP_BRA);
+	emit(m, insn);
+}
+
+static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
+{
+	enum sass_given given;
+	unsigned half;
+
+	if (sass_reads_given(insn, &given, &half))
+		return emit_value_load(m, insn, given, half);
+	if (m->body->wanders && (sass_wanders(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
+		emit_branch(m, insn);
+	else if (sass_opcode(insn) == SASS_OP_EXIT)
+		emit_exit(m, insn);
+	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: only lanes that count take part */
+		emit_guarded(m, insn, 87);
+	else if (sass_has_effect(insn))
+		emit_guarded(m, insn, 12);
+	else
+		emit(m, insn);
+	return 0;
+}
+
+/* at[i] is the position in the body of the probe's instruction i. All lanes end at the last one. */
+static int emit_all(struct body_maker *m)
+{
+	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
+	int err = at ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		at[i] = m->body->n;
+		err = emit_insn(m, m->probe->insns[i], i + 1 == n);
+	}
+	for (uint32_t i = 0; !err && m->body->wanders && i + 1 < n; i++) {
+		struct sass_insn was = m->probe->insns[i], *is = &m->body->insns[at[i]];
+		int64_t to = sass_opcode(was) == SASS_OP_EXIT ? n - 1 : (int64_t)i + 1 + sass_branch(m->arch, was) / SASS_INSN;
+
+		if (sass_opcode(was) != SASS_OP_EXIT && !sass_has_target(was))
+			continue;
+		if (to < 0 || to >= n)
+			err = refuse(m->diag, "branches out of its code");
+		else
+			*is = sass_with_branch(m->arch, *is, ((int64_t)at[to] - at[i] - 1) * SASS_INSN);
+	}
+	free(at);
+	return err;
+}
+
+/* -- dead code -- */
+
+static bool is_pure(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x002: case 0x005: case 0x019: case 0x016: case 0x119: case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
+		return true;
+	case 0x010: case 0x012: case 0x024: case 0x025: /* IADD3, LOP3, IMAD, IMAD.WIDE */
+		return !sass_predicates_written(insn);
+	default:
+		return false;
+	}
+}
+
+static bool is_read(const struct sass_body *b, const struct sass_operand *x)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
+
+		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+			struct sass_operand y = sass_operand(form, b->insns[i], o);
+
+			if (y.n && y.reg < x->reg + x->n && x->reg < y.reg + y.n)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Its stall moves to the instruction before, its waits to the one after. */
+static void drop_insn(struct sass_body *b, uint32_t i)
+{
+	unsigned waits = sass_waits(b->insns[i]), stall = sass_stall(b->insns[i]);
+
+	if (i) {
+		stall += sass_stall(b->insns[i - 1]);
+		b->insns[i - 1] = sass_with(b->insns[i - 1], SASS_STALL_AT, 4, stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
+	}
+	b->insns[i + 1] = sass_with(b->insns[i + 1], SASS_WAIT_AT, 6, sass_waits(b->insns[i + 1]) | waits);
+	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
+}
+
+static void drop_dead(struct sass_body *b)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (uint32_t i = b->n - 1; i--;) { /* the last instruction is a NOP */
+			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(b->insns[i])), b->insns[i], 0);
+
+			if (!is_pure(b->insns[i]) || (x.n && is_read(b, &x)))
+				continue;
+			drop_insn(b, i);
+			changed = true;
+		}
+	}
+}
+
+/* -- in flight -- */
+
+/* Every slow instruction gets a scoreboard, because the body may execute again. */
+static void assign_boards(struct sass_body *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct sass_insn insn = b->insns[i];
+		enum sass_given given;
+		unsigned half;
+
+		if (sass_reads_given(insn, &given, &half) || !sass_lacks_board(insn))
+			continue;
+		b->insns[i] = sass_with_board(insn, BODY_BOARD);
+		sass_await(b->insns, b->n, i, BODY_BOARD);
+	}
+	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches it is unknown which waits have executed */
+		b->left = sass_boards_left(b->left, b->wanders ? sass_with(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
+}
+
+static void find_uses(struct sass_body *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
+
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, b->insns[i], o);
+
+			if (x.n && (uint32_t)x.reg + x.n > b->regs)
+				b->regs = x.reg + x.n;
+		}
+		b->predicates |= sass_predicates_written(b->insns[i]) != 0;
+	}
+	b->predicates |= b->meant != SASS_PT || b->wanders;
+}
+
+int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
+		   struct gpubpf_diag *diag)
+{
+	struct body_maker m = { .arch = arch, .probe = probe, .body = body, .guarded = guarded, .diag = diag };
+	int err;
+
+	*body = (struct sass_body){ .frame = probe->frame };
+	err = check_probe(&m);
+	alloc_predicates(&m);
+	body->insns = err ? NULL : calloc(MAX_EXPANSION_INSNS * probe->n + 1, sizeof(*body->insns));
+	if (!err && !body->insns)
+		err = -ENOMEM;
+	err = err ? err : emit_all(&m);
+	if (err < 0) {
+		sass_body_finish(body);
+		return err;
+	}
+	if (!body->wanders)
+		drop_dead(body);
+	assign_boards(body);
+	find_uses(body);
+	return 0;
+}
+
+void sass_body_finish(struct sass_body *body)
+{
+	free(body->insns);
+	*body = (struct sass_body){ 0 };
+}

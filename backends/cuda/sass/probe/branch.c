@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Branches and accesses that cannot run at an exit or for single lanes.
+ *
+ * Does:     replaces BRA.DIV, computed branches, and accesses at sums with uniform registers by equivalent lines.
+ * Before:   sass_work_map_predicates() has mapped the predicates.
+ * After:    none of these lines is left, and the targets of branches are renumbered.
+ * Requires: a free predicate at each computed branch.
+ */
+#include "work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends/cuda/sass/analysis/code.h"
+
+#define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
+#define SAVED_DIVERGENCE_INSNS 9   /* the same if no predicate is free */
+#define SAVED_PREDICATE 0          /* the predicate that is used then */
+#define ALL_BOARDS 0x3f
+#define TABLES 2                   /* the constant bank */
+#define MAX_ENTRIES 64
+#define MAX_TABLE_INSNS 4          /* maximum number of instructions between the read and the branch */
+
+/* -- BRA.DIV -- */
+
+/* BRA.DIV tests whether the active lanes equal a mask in a uniform register. It becomes VOTE, ISETP with its predicate,
+ * BRA. */
+static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
+{
+	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
+				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
+	struct sass_insn branch = sass_bra(w->arch, 0);
+	unsigned waits = sass_waits(from->insn);
+
+	differs = sass_with(sass_with(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
+	branch = sass_with(branch, 12, 3, chosen);
+	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
+	to[0].insn = sass_with(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
+	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_TIME);
+	to[2].insn = branch;
+	to[0].target = to[1].target = SASS_NONE;
+	to[0].from = to[1].from = to[2].from = SASS_NONE;
+	to[2].target = from->target;
+}
+
+/* If no predicate is free, the code saves the predicates. NOP waits until all are written, P2R saves them, and the test
+ * branches. Where it does not branch, R2P restores them and a branch skips the rest. Where it branches, R2P restores
+ * them and BRA goes to the target. */
+static void emit_saved_divergence(const struct work *w, const struct line *from, struct line *to)
+{
+	static const uint32_t over = 2;
+
+	for (uint32_t k = 0; k < SAVED_DIVERGENCE_INSNS; k++)
+		to[k].target = to[k].from = SASS_NONE;
+	emit_divergence(w, from, to + 2, SAVED_PREDICATE);
+	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_TIME);
+	to[1].insn = sass_keep_predicates(w->kept_at);
+	to[4].target = SASS_NONE;
+	to[4].ahead = over;
+	to[5].insn = to[7].insn = sass_restore_predicates(w->kept_at);
+	to[6].insn = to[8].insn = sass_bra(w->arch, 0);
+	to[6].ahead = over;
+	to[8].target = from->target;
+}
+
+/* -- computed branches: BRX goes to an entry of c[0x2] that LDC reads by an index, or to one of the branches after it
+ * -- */
+
+static uint32_t table_size(const struct work *w)
+{
+	return w->tables->data ? w->tables->size / 4 : 0;
+}
+
+uint32_t sass_work_entries(const struct work *w, uint32_t i)
+{
+	return w->lines[i].from != SASS_NONE ? table_size(w) : w->lines[i].run;
+}
+
+uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k)
+{
+	uint32_t at;
+
+	if (w->lines[i].run)
+		return w->lines[i + 1 + k].target;
+	at = sass_get32(w->tables->data + 4 * k);
+	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
+}
+
+static bool writes(struct sass_insn insn, uint32_t reg)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_operand result = { 0 };
+
+	if (form)
+		result = sass_operand(form, insn, 0);
+	return !form || (result.n && !result.uniform && result.reg <= reg && reg < (uint32_t)result.reg + result.n);
+}
+
+/* The line that reads the table of the BRX at i; between the two the index does not change. SASS_NONE: none. */
+static uint32_t find_table(const struct work *w, uint32_t i)
+{
+	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
+
+	for (uint32_t j = i; j-- && i - j <= MAX_TABLE_INSNS && !w->lines[j + 1].entered;) {
+		struct sass_insn insn = w->lines[j].insn;
+
+		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != to)
+			continue;
+		for (uint32_t k = j; k < i; k++)
+			if (writes(w->lines[k].insn, sass_field(insn, 24, 8)))
+				return SASS_NONE;
+		return sass_constant_bank(insn) == TABLES && sass_field(insn, 12, 4) == SASS_PT ? j : SASS_NONE;
+	}
+	return SASS_NONE;
+}
+
+/* The number of consecutive unconditional branches from line i on. */
+static uint32_t count_branches(const struct work *w, uint32_t i)
+{
+	uint32_t n = 0;
+
+	while (i + n < w->n && n <= MAX_ENTRIES && sass_opcode(w->lines[i + n].insn) == SASS_OP_BRA &&
+	       sass_is_plain(w->arch, w->lines[i + n].insn) && sass_unconditional(w->lines[i + n].insn))
+		n++;
+	return n;
+}
+
+int sass_work_find_jump(struct work *w, uint32_t i)
+{
+	struct line *line = &w->lines[i];
+	int64_t off = sass_branch(w->arch, line->insn);
+
+	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* the entries of the table count from the start */
+		line->from = find_table(w, i);
+		if (line->from != SASS_NONE)
+			w->lines[line->from].spare = true;
+	} else if (!off) {
+		line->run = count_branches(w, i + 1);
+	}
+	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MAX_ENTRIES)
+		return sass_work_refuse(w, "has an indirect branch without a known table");
+	for (uint32_t k = 0; k < sass_work_entries(w, i); k++) {
+		if (sass_work_entry(w, i, k) == SASS_NONE)
+			return sass_work_refuse(w, "has a branch table with a target outside of it");
+		w->lines[sass_work_entry(w, i, k)].entered = true;
+	}
+	w->jumps++;
+	return 0;
+}
+
+/* ISETP and BRA for each entry; the last needs no comparison. */
+static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
+{
+	const struct line *from = &w->lines[i];
+	struct sass_insn read = from->run ? from->insn : w->lines[from->from].insn;
+	uint32_t off = from->run ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->run ? SASS_INSN : 4;
+	uint32_t n = sass_work_entries(w, i);
+
+	for (uint32_t k = 0; k < n; k++, to += 2) {
+		struct sass_insn branch = sass_bra(w->arch, 0);
+		bool last = k + 1 == n;
+
+		to[0].insn = sass_with(sass_is(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
+				       k ? 0 : sass_waits(from->insn));
+		to[0].target = to[0].from = to[1].from = SASS_NONE;
+		to[0].run = to[!last].run = 0;
+		to[!last].insn = last ? branch : sass_with(branch, 12, 3, chosen);
+		if (last && !k)
+			to[0].insn = sass_with(branch, SASS_WAIT_AT, 6, sass_waits(from->insn));
+		to[!last].target = sass_work_entry(w, i, k);
+	}
+}
+
+/* -- accesses at the sum of a register and a uniform one, or at a uniform pair -- */
+
+#define OP_STL 0x987               /* at a uniform address in 64 */
+#define OP_STL_REGISTER 0x387
+#define OP_LDL 0x983               /* at a uniform address in 32, if bit 91 is set */
+#define OP_LDG 0x981               /* this and the next three: at a uniform address, if memory has no descriptor */
+#define OP_STG 0x986
+#define OP_RED 0x98e
+#define OP_ATOMG 0x9a8
+#define SUM_TIME 8                 /* cycles until an access can read the sum */
+
+static bool is_global(const struct work *w, struct sass_insn insn)
+{
+	uint32_t opcode = sass_opcode(insn);
+
+	return !w->arch->descriptor && sass_field(insn, 91, 1) &&
+	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED || (opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
+}
+
+/* Even an address that is only a uniform pair is copied. An access reads registers after issue, but uniform ones at
+ * issue. The registers that replace the uniform pair may have changed by then. */
+uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
+{
+	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
+
+	if (is_global(w, insn))
+		return sass_field(insn, 24, 8) == SASS_RZ ? 3 : sass_field(insn, 90, 1) ? 5 : 4;
+	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
+}
+
+/* The access at the address in sum_at. A scoreboard says when it has read sum_at, and the lines before it have its
+ * waits. */
+static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
+{
+	access = sass_with(sass_with(access, 24, 8, w->sum_at), uniform, 8, 0);
+	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
+		access = sass_with(access, SASS_READ_AT, 3, w->board);
+	access = sass_with(access, SASS_WAIT_AT, 6, 0);
+	return sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
+}
+
+/* IADD3 of the register and the uniform one. */
+static void emit_sum(const struct work *w, const struct line *from, struct line *to)
+{
+	bool store = sass_opcode(from->insn) == OP_STL;
+	unsigned at = store ? 64 : 32;
+	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | sass_field(from->insn, 24, 8) << 24 |
+				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
+	struct sass_insn access = access_at_sum(w, from->insn, at);
+
+	to[0].insn = sass_with_control(sum, sass_waits(from->insn) | w->sum_boards, SUM_TIME);
+	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_REGISTER) : access;
+}
+
+/* Copies the uniform pair. IMAD.WIDE.U32 with 1 adds the register, and IADD3 adds the register after it. */
+static void emit_address(const struct work *w, const struct line *from, struct line *to)
+{
+	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_adds(w, from->insn);
+	unsigned at = opcode == OP_LDG ? 32 : 64;
+	uint32_t uniform = sass_field(from->insn, at, 6);
+	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | (uint64_t)reg << 24 | 1ull << 32,
+				  0x078e0000 | w->sum_at };
+	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_at + 1) << 16 | (uint64_t)(w->sum_at + 1) << 24 |
+				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
+	struct sass_insn access = access_at_sum(w, from->insn, at);
+
+	to[0].insn = sass_with(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_waits(from->insn) | w->sum_boards);
+	to[1].insn = sass_with_control(sass_move_uniform(w->sum_at + 1, uniform + 1), 0, SUM_TIME);
+	if (n > 3)
+		to[2].insn = sass_with_control(wide, 0, SUM_TIME);
+	if (n > 4)
+		to[3].insn = sass_with_control(high, 0, SUM_TIME);
+	to[n - 1].insn = opcode == OP_ATOMG ? sass_with(access, at, 8, SASS_RZ) : sass_with(access, 90, 1, 0);
+	to[n - 1].insn = sass_with(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
+}
+
+/* Every line inherits the members of the original. Branches enter the first one. */
+static void emit_sums(const struct work *w, const struct line *from, struct line *to)
+{
+	uint32_t n = sass_work_adds(w, from->insn);
+
+	for (uint32_t k = 0; k < n; k++) {
+		to[k] = *from;
+		to[k].entered = from->entered && !k;
+	}
+	if (n > 2)
+		emit_address(w, from, to);
+	else
+		emit_sum(w, from, to);
+}
+
+/* -- entry points -- */
+
+/* The number of lines that replace line i. */
+static uint32_t count_lines(const struct work *w, uint32_t i)
+{
+	if (sass_is_divergence(w->lines[i].insn))
+		return sass_work_free_predicate(w, i) < 0 ? SAVED_DIVERGENCE_INSNS : DIVERGENCE_INSNS;
+	if (sass_work_adds(w, w->lines[i].insn))
+		return sass_work_adds(w, w->lines[i].insn);
+	return sass_work_entries(w, i) ? 2 * sass_work_entries(w, i) - 1 : 1;
+}
+
+static int emit_lines(struct work *w, uint32_t i, struct line *to)
+{
+	const struct line *from = &w->lines[i];
+	int chosen = sass_work_free_predicate(w, i);
+
+	*to = *from;
+	if (sass_work_adds(w, from->insn))
+		emit_sums(w, from, to);
+	if (sass_work_adds(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_entries(w, i)))
+		return 0;
+	if (chosen < 0 && !sass_is_divergence(from->insn))
+		return sass_work_refuse(w, "needs more predicates than there are");
+	if (chosen < 0)
+		emit_saved_divergence(w, from, to);
+	else if (sass_is_divergence(from->insn))
+		emit_divergence(w, from, to, chosen);
+	else
+		emit_jump(w, i, to, chosen);
+	return 0;
+}
+
+int sass_work_open_lines(struct work *w)
+{
+	uint32_t *index = calloc(w->n + 1, sizeof(*index)), n = 0, at = 0;
+	struct line *lines;
+	int err;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		n += count_lines(w, i);
+	lines = calloc(n + 1, sizeof(*lines));
+	err = index && lines ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !err && i < w->n; i++) {
+		index[i] = at;
+		err = emit_lines(w, i, &lines[at]);
+		at += count_lines(w, i);
+	}
+	for (uint32_t i = 0; !err && i < at; i++) {
+		if (lines[i].target != SASS_NONE)
+			lines[i].target = index[lines[i].target];
+		if (lines[i].ahead)
+			lines[i].target = i + 1 + lines[i].ahead;
+		if (lines[i].ahead)
+			lines[lines[i].target].entered = true;
+	}
+	free(index);
+	if (err < 0) {
+		free(lines);
+		return err;
+	}
+	free(w->lines);
+	w->lines = lines;
+	w->n = at;
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entry_value_reuse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "schedule.h"
+
+#define NOWHERE UINT32_MAX
+#define MIN_END_CYCLES 8           /* cycles from the last result to the end of an entry's probe; as many pass again
+                                    * before an exit's probe begins */
+
+struct reuse {
+	const struct sass_arch *arch;
+	struct sass_probe *entry, *exit;
+	struct sass_made of_entry[SASS_STRAIGHT], of_exit[SASS_STRAIGHT];
+	struct sass_lasting stays, known;
+	bool wanted[SASS_STRAIGHT];
+};
+
+static bool is_straight(const struct sass_probe *p)
+{
+	return p->n && p->n <= SASS_STRAIGHT && !p->diverges;
+}
+
+/* The entry's instruction that leaves the same values in registers; NOWHERE: there is none. */
+static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
+{
+	const struct sass_made *wanted = &k->of_exit[exit];
+
+	for (uint32_t i = 0; wanted->n && i < k->entry->n; i++)
+		if (k->of_entry[i].n == wanted->n && !memcmp(k->of_entry[i].number, wanted->number, wanted->n * sizeof(*wanted->number)))
+			return i;
+	return NOWHERE;
+}
+
+/* *any: do both probes compute some value? */
+static int find_reusable(struct reuse *k, bool *any)
+{
+	int err;
+
+	*any = sass_number(k->entry->insns, k->entry->n, k->of_entry) && sass_number(k->exit->insns, k->exit->n, k->of_exit);
+	if (!*any)
+		return 0;
+	for (uint32_t i = 0; i < k->exit->n; i++)
+		k->known.known[i] = find_same_at_entry(k, i) != NOWHERE;
+	err = sass_schedule_wants(k->arch, k->exit, &k->known, k->wanted);
+	*any = false;
+	for (uint32_t i = 0; !err && i < k->exit->n; i++)
+		if (k->wanted[i])
+			*any = k->stays.stays[find_same_at_entry(k, i)] = true;
+	return err;
+}
+
+/* malloc'd insns; NULL: no memory */
+static struct sass_probe copy_of(const struct sass_probe *p)
+{
+	struct sass_probe copy = *p;
+
+	copy.insns = malloc(p->n * sizeof(*p->insns));
+	if (copy.insns)
+		memcpy(copy.insns, p->insns, p->n * sizeof(*p->insns));
+	return copy;
+}
+
+static bool is_fast_result(struct sass_insn insn)
+{
+	return sass_operand(sass_form_find(sass_opcode(insn)), insn, 0).n && !sass_is_slow(insn);
+}
+
+/* Lengthens the last stall until the last results are ready. The probe has more than its EXIT. */
+static void extend_last_stall(struct sass_probe *p)
+{
+	struct sass_insn *last = &p->insns[p->n - 2];
+	unsigned time = 0;
+	uint32_t i = p->n - 1;
+
+	do
+		time += sass_passes(p->insns[--i]);
+	while (i && time < MIN_END_CYCLES && !is_fast_result(p->insns[i]));
+	if (time < MIN_END_CYCLES)
+		*last = sass_with(sass_with(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time), SASS_YIELD_AT, 1, 0);
+}
+
+/* Schedules the entry's probe with the values that stay, and the exit's without their computation. -EINVAL:
+ * impossible. */
+static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_probe *exit)
+{
+	int err = sass_schedule_lasting(k->arch, entry, &k->stays);
+
+	for (uint32_t i = 0; i < k->exit->n; i++)
+		k->known.at[i] = k->wanted[i] ? k->stays.at[find_same_at_entry(k, i)] : SASS_RZ;
+	if (!err)
+		err = sass_schedule_lasting(k->arch, exit, &k->known);
+	if (err < 0)
+		return err;
+	extend_last_stall(entry);
+	sass_probe_note(entry);
+	sass_probe_note(exit);
+	return 0;
+}
+
+static bool is_proved(const struct reuse *k, const struct sass_probe *entry, const struct sass_probe *exit, uint32_t most)
+{
+	return entry->regs <= most && exit->regs <= most && exit->n < k->exit->n &&
+	       sass_does_same(k->entry->insns, k->entry->n, entry->insns, entry->n) && sass_does_same_behind(entry, k->exit, exit);
+}
+
+static void replace(struct sass_probe *p, struct sass_probe *by)
+{
+	sass_probe_finish(p);
+	*p = *by;
+	by->insns = NULL;
+}
+
+static int reuse_values(struct reuse *k, uint32_t most)
+{
+	struct sass_probe entry = copy_of(k->entry), exit = copy_of(k->exit);
+	int err = entry.insns && exit.insns ? schedule_both(k, &entry, &exit) : -ENOMEM;
+
+	if (!err && is_proved(k, &entry, &exit, most)) {
+		replace(k->entry, &entry);
+		replace(k->exit, &exit);
+	}
+	free(entry.insns);
+	free(exit.insns);
+	return err == -EINVAL ? 0 : err;
+}
+
+int sass_keep(const struct sass_arch *arch, struct sass_probe *entry, struct sass_probe *exit, uint32_t most)
+{
+	struct reuse *k;
+	bool any;
+	int err;
+
+	if (!is_straight(entry) || !is_straight(exit))
+		return 0;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->arch = arch;
+	k->entry = entry;
+	k->exit = exit;
+	err = find_reusable(k, &any);
+	if (!err && any)
+		err = reuse_values(k, most);
+	free(k);
+	return err;
+}

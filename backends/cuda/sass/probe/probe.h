@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads probes from the output of NVIDIA's assembler. It turns them into code that can run where other lanes of the
+ * warp are still active. The code writes no uniform register and no uniform predicate, since these belong to the whole
+ * warp.
+ *
+ * Does:     demotes uniform operations to registers of lanes, then schedules and compacts the probe.
+ * Before:   sass_cubin_open() has opened the cubin of probes.
+ * After:    the probe is relocatable: it ends at EXITs, and its branches are relative.
+ * Requires: instructions whose forms backends/cuda/sass/isa/isa.def lists; no calls.
+ */
+#ifndef GPUBPF_SASS_PROBE_H
+#define GPUBPF_SASS_PROBE_H
+
+#include "backends/cuda/sass/cubin/cubin.h"
+#include "backends/cuda/sass/isa/form.h"
+
+struct gpubpf_diag;
+
+struct sass_probe {
+	struct sass_insn *insns;   /* malloc'd; it ends at EXITs, and its branches are relative */
+	uint32_t n;
+	uint32_t regs;             /* number of registers from R0 to the highest that it uses */
+	uint32_t frame;            /* bytes of stack */
+	uint32_t barriers;         /* number of convergence barriers from B0 to the highest that it uses */
+	bool diverges;             /* lanes may leave it separately */
+	bool predicates;           /* it writes predicates */
+};
+
+/* Reads the kernel called `name` from a cubin of probes. -EINVAL and the part that is not understood; -ENOMEM. After
+ * success the caller calls sass_probe_finish(). */
+int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
+		    struct gpubpf_diag *diag);
+void sass_probe_finish(struct sass_probe *probe);
+/* Recomputes which registers, barriers and predicates the instructions use. */
+void sass_probe_note(struct sass_probe *probe);
+
+/* Does the instruction use the uniform datapath? */
+bool sass_is_uniform(struct sass_insn insn);
+/* Does it have a relative target? */
+bool sass_has_target(struct sass_insn insn);
+
+#endif

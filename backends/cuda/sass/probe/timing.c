@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control bits around lines that have changed.
+ *
+ * Does:     extends stalls and adds waits for the new latency of a line.
+ * Before:   the line is demoted.
+ * After:    every instruction that touches its result waits for it.
+ * Requires: the latencies of integer units are the same on all architectures.
+ */
+#include "work.h"
+
+bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		if (x.n && x.reg < result->reg + result->n && result->reg < x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* Does straight-line code end here, so that the next instruction is unknown? */
+static bool ends_straight_code(const struct line *line)
+{
+	enum sass_class class = sass_op_find(sass_opcode(line->insn))->class;
+
+	return class == SASS_BRANCH || class == SASS_EXIT || class == SASS_SYNC;
+}
+
+uint32_t sass_work_next(const struct work *w, uint32_t i)
+{
+	do
+		i++;
+	while (i < w->n && w->lines[i].dropped);
+	return i;
+}
+
+static void add_wait_bit(struct line *line, unsigned board)
+{
+	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
+}
+
+/* Does the instruction write a register that `reader` reads? */
+static bool overwrites(struct sass_insn insn, struct sass_insn reader)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(reader));
+	struct sass_operand result = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+
+	for (unsigned o = 1; result.n && o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, reader, o);
+
+		if (x.n && x.reg < result.reg + result.n && result.reg < x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* A slow instruction reads its registers after issue; the uniform datapath does not. The next line waits for it that
+ * touches the result, overwrites a source, or ends straight-line code. */
+static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
+{
+	unsigned board = sass_write_board(w->lines[i].insn);
+	uint32_t j = sass_work_next(w, i);
+
+	if (board == SASS_NO_SCOREBOARD)
+		board = w->board;
+	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, board);
+	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered)
+		j = sass_work_next(w, j);
+	if (j < w->n)
+		add_wait_bit(&w->lines[j], board);
+}
+
+void sass_work_stall(struct line *line, unsigned stall)
+{
+	if (sass_passes(line->insn) >= stall)
+		return;
+	line->insn = sass_with(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
+	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
+}
+
+/* The line before the first use of the result stalls for the rest of the latency. */
+static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
+{
+	unsigned passed = sass_passes(w->lines[i].insn), before;
+	uint32_t last = i, j = sass_work_next(w, i);
+
+	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) &&
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered) {
+		passed += sass_passes(w->lines[j].insn);
+		last = j;
+		j = sass_work_next(w, j);
+	}
+	before = sass_stall(w->lines[last].insn);
+	if (passed < latency)
+		sass_work_stall(&w->lines[last], before + latency - passed);
+}
+
+/* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
+static bool is_carry(const struct work *w, uint32_t i)
+{
+	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = sass_work_next(w, i);
+
+	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
+		return false;
+	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].entered &&
+	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
+		j = sass_work_next(w, j);
+	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
+	       sass_field(w->lines[j].insn, 12, 3) != carry;
+}
+
+/* The last line before i that is not dropped. */
+static uint32_t prev_line(const struct work *w, uint32_t i)
+{
+	while (i && w->lines[i - 1].dropped)
+		i--;
+	return i ? i - 1 : SASS_NONE;
+}
+
+void sass_work_time(struct work *w, uint32_t i)
+{
+	struct sass_insn insn = w->lines[i].insn;
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_operand result = sass_operand(form, insn, 0);
+	uint32_t operation = sass_opcode(insn) & 0x1ff, before = prev_line(w, i);
+
+	if (w->lines[i].moved && before != SASS_NONE)
+		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
+	if (sass_is_slow(insn)) {
+		if (result.n)
+			add_wait(w, i, &result);
+		return;
+	}
+	if (result.n)
+		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_TIME : LATENCY);
+	if (sass_predicates_written(insn))
+		sass_work_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_time(insn));
+}
+
+/* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
+ * stall of one line. That is longer than every fixed latency in a probe. */
+void sass_work_drop(struct work *w, uint32_t i)
+{
+	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
+	uint32_t next = sass_work_next(w, i), before = prev_line(w, i);
+
+	w->lines[i].dropped = true;
+	if (next < w->n)
+		w->lines[next].insn = sass_with(w->lines[next].insn, SASS_WAIT_AT, 6,
+						sass_waits(w->lines[next].insn) | waits);
+	if (before != SASS_NONE)
+		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "patch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/model/diag.h"
+#include "backends/cuda/sass/analysis/flight.h"
+#include "backends/cuda/sass/analysis/live.h"
+#include "backends/cuda/sass/probe/schedule.h"
+
+#define PAD 8                      /* a section is a multiple of this many instructions */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
+#define MAX_FIXED_STALLS 3         /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
+#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* instructions around the probes */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+/* -- allocation -- */
+
+struct patch_ctx {
+	const struct sass_code *code;
+	const struct sass_probe *entry, *exit;
+	struct sass_arounds around;
+	struct sass_grafted *out;
+	bool above;
+	uint8_t barrier[SASS_BARRIERS];     /* maps the probes' barriers */
+	uint8_t predicate[SASS_PT + 1];     /* maps the predicates of the exit's probe */
+	bool uses_free_predicates;          /* the kernel writes none of these predicates */
+	struct gpubpf_diag *diag;
+};
+
+/* The register with the lane's bit, above the probe's registers, for lanes that reach an exit separately. */
+static unsigned lane_bit_reg(const struct patch_ctx *p)
+{
+	return p->out->base + p->exit->regs;
+}
+
+static uint32_t max_member(const struct patch_ctx *p, size_t member)
+{
+	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
+	uint32_t of_exit = p->exit ? *(const uint32_t *)((const char *)p->exit + member) : 0;
+
+	return of_entry > of_exit ? of_entry : of_exit;
+}
+
+static int alloc_registers(struct patch_ctx *p, uint32_t regs)
+{
+	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around, p->code);
+	struct sass_room room;
+	int err;
+
+	if (p->code->nconstants && around < SASS_CONSTANT_REGISTERS)
+		around = SASS_CONSTANT_REGISTERS;
+	err = around ? sass_live_above(p->code, regs, need > around ? need : around, &room, p->diag) :
+			   sass_live_room(p->code, regs, need, &room, p->diag);
+
+	if (err < 0)
+		return err;
+	p->above = room.above;
+	p->out->base = room.base;
+	p->out->regs = room.regs;
+	p->out->frame = max_member(p, offsetof(struct sass_probe, frame));
+	for (uint32_t i = 0; i < p->around.n; i++)
+		if (p->around.list[i].body->frame > p->out->frame)
+			p->out->frame = p->around.list[i].body->frame;
+	return 0;
+}
+
+/* From the highest on, first the barriers that the kernel does not use. Then the kernel's: at its start no lane waits
+ * at one yet, and after an exit's probe none will. */
+static void map_barriers(struct patch_ctx *p)
+{
+	unsigned used = p->code->barriers_used, n = 0;
+
+	for (int own = 0; own < 2; own++)
+		for (unsigned b = SASS_BARRIERS; b--;)
+			if ((used >> b & 1) == (unsigned)own)
+				p->barrier[n++] = b;
+}
+
+/* Predicates that an exit's probe names; UINT32_MAX if they are not all known. */
+static unsigned named_predicates(const struct sass_probe *probe)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = 0; i < probe->n; i++) {
+		int fields = sass_predicate_fields(probe->insns[i]);
+
+		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS && fields >= 0; f++)
+			used |= fields >> f & 1 ? 1u << sass_field(probe->insns[i], sass_predicate_at[f], 3) : 0;
+		if (fields < 0)
+			return UINT32_MAX;
+	}
+	return used & ((1u << SASS_PT) - 1);
+}
+
+/* Maps the probe to predicates that the kernel does not write, if there are enough. Then nothing of the kernel that is
+ * in flight can touch them. */
+static void map_predicates(struct patch_ctx *p)
+{
+	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? named_predicates(p->exit) : 0, next = 0;
+
+	for (unsigned i = 0; i <= SASS_PT; i++)
+		p->predicate[i] = i;
+	if (!p->exit || wanted == UINT32_MAX || SASS_PT - __builtin_popcount(used) < __builtin_popcount(wanted))
+		return;
+	for (unsigned i = 0; i < SASS_PT; i++) {
+		if (!(wanted >> i & 1))
+			continue;
+		while (used >> next & 1)
+			next++;
+		p->predicate[i] = next++;
+	}
+	p->uses_free_predicates = true;
+}
+
+/* Does the exit's probe write predicates that the kernel may write too? */
+static bool may_clobber_predicates(const struct patch_ctx *p)
+{
+	return p->exit && (p->exit->predicates || p->exit->barriers) && !p->uses_free_predicates;
+}
+
+/* -- the code -- */
+
+static void emit(struct patch_ctx *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+/* barriers: maps the probe's barriers */
+static struct sass_insn relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
+				      const uint8_t barriers[SASS_BARRIERS])
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned field = sass_barrier_at(insn);
+
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		struct sass_operand o = sass_operand(form, insn, i);
+
+		if (o.n)
+			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
+	}
+	return field ? sass_with(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
+}
+
+static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
+{
+	int fields = p->uses_free_predicates ? sass_predicate_fields(insn) : 0;
+
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+		if (fields >> f & 1)
+			insn = sass_with(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+	return relocate_insn(p, insn, p->barrier);
+}
+
+/* Cycles from the last write of a predicate to the end; 0 if lanes may branch to the end. */
+static unsigned cycles_after_predicate(const struct sass_probe *probe)
+{
+	unsigned time = 0;
+
+	if (probe->diverges)
+		return 0;
+	for (uint32_t i = 0; i + 1 < probe->n && time < SASS_PREDICATE_TIME; i++)
+		time = sass_predicates_written(probe->insns[i]) ? sass_stall(probe->insns[i]) : time + sass_stall(probe->insns[i]);
+	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
+}
+
+/* Adds a scoreboard where the registers of an entry's probe are written again. The kernel may do so if they are among
+ * its registers, and an exit's probe if it uses the same ones. */
+static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
+{
+	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
+		return insn;
+	return sass_with_board(insn, SASS_GIVEN_BOARD);
+}
+
+/* Does `later` depend on the access: does it write a register of the access, or read its result? */
+static bool depends_on(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(later));
+
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		struct sass_operand x = sass_operand(form, later, i);
+
+		for (unsigned k = 0; x.n && k < SASS_OPERANDS; k++) {
+			const struct sass_operand *y = &access[k];
+
+			if (y->n && (x.written || y->written) && x.reg < y->reg + y->n && y->reg < x.reg + x.n)
+				return true;
+		}
+	}
+	return false;
+}
+
+void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
+{
+	struct sass_operand access[SASS_OPERANDS];
+	uint32_t j = i + 1;
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++)
+		access[o] = sass_operand(sass_form_find(sass_opcode(insns[i])), insns[i], o);
+	while (j < n && !depends_on(insns[j], access))
+		j++;
+	if (j < n)
+		insns[j] = sass_with(insns[j], SASS_WAIT_AT, 6, sass_waits(insns[j]) | 1u << board);
+}
+
+void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (sass_lacks_board(was[i]) && !sass_lacks_board(is[i]))
+			sass_await(is, n, i, SASS_GIVEN_BOARD);
+}
+
+/* Cycles from the first instruction to the first write of a predicate. */
+static unsigned cycles_to_predicate(const struct sass_probe *probe)
+{
+	unsigned time = 0;
+
+	for (uint32_t i = 0; i < probe->n && time < SASS_PREDICATE_TIME; i++) {
+		if (sass_predicates_written(probe->insns[i]))
+			return time;
+		time += sass_stall(probe->insns[i]);
+	}
+	return SASS_PREDICATE_TIME;
+}
+
+unsigned sass_boards_left(unsigned left, struct sass_insn insn)
+{
+	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
+}
+
+/* The scoreboards that guard what the entry's probe and the bodies leave in flight. */
+static unsigned pending_boards(const struct patch_ctx *p)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
+		left = sass_boards_left(left, with_needed_board(p, p->entry->insns[i]));
+	return left | sass_around_left(&p->around);
+}
+
+/* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
+ * scoreboards for which the probe's first instruction must wait. */
+static unsigned emit_exit_waits(struct patch_ctx *p)
+{
+	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->uses_free_predicates ? SASS_PREDICATE_TIME : cycles_to_predicate(p->exit);
+	bool late = may_clobber_predicates(p) && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
+	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
+
+	waits |= late ? SASS_ALL_BOARDS : pending_boards(p);
+	time += falls ? 0 : MIN_BRANCH_CYCLES;
+	if (falls && (late || !p->above)) /* the next instruction does not see yet a scoreboard that the instruction
+	                                   * before sets */
+		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
+	if (!p->above) {
+		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
+		for (int i = 1; i < MAX_FIXED_STALLS; i++)
+			emit(p, sass_nop(0, SASS_STALL_MAX));
+	} else if (time < SASS_PREDICATE_TIME || (waits && p->exit->barriers)) {
+		emit(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
+	} else {
+		return waits;
+	}
+	return 0;
+}
+
+/* Where other lanes may run the same code, there is no barrier to meet at, because barriers belong to the warp. So each
+ * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
+static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
+{
+	bool converges = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
+
+	if (sass_opcode(insn) == SASS_OP_VOTE)
+		return sass_vote_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
+	if (sass_opcode(insn) == SASS_OP_MATCH)
+		return sass_match_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
+		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
+	return converges ? sass_nop(sass_waits(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
+}
+
+/* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
+ * that could use the warp's barriers. Instructions without a mask (SHFL) may rely on that too. Other lanes branch to
+ * the code without barriers that follows. */
+static void emit_converged_path(struct patch_ctx *p)
+{
+	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
+
+	emit(p, sass_vote(p->out->base));
+	emit(p, sass_is(0, p->out->base, UINT32_MAX, false));
+	emit(p, sass_with(apart, 12, 3, 0));
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		emit(p, relocate_insn(p, p->exit->insns[i], own));
+	emit(p, sass_own_lane(lane_bit_reg(p)));
+	emit(p, sass_nop(1, 1));
+}
+
+/* Do votes only write a register, with the mask of lanes whose predicate holds or whose value is equal? These are
+ * VOTE.ANY R, PT, P and MATCH.ANY R. */
+static bool can_run_per_lane(const struct sass_probe *probe)
+{
+	for (uint32_t i = 0; i < probe->n; i++) {
+		struct sass_insn insn = probe->insns[i];
+		bool votes = sass_opcode(insn) == SASS_OP_VOTE, matches = sass_opcode(insn) == SASS_OP_MATCH;
+
+		if ((votes && sass_field(insn, 72, 2) != 1) || (matches && !sass_field(insn, 79, 1)))
+			return false;
+		if ((votes || matches) && sass_field(insn, 81, 3) != SASS_PT)
+			return false;
+	}
+	return true;
+}
+
+static int emit_exit(struct patch_ctx *p)
+{
+	uint32_t first;
+	unsigned waits;
+
+	if (p->exit->barriers && !can_run_per_lane(p->exit))
+		return refuse(p->diag, "its probe at the exit has a vote that single lanes cannot perform");
+	if (p->code->tail != SASS_NONE)
+		p->out->n = p->code->tail;
+	p->out->exit = p->out->n;
+	waits = emit_exit_waits(p);
+	first = p->out->n;
+	if (p->exit->barriers)
+		emit_converged_path(p);
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
+					    relocate_exit_insn(p, p->exit->insns[i]));
+	p->out->insns[first] = sass_with(p->out->insns[first], SASS_WAIT_AT, 6, sass_waits(p->out->insns[first]) | waits);
+	for (uint32_t i = 0; i < p->code->nexits; i++) {
+		uint32_t at = p->code->exits[i];
+		struct sass_insn *insn = &p->out->insns[at];
+
+		if (at == p->code->tail)
+			continue;
+		*insn = sass_with_branch(p->code->arch, sass_with(*insn, 0, 12, SASS_OP_BRA),
+					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
+	}
+	return 0;
+}
+
+/* Adds a scoreboard to each operation of the kernel that lacks one, if it may be in flight at an exit and touches a
+ * register of the exit's probe. */
+static int add_boards(struct patch_ctx *p)
+{
+	uint32_t top = lane_bit_reg(p) + (p->exit->barriers > 0);
+	struct sass_flights flights;
+	int err = sass_flights_find(p->code, top, &flights);
+
+	for (uint32_t k = 0; !err && k < flights.n; k++) {
+		struct sass_insn *insn = &p->out->insns[flights.at[k]];
+
+		if (!sass_lacks_board(*insn) || !sass_flight_at_exit(p->code, &flights, k))
+			continue;
+		*insn = sass_with_board(*insn, SASS_GIVEN_BOARD);
+		p->out->given++;
+	}
+	sass_flights_finish(&flights);
+	return err;
+}
+
+/* Adds scoreboards to writes of predicates that have none. Stubs save the predicates, and an exit's probe may write
+ * them. */
+static void add_predicate_boards(struct patch_ctx *p)
+{
+	for (uint32_t i = 0; i < p->code->n; i++) {
+		struct sass_insn *insn = &p->out->insns[i];
+
+		if (!sass_predicate_is_untold(p->code->arch, *insn))
+			continue;
+		*insn = sass_predicate_told(*insn);
+		p->out->given++;
+	}
+}
+
+struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind)
+{
+	if (sass_opcode(insn) != SASS_OP_EXIT)
+		return insn;
+	if (!behind && sass_unconditional(insn))
+		return sass_nop(sass_waits(insn), 1);
+	return sass_with_branch(arch, sass_with(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
+}
+
+/* Lanes that left the probe early are not waited for. */
+static void emit_breaks(struct patch_ctx *p)
+{
+	for (uint32_t b = 0; b < p->entry->barriers; b++)
+		emit(p, sass_break(p->barrier[b]));
+}
+
+static int emit_entry(struct patch_ctx *p)
+{
+	uint32_t at = p->above ? p->code->late_entry : p->code->begin;
+	unsigned time;
+
+	if (!p->code->entry_moves)
+		return refuse(p->diag, "its first instruction cannot execute at another address, as a probe at the "
+				       "entry requires");
+	p->out->entry = p->out->n;
+	for (uint32_t i = 0; i < p->entry->n; i++)
+		emit(p, sass_leave(p->code->arch, with_needed_board(p, relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
+	sass_await_given(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
+	time = cycles_after_predicate(p->entry);
+	if (!p->above || time < SASS_PREDICATE_TIME)
+		emit(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
+	emit_breaks(p);
+	if (p->entry->diverges)
+		emit(p, sass_warpsync_all());
+	p->out->stands[at] = p->out->n;
+	emit(p, p->out->insns[at]); /* it may have got a scoreboard */
+	emit(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
+	return 0;
+}
+
+/* No instruction of a probe waits for a scoreboard before the wait can see that it was set. */
+static void enforce_scoreboard_latency(struct patch_ctx *p)
+{
+	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
+		struct sass_insn *insn = &p->out->insns[i];
+
+		if (sass_stall(*insn) < SASS_SEEN && sass_boards_set(*insn) & sass_waits(p->out->insns[i + 1]))
+			*insn = sass_with(*insn, SASS_STALL_AT, 4, SASS_SEEN);
+	}
+}
+
+static void pad(struct patch_ctx *p)
+{
+	while (p->out->n % PAD)
+		emit(p, sass_nop(0, 0));
+}
+
+static int emit_all(struct patch_ctx *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->code->n; i++)
+		emit(p, sass_code_at(p->code, i));
+	pad(p);
+	if (p->around.n || may_clobber_predicates(p))
+		add_predicate_boards(p);
+	if (p->exit)
+		err = emit_exit(p);
+	if (!err && p->exit && !p->above)
+		err = add_boards(p);
+	if (!err && p->entry)
+		err = emit_entry(p);
+	if (!err)
+		err = sass_around_put(&p->around, p->code, pending_boards(p), p->out, p->diag);
+	if (!err)
+		err = sass_constants_put(p->code, pending_boards(p), p->out);
+	emit(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
+	pad(p);
+	if (!err)
+		enforce_scoreboard_latency(p);
+	return err;
+}
+
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag)
+{
+	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MAX_EXTRA_INSNS + 3 * PAD +
+		   sass_around_room(around) + sass_constants_room(code);
+	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
+	int err;
+
+	*grafted = (struct sass_grafted){ .entry = SASS_NONE, .exit = SASS_NONE };
+	if (exit && !code->nexits)
+		return refuse(diag, "it has no EXIT");
+	err = alloc_registers(&p, regs);
+	if (err < 0)
+		return err;
+	map_barriers(&p);
+	map_predicates(&p);
+	grafted->insns = calloc(n, sizeof(*grafted->insns));
+	grafted->stands = calloc(code->n + 1, sizeof(*grafted->stands));
+	if (!grafted->insns || !grafted->stands)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->n; i++)
+		grafted->stands[i] = i;
+	err = emit_all(&p);
+	if (err < 0)
+		sass_grafted_finish(grafted);
+	return err;
+}
+
+void sass_grafted_finish(struct sass_grafted *grafted)
+{
+	free(grafted->insns);
+	free(grafted->stands);
+	free(grafted->addresses);
+	*grafted = (struct sass_grafted){ 0 };
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inserts probes into a kernel's code. New code follows the kernel's, and no instruction of the kernel moves. Each EXIT
+ * becomes a branch, under the same predicates, to the exit's probe, whose EXITs end the thread. If no code after the
+ * last EXIT ever executes, the probe replaces that EXIT. The first instruction becomes a branch to the entry's probe,
+ * after which it executes, and the kernel continues. If the probe's registers are above the kernel's, the branch can
+ * replace the first instruction that waits instead. Then the kernel's first reads complete meanwhile. An instruction
+ * with a probe becomes a branch too (insn_probe.h), and so does one that reads a variable in c[0x3] (backends/cuda/sass/analysis/constant.h). Each of
+ * these passes patches the instruction where the pass before it has put it.
+ *
+ * Does:     allocates registers, predicates and barriers for the probes, and writes the new code.
+ * Before:   sass_code_read() has read the code; sass_keep() and the joins of probes are done.
+ * After:    struct sass_grafted holds the complete code of the twin.
+ * Requires: probes without uniform operations.
+ */
+#ifndef GPUBPF_SASS_GRAFT_H
+#define GPUBPF_SASS_GRAFT_H
+
+#include "insn_probe.h"
+#include "backends/cuda/sass/analysis/code.h"
+#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/probe/probe.h"
+
+struct gpubpf_diag;
+
+struct sass_grafted {
+	struct sass_insn *insns;   /* malloc'd: the code section, beginning with the kernel's code; padded to 128
+	                            * bytes */
+	uint32_t n;
+	uint32_t *stands;          /* malloc'd: per instruction of the kernel, the index where it executes or where a
+	                            * branch replaces it */
+	uint32_t entry, exit;      /* index of the probes' first instructions; SASS_NONE: none */
+	uint32_t regs;             /* registers per thread of the twin, as EIATTR_REGCOUNT counts them */
+	uint32_t base;             /* the register that the probes' R0 became */
+	uint32_t frame;            /* bytes of stack that probes need */
+	uint32_t given;            /* number of scoreboards added to the kernel's instructions */
+	bool counts;               /* it counts a block's lanes in a word of shared memory that the twin adds
+	                            * (count.h) */
+	struct sass_constant_address *addresses; /* malloc'd: immediates that the agent fills in */
+	uint32_t naddresses;
+};
+
+/* entry and exit may be NULL. 0; -EINVAL and the reason why the probes do not fit; -ENOMEM. */
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag);
+void sass_grafted_finish(struct sass_grafted *grafted);
+
+#define SASS_GIVEN_BOARD 5
+#define SASS_ALL_BOARDS 0x3f
+
+/* Instructions of a probe got a scoreboard in `is`. Later instructions that touch their registers wait for it. */
+void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
+/* An EXIT of a probe becomes a branch over the `behind` instructions that follow it. */
+struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind);
+/* Updates the set of scoreboards that are pending after an instruction of a probe. */
+unsigned sass_boards_left(unsigned left, struct sass_insn insn);
+/* The first instruction after i that depends on its registers waits for the scoreboard. */
+void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel found in an image: its code object, metadata, descriptor and code. */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
+
+#include "backends/hip/amdgpu/isa/code.h"
+#include "core/target.h"
+#include "backends/hip/amdgpu/object/descriptor.h"
+#include "backends/hip/amdgpu/object/elf.h"
+#include "backends/hip/amdgpu/object/meta.h"
+
+/* the kernel, or a function that it calls, in the code of a twin */
+struct hip_part {
+	char name[256];            /* "": the kernel */
+	uint64_t address;          /* in the file */
+	const uint8_t *bytes;
+	uint32_t off, size;        /* in the twin's code */
+};
+
+/* a kernel of the application, found in its code object */
+struct hip_found {
+	void *plain;               /* the decompressed image that contains the code object, or NULL */
+	struct hip_elf elf;
+	const struct hip_isa *isa;
+	struct hip_meta meta;
+	struct hip_descriptor descriptor;
+	struct hip_code code;
+	const uint8_t *bytes;
+	uint64_t address;
+	struct hip_part *parts;    /* of the twin, the kernel first; NULL: the twin calls the original's functions */
+	uint32_t nparts;
+	uint8_t *joined;           /* the parts' bytes */
+	bool wave32;
+	uint32_t insns;            /* kinds of instruction places for which the code is read, GPUBPF_TAKES */
+	uint32_t words;            /* words that each launch of the twin fills: enum hip_bind_args */
+};
+
+/* the kinds of places with names, which can be at any instruction */
+#define HIP_NAMED (GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK))
+
+/* Sets GPUBPF_E_INJECT with `why` and returns -EINVAL. */
+int hip_refuse(struct gpubpf_diag *diag, const char *why);
+
+/* Opens the code object for the device. The caller frees app->plain, on failure too. */
+int hip_found_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_found *app,
+		   struct gpubpf_diag *diag);
+/* Reads the descriptor and the instructions of the kernel that app->meta describes. Control in an application's kernel
+ * never goes before its first instruction. In a twin it does, to stubs and probes. The caller calls hip_found_finish(),
+ * on failure too. */
+int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag);
+/* Reads a function of the object app->elf; instruction places are read in any case. app->address and app->bytes become
+ * the function's. The caller calls hip_code_finish(&app->code), on failure too. */
+int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag);
+/* Returns the function's name: its symbol's, or its address if there is no symbol or the name is ambiguous. */
+void hip_found_name(const struct hip_found *app, uint64_t address, char name[256]);
+/* Appends the functions that the kernel calls to app->code and app->bytes. It refuses kernels that call some through
+ * pointers. */
+int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag);
+void hip_found_finish(struct hip_found *app);
+/* Returns 0 if the twin's symbol names can be derived from the kernel's name, else -EINVAL. */
+int hip_found_named(const char *name, struct gpubpf_diag *diag);
+
+#endif

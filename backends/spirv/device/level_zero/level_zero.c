@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* struct gpubpf_device_ops over Level Zero. */
+#include "level_zero.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "backends/spirv/wire/clock.h"
+#include "core/wire/checks.h"
+#include "core/wire/placement.h"
+
+#define MAX_DRIVERS 16
+#define MAX_DEVICES 64
+#define MAX_GROUPS 32
+#define MAX_MEMORIES 8
+
+struct gpubpf_device {
+	struct gpubpf_ze_api api;
+	struct gpubpf_device_caps caps;
+	ze_context_handle_t context;
+	bool owns_context;                 /* we created the context, and must destroy it */
+	ze_device_handle_t id;
+	ze_command_list_handle_t list;     /* immediate and synchronous */
+	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
+	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
+	char *arena;
+	size_t arena_size;
+	struct gpubpf_device_module *clock_module;
+	struct gpubpf_device_kernel *clock_kernel;
+	void *clock_word;                  /* in the device's memory; the clock's kernel writes it */
+};
+
+struct gpubpf_device_module {
+	struct gpubpf_device *device;
+	ze_module_handle_t module;
+};
+
+struct gpubpf_device_kernel {
+	struct gpubpf_device *device;
+	ze_kernel_handle_t kernel;
+	uint32_t nargs;
+};
+
+ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device)
+{
+	return device->context;
+}
+
+static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_why *why)
+{
+	__typeof__(&zeInit) init;
+	ze_result_t code;
+	void *lib;
+
+	if (functions) {
+		*api = *functions;
+		return 0;
+	}
+	lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!lib) {
+		snprintf(why->text, sizeof(why->text), "no Level Zero loader: %s", dlerror());
+		return -ENOENT;
+	}
+#define RESOLVE(table, member) \
+	api->table##member = (__typeof__(api->table##member))dlsym(lib, "ze" #table #member); \
+	if (!api->table##member) { \
+		snprintf(why->text, sizeof(why->text), "libze_loader.so.1 has no ze" #table #member); \
+		return -ENOENT; \
+	}
+	GPUBPF_ZE_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+	api->KernelSetGlobalOffsetExp =
+		(__typeof__(api->KernelSetGlobalOffsetExp))dlsym(lib, "zeKernelSetGlobalOffsetExp");
+	init = (__typeof__(init))dlsym(lib, "zeInit");
+	code = init ? init(0) : ZE_RESULT_ERROR_UNINITIALIZED;
+	if (code == ZE_RESULT_ERROR_UNINITIALIZED) {
+		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver that has a device");
+		return -ENODEV;
+	}
+	return code ? gpubpf_ze_error(why, "zeInit", code) : 0;
+}
+
+/* Limit a driver's count to the room of our array: some drivers fill all entries up to the passed count. */
+static uint32_t clamp(uint32_t *n, uint32_t most)
+{
+	return *n = *n < most ? *n : most;
+}
+
+static bool matches(const struct gpubpf_device *d, ze_device_handle_t device, const char *name)
+{
+	ze_device_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+
+	return !name || (!d->api.DeviceGetProperties(device, &p) && strcasestr(p.name, name));
+}
+
+static int find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how, ze_driver_handle_t *driver,
+		       struct gpubpf_why *why)
+{
+	ze_driver_handle_t drivers[MAX_DRIVERS];
+	ze_device_handle_t devices[MAX_DEVICES];
+	uint32_t ndrivers = 0, n, index = how->index;
+
+	if (d->api.DriverGet(&ndrivers, NULL) || !clamp(&ndrivers, MAX_DRIVERS) || d->api.DriverGet(&ndrivers, drivers))
+		ndrivers = 0;
+	for (uint32_t i = 0; i < ndrivers; i++) {
+		n = 0;
+		if (d->api.DeviceGet(drivers[i], &n, NULL) || !clamp(&n, MAX_DEVICES) ||
+		    d->api.DeviceGet(drivers[i], &n, devices))
+			continue;
+		for (uint32_t k = 0; k < n; k++) {
+			if (!matches(d, devices[k], how->name) || index-- > 0)
+				continue;
+			*driver = drivers[i];
+			d->id = devices[k];
+			return 0;
+		}
+	}
+	snprintf(why->text, sizeof(why->text), "no Level Zero device %s%s among %u drivers", how->name ? "named " : "",
+		 how->name ? how->name : "", ndrivers);
+	return -ENODEV;
+}
+
+static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_why *why)
+{
+	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_driver_handle_t driver = NULL;
+	ze_result_t code;
+	int err;
+
+	if (how->context) {
+		d->context = how->context;
+		d->id = how->handle;
+		return 0;
+	}
+	err = find_device(d, how, &driver, why);
+	if (err < 0)
+		return err;
+	code = d->api.ContextCreate(driver, &desc, &d->context);
+	if (code)
+		return gpubpf_ze_error(why, "creating a context", code);
+	d->owns_context = true;
+	return 0;
+}
+
+/* Use the first queue group that can run kernels. */
+static int open_list(struct gpubpf_device *d, struct gpubpf_why *why)
+{
+	ze_command_queue_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
+	};
+	ze_command_queue_group_properties_t groups[MAX_GROUPS];
+	uint32_t n = 0;
+	ze_result_t code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, NULL);
+
+	for (uint32_t i = 0; i < MAX_GROUPS; i++)
+		groups[i] = (ze_command_queue_group_properties_t){
+			.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
+	if (!code && clamp(&n, MAX_GROUPS))
+		code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, groups);
+	while (!code && desc.ordinal + 1 < n &&
+	       !(groups[desc.ordinal].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE))
+		desc.ordinal++;
+	if (!code)
+		code = d->api.CommandListCreateImmediate(d->context, d->id, &desc, &d->list);
+	return code ? gpubpf_ze_error(why, "creating a command list", code) : 0;
+}
+
+/* Integrated devices share the host's memory: kernels access it without extra cost, and no copies are needed. A card
+ * has the arena in its own memory. Atomic adds over a bus take thousands of times as long, and some are lost if the
+ * host adds too (SUPPORT.md). */
+static void choose_arena(struct gpubpf_device *d, bool shares)
+{
+	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
+	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
+		       live = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+
+	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p) || !shares)
+		return;
+	if ((p.sharedSystemAllocCapabilities & live) == live) {
+		d->where = ARENA_SYSTEM;
+		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
+	} else if ((p.hostAllocCapabilities & all) == all) {
+		d->where = ARENA_HOST;
+	}
+}
+
+/* Set the caps for map memory outside of the arena, by the accesses that host and kernels may make concurrently. */
+static void fill_memory(struct gpubpf_device *d)
+{
+	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
+		       both = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT, whole = both | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
+
+	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p))
+		return;
+	if ((p.hostAllocCapabilities & all) == all)
+		d->caps.bits |= GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE;
+	if ((p.sharedSystemAllocCapabilities & both) == both)
+		d->caps.bits |= GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_SVM_SYSTEM;
+	if ((p.sharedSingleDeviceAllocCapabilities & both) == both)
+		d->caps.bits |= GPUBPF_CAP_MANAGED;
+	if ((p.hostAllocCapabilities & whole) == whole)
+		d->caps.bits |= GPUBPF_CAP_HOST_ATOMICS;
+}
+
+static uint64_t memory_of(const struct gpubpf_device *d)
+{
+	ze_device_memory_properties_t memories[MAX_MEMORIES];
+	uint32_t n = 0;
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < MAX_MEMORIES; i++)
+		memories[i] = (ze_device_memory_properties_t){ .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
+	if (d->api.DeviceGetMemoryProperties(d->id, &n, NULL) || !clamp(&n, MAX_MEMORIES) ||
+	    d->api.DeviceGetMemoryProperties(d->id, &n, memories))
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		size += memories[i].totalSize;
+	return size;
+}
+
+static void fill_caps(struct gpubpf_device *d)
+{
+	ze_device_compute_properties_t compute = { .stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES };
+	ze_device_module_properties_t module = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES };
+	ze_device_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+	struct gpubpf_device_caps *caps = &d->caps;
+	uint32_t spirv;
+
+	d->api.DeviceGetProperties(d->id, &p);
+	d->api.DeviceGetComputeProperties(d->id, &compute);
+	d->api.DeviceGetModuleProperties(d->id, &module);
+	spirv = module.spirvVersionSupported;
+	snprintf(caps->backend, sizeof(caps->backend), "level_zero");
+	snprintf(caps->name, sizeof(caps->name), "%.95s", p.name);
+	snprintf(caps->driver, sizeof(caps->driver), "Level Zero, device %04x:%04x", p.vendorId, p.deviceId);
+	caps->bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS | GPUBPF_CAP_EXIT_THREAD;
+	if (module.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)
+		caps->bits |= GPUBPF_CAP_ATOMIC64;
+	if (d->api.KernelSetGlobalOffsetExp)
+		caps->bits |= GPUBPF_CAP_OFFSET;
+#ifdef __x86_64__
+	if (p.type == ZE_DEVICE_TYPE_CPU)
+		caps->bits |= GPUBPF_CAP_X86;
+#endif
+	caps->compute_units = p.numSlices * p.numSubslicesPerSlice;
+	caps->compute_units += !caps->compute_units;
+	caps->warp_size = 1;
+	caps->spirv_version = ZE_MAJOR_VERSION(spirv) << 16 | ZE_MINOR_VERSION(spirv) << 8;
+	caps->address_bits = 64;
+	caps->max_threads_per_block = compute.maxTotalGroupSize;
+	caps->max_blocks[0] = compute.maxGroupCountX;
+	caps->max_blocks[1] = compute.maxGroupCountY;
+	caps->max_blocks[2] = compute.maxGroupCountZ;
+	for (uint32_t i = 0; i < compute.numSubGroupSizes && i < ZE_SUBGROUPSIZE_COUNT; i++)
+		caps->sub_groups |= compute.subGroupSizes[i];
+	caps->memory = memory_of(d);
+	caps->max_alloc = p.maxMemAllocSize;
+	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
+	fill_memory(d);
+	/* with a shared arena, the memory of CPU devices would be reported too */
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
+		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
+}
+
+static void lz_arena_detach(struct gpubpf_device *d)
+{
+	if (d->arena && d->where != ARENA_SYSTEM)
+		d->api.MemFree(d->context, d->arena);
+	d->arena = NULL;
+}
+
+static const struct gpubpf_device_caps *lz_caps(const struct gpubpf_device *d)
+{
+	return &d->caps;
+}
+
+static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)
+{
+	ze_host_mem_alloc_desc_t on_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
+	ze_device_mem_alloc_desc_t on_device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	ze_result_t code = ZE_RESULT_SUCCESS;
+	void *at = host;
+
+	if (d->arena)
+		return -EBUSY;
+	if (d->where == ARENA_DEVICE && d->caps.memory &&
+	    !gpubpf_placement_fits(size, d->caps.memory, true, why->text, sizeof(why->text)))
+		return -ENOMEM;
+	if (d->where == ARENA_HOST)
+		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
+	else if (d->where == ARENA_DEVICE)
+		code = d->api.MemAllocDevice(d->context, &on_device, size, 4096, d->id, &at);
+	if (code)
+		return gpubpf_ze_error(why, "allocating memory for maps", code);
+	d->arena = at;
+	d->arena_size = size;
+	*address = (uint64_t)(uintptr_t)at;
+	return 0;
+}
+
+static bool is_outside(const struct gpubpf_device *d, size_t offset, size_t size)
+{
+	return !d->arena || offset > d->arena_size || size > d->arena_size - offset;
+}
+
+static int copy_by_device(struct gpubpf_device *d, void *to, const void *from, size_t size)
+{
+	ze_result_t code;
+
+	pthread_mutex_lock(&d->lock);
+	code = d->api.CommandListAppendMemoryCopy(d->list, to, from, size, NULL, 0, NULL);
+	pthread_mutex_unlock(&d->lock);
+	return code ? -EIO : 0;
+}
+
+static int copy(struct gpubpf_device *d, void *to, const void *from, size_t size)
+{
+	if (d->where == ARENA_DEVICE)
+		return copy_by_device(d, to, from, size);
+	if (d->where == ARENA_HOST)
+		memcpy(to, from, size);
+	return 0;
+}
+
+static int lz_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_t size)
+{
+	return is_outside(d, offset, size) ? -EINVAL : copy(d, to, d->arena + offset, size);
+}
+
+static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
+{
+	return is_outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
+}
+
+/* Twins may access all memory of these kinds: the agent enables indirect access for their kernels
+ * (hooks/level_zero/twin_load.c). */
+static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
+			 struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+{
+	ze_host_mem_alloc_desc_t on_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
+	ze_device_mem_alloc_desc_t on_device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	ze_result_t code = ZE_RESULT_SUCCESS;
+	void *at = host;
+
+	if (where == GPUBPF_PLACE_MANAGED)
+		code = d->api.MemAllocShared(d->context, &on_device, &on_host, size, 4096, d->id, &at);
+	else if (where == GPUBPF_PLACE_PINNED || !(d->caps.bits & GPUBPF_CAP_SVM_SYSTEM))
+		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
+	if (code)
+		return gpubpf_ze_error(why, "allocating memory for maps", code);
+	*memory = (struct gpubpf_device_memory){
+		.where = where, .host = at, .address = (uintptr_t)at, .size = size, .handle = at == host ? NULL : at,
+	};
+	return 0;
+}
+
+static void lz_memory_put(struct gpubpf_device *d, const struct gpubpf_device_memory *memory)
+{
+	if (memory->handle)
+		d->api.MemFree(d->context, memory->handle);
+}
+
+static int lz_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
+			  const char *options, struct gpubpf_device_module **module, struct gpubpf_why *why)
+{
+	const ze_module_constants_t *none = NULL;
+	struct gpubpf_ze_build build = { &options, &none, options ? 1 : 0 };
+	struct gpubpf_device_module *m = calloc(1, sizeof(*m));
+	int err = m ? gpubpf_ze_module_load(&d->api, d->context, d->id, kind, image, size, &build, &m->module, why) : -ENOMEM;
+
+	if (err < 0) {
+		free(m);
+		return err;
+	}
+	m->device = d;
+	*module = m;
+	return 0;
+}
+
+static void lz_module_unload(struct gpubpf_device_module *m)
+{
+	if (!m)
+		return;
+	m->device->api.ModuleDestroy(m->module);
+	free(m);
+}
+
+static int lz_kernel_get(struct gpubpf_device_module *m, const char *name, struct gpubpf_device_kernel **kernel,
+			 struct gpubpf_why *why)
+{
+	ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name };
+	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+	struct gpubpf_device_kernel *k = calloc(1, sizeof(*k));
+	ze_result_t code;
+
+	if (!k)
+		return -ENOMEM;
+	k->device = m->device;
+	code = m->device->api.KernelCreate(m->module, &desc, &k->kernel);
+	if (!code)
+		code = m->device->api.KernelGetProperties(k->kernel, &p);
+	if (code) {
+		if (k->kernel)
+			m->device->api.KernelDestroy(k->kernel);
+		free(k);
+		return gpubpf_ze_error(why, "finding a kernel", code);
+	}
+	k->nargs = p.numKernelArgs;
+	*kernel = k;
+	return 0;
+}
+
+static void lz_kernel_put(struct gpubpf_device_kernel *k)
+{
+	if (!k)
+		return;
+	k->device->api.KernelDestroy(k->kernel);
+	free(k);
+}
+
+static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l,
+			     ze_group_count_t *count)
+{
+	const struct gpubpf_ze_api *api = &k->device->api;
+	uint32_t grid[3] = { 1, 1, 1 }, block[3] = { 1, 1, 1 };
+	ze_result_t code = ZE_RESULT_SUCCESS;
+
+	for (uint32_t i = 0; i < l->dim && i < 3; i++) {
+		grid[i] = l->grid[i];
+		block[i] = l->block[i];
+	}
+	if (!l->block[0])
+		code = api->KernelSuggestGroupSize(k->kernel, grid[0], grid[1], grid[2], &block[0], &block[1], &block[2]);
+	for (uint32_t i = 0; i < 3 && !code; i++)
+		if (!block[i] || grid[i] % block[i])
+			code = ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION;
+	if (!code)
+		code = api->KernelSetGroupSize(k->kernel, block[0], block[1], block[2]);
+	if (!code && api->KernelSetGlobalOffsetExp)
+		code = api->KernelSetGlobalOffsetExp(k->kernel, l->offset[0], l->offset[1], l->offset[2]);
+	if (!code)
+		*count = (ze_group_count_t){ grid[0] / block[0], grid[1] / block[1], grid[2] / block[2] };
+	return code;
+}
+
+/* Requires the device's lock. */
+static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+{
+	const struct gpubpf_ze_api *api = &k->device->api;
+	ze_group_count_t count;
+	ze_result_t code = ZE_RESULT_SUCCESS;
+
+	gpubpf_assert_held(&k->device->lock);
+	for (uint32_t i = 0; i < l->nargs && !code; i++)
+		code = api->KernelSetArgumentValue(k->kernel, i, l->arg_sizes[i], l->args[i]);
+	if (code)
+		return gpubpf_ze_error(why, "setting an argument", code);
+	code = set_shape(k, l, &count);
+	if (!code)
+		code = api->CommandListAppendLaunchKernel(k->device->list, k->kernel, &count, NULL, 0, NULL);
+	return code ? gpubpf_ze_error(why, "launching", code) : 0;
+}
+
+static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+{
+	int err;
+
+	if (l->nargs != k->nargs) {
+		snprintf(why->text, sizeof(why->text), "the kernel has %u arguments, not %u", k->nargs, l->nargs);
+		return -EINVAL;
+	}
+	pthread_mutex_lock(&k->device->lock);
+	err = launch(k, l, why);
+	pthread_mutex_unlock(&k->device->lock);
+	return err;
+}
+
+/* ---- the clock: zeDeviceGetGlobalTimestamps() reads another clock than the one that kernels can read ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
+{
+	const struct gpubpf_device_launch one = {
+		.dim = 1, .grid = { 1 }, .block = { 1 }, .args = (const void *const[]){ &d->clock_word },
+		.arg_sizes = (const size_t[]){ sizeof(d->clock_word) }, .nargs = 1,
+	};
+	struct gpubpf_why why;
+	int err;
+
+	if (!d->clock_kernel)
+		return -EOPNOTSUPP;
+	*before_ns = now_ns();
+	err = lz_launch(d->clock_kernel, &one, &why);
+	*after_ns = now_ns();
+	return err ? err : copy_by_device(d, cycles, d->clock_word, sizeof(*cycles));
+}
+
+/* Accept the clock only if it advances. */
+static void test_clock(struct gpubpf_device *d)
+{
+	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	uint64_t first = 0, second = 0, before, after;
+	struct gpubpf_why why;
+	size_t size;
+	const void *il = gpubpf_spv_clock(&size);
+
+	if (!d->api.MemAllocDevice(d->context, &desc, sizeof(first), sizeof(first), d->id, &d->clock_word) &&
+	    !copy_by_device(d, d->clock_word, &first, sizeof(first)) &&
+	    !lz_module_load(d, GPUBPF_IMAGE_SPIRV, il, size, "", &d->clock_module, &why) &&
+	    !lz_kernel_get(d->clock_module, GPUBPF_SPV_CLOCK_KERNEL, &d->clock_kernel, &why) &&
+	    !lz_clock(d, &first, &before, &after) && first && !lz_clock(d, &second, &before, &after) && second > first)
+		d->caps.clock = GPUBPF_CLOCK_CYCLES;
+}
+
+static void lz_close(struct gpubpf_device *d)
+{
+	if (!d)
+		return;
+	lz_arena_detach(d);
+	lz_kernel_put(d->clock_kernel);
+	lz_module_unload(d->clock_module);
+	if (d->clock_word)
+		d->api.MemFree(d->context, d->clock_word);
+	if (d->list)
+		d->api.CommandListDestroy(d->list);
+	if (d->owns_context)
+		d->api.ContextDestroy(d->context);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+{
+	struct gpubpf_device *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	pthread_mutex_init(&d->lock, NULL);
+	err = api_load(&d->api, how->runtime, why);
+	if (!err)
+		err = open_context(d, how, why);
+	if (!err)
+		err = open_list(d, why);
+	if (err < 0) {
+		lz_close(d);
+		return err;
+	}
+	fill_caps(d);
+	test_clock(d);
+	*device = d;
+	return 0;
+}
+
+const struct gpubpf_device_ops gpubpf_device_level_zero = {
+	.backend = "level_zero",
+	.open = lz_open,
+	.close = lz_close,
+	.caps = lz_caps,
+	.arena_attach = lz_arena_attach,
+	.arena_pull = lz_arena_pull,
+	.arena_push = lz_arena_push,
+	.arena_detach = lz_arena_detach,
+	.memory_get = lz_memory_get,
+	.memory_put = lz_memory_put,
+	.module_load = lz_module_load,
+	.module_unload = lz_module_unload,
+	.kernel_get = lz_kernel_get,
+	.kernel_put = lz_kernel_put,
+	.launch = lz_launch,
+	.clock = lz_clock,
+};

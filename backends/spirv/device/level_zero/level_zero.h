@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Level Zero device, as far as the agent's adapter uses it. level_zero.c: the operations of core/device.h;
+ * module.c: modules. Uses only libc and Level Zero's headers.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
+#define GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
+
+#include <level_zero/ze_api.h>
+
+#include "core/device.h"
+
+/* The functions that we call, by dispatch table: F(table, member). All are of version 1.0. */
+#define GPUBPF_ZE_FUNCTIONS(F) \
+	F(Driver, Get) F(Driver, GetProperties) F(Device, Get) F(Device, GetSubDevices) F(Device, GetProperties) \
+	F(Device, GetComputeProperties) F(Device, GetModuleProperties) F(Device, GetMemoryProperties) \
+	F(Device, GetMemoryAccessProperties) F(Device, GetCommandQueueGroupProperties) F(Context, Create) \
+	F(Context, Destroy) F(Mem, AllocHost) F(Mem, AllocDevice) F(Mem, AllocShared) F(Mem, Free) F(Module, Create) F(Module, Destroy) \
+	F(Module, DynamicLink) F(Module, GetKernelNames) F(ModuleBuildLog, GetString) F(ModuleBuildLog, Destroy) \
+	F(Kernel, Create) F(Kernel, Destroy) F(Kernel, SetArgumentValue) F(Kernel, SetGroupSize) \
+	F(Kernel, SuggestGroupSize) F(Kernel, SuggestMaxCooperativeGroupCount) F(Kernel, SetIndirectAccess) \
+	F(Kernel, SetCacheConfig) F(Kernel, GetProperties) F(CommandList, CreateImmediate) F(CommandList, Destroy) \
+	F(CommandList, AppendLaunchKernel) F(CommandList, AppendMemoryCopy) \
+	F(CommandQueue, Synchronize)
+
+/* functions of a driver, called without the loader, or functions of the loader */
+struct gpubpf_ze_api {
+#define GPUBPF_ZE_MEMBER(table, member) __typeof__(&ze##table##member) table##member;
+	GPUBPF_ZE_FUNCTIONS(GPUBPF_ZE_MEMBER)
+#undef GPUBPF_ZE_MEMBER
+	__typeof__(&zeKernelSetGlobalOffsetExp) KernelSetGlobalOffsetExp; /* NULL: the driver lacks it */
+};
+
+/* how->runtime: const struct gpubpf_ze_api *; context and handle: ze_context_handle_t and ze_device_handle_t.
+ * arena_attach() returns a pointer as the address; twins take it as their argument gpubpf_arena. */
+extern const struct gpubpf_device_ops gpubpf_device_level_zero;
+
+ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device);
+
+/* Inputs for loading a module, in addition to its code. */
+struct gpubpf_ze_build {
+	const char **flags;                      /* [nparts]; further parts of the module use the first entry */
+	const ze_module_constants_t **constants; /* [nparts]; further parts of the module have no constants */
+	uint32_t nparts;                         /* 0: no flags and no constants */
+};
+
+/* Load SPIR-V, or parts that the driver links (ZE_experimental_module_program). 0, or -errno and the start of the
+ * driver's log. */
+int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
+			  enum gpubpf_image_kind kind, const void *image, size_t size,
+			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_why *why);
+int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code);
+
+#endif

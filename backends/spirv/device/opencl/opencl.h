@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The OpenCL device, private parts. device.c: the operations of core/device.h; api.c: the runtime's functions; caps.c:
+ * tests that determine the caps; program_cache.c: the cached binary of the test program; module.c: programs. Uses only libc and
+ * the CL headers, because the agent includes all of it.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
+#define GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <stdbool.h>
+
+#include "core/device.h"
+
+#define OCL_FUNCTIONS(F) \
+	F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) \
+	F(clReleaseContext) F(clRetainContext) F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) \
+	F(clReleaseMemObject) F(clEnqueueMapBuffer) F(clEnqueueUnmapMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
+	F(clCreateProgramWithBinary) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) \
+	F(clGetProgramBuildInfo) F(clGetProgramInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
+	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
+
+/* a runtime: the loader, or the next layer below ours in the application */
+struct ocl_api {
+#define OCL_MEMBER(name) __typeof__(&name) name;
+	OCL_FUNCTIONS(OCL_MEMBER)
+#undef OCL_MEMBER
+	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1 */
+	__typeof__(&clSVMAlloc) clSVMAlloc; /* these three: NULL before OpenCL 2.0 */
+	__typeof__(&clSVMFree) clSVMFree;
+	__typeof__(&clSetKernelExecInfo) clSetKernelExecInfo;
+};
+
+#define OCL_MAX_SVM 256
+
+struct gpubpf_device {
+	struct ocl_api api;
+	struct gpubpf_device_caps caps;
+	cl_context context;
+	cl_device_id id;
+	cl_command_queue queue;
+	cl_mem arena;
+	size_t arena_size;
+	const char *clock_source;  /* OpenCL C source of gpubpf_clock_read() */
+	const char *cache;         /* folder from struct gpubpf_device_open; NULL after opening */
+	cl_program test;           /* the program that tested the caps; its kernels read the clock and addresses */
+	cl_kernel clock_kernel;
+	cl_mem clock_word;
+	cl_kernel where_kernel;    /* writes the address of a buffer to where_word */
+	cl_mem where_word;
+	cl_event where_event;      /* of a query that did not finish in time */
+	cl_ulong *where_answer;    /* malloc'd; the device may still write it */
+	void *svm[OCL_MAX_SVM];    /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
+	uint32_t nsvm;
+};
+
+/* Fill the table from the loader, or from a layer's dispatch table (const cl_icd_dispatch *). */
+int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why);
+
+/* memory.c: memory_get and memory_put of struct gpubpf_device_ops, and the caps on which they depend. */
+void ocl_memory_caps(struct gpubpf_device *device);
+void ocl_memory_try(struct gpubpf_device *device); /* tests that run kernels; call it last */
+int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
+		   struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
+cl_int ocl_memory_tell(struct gpubpf_device *device, cl_kernel kernel); /* before each launch of our own */
+/* device.c: buffer_address of struct gpubpf_device_ops */
+int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
+
+/* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the runtime and
+ * the processor. GPU runtimes cache their binaries themselves. ocl_kept_load() returns NULL if there is none or it
+ * cannot be loaded. */
+struct ocl_source {
+	const char *const *texts;
+	cl_uint ntexts;
+	const char *options;
+};
+cl_program ocl_kept_load(struct gpubpf_device *device, const struct ocl_source *source);
+void ocl_kept_add(struct gpubpf_device *device, const struct ocl_source *source, cl_program program);
+void ocl_kept_forget(struct gpubpf_device *device, const struct ocl_source *source);
+
+/* Fill device->caps from queries and tests. A capability that cannot be tested is reported as absent. */
+void ocl_caps_fill(struct gpubpf_device *device);
+
+/* Compile the pieces separately and link them; only the last one may be IL. Returns NULL and the log in why on
+ * failure. */
+struct ocl_piece {
+	const void *data;
+	size_t size;
+	bool il;
+	const char *options;
+};
+/* Create the program without compiling it. */
+cl_program ocl_create(struct gpubpf_device *device, const struct ocl_piece *piece, struct gpubpf_why *why);
+cl_program ocl_link(struct gpubpf_device *device, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why);
+cl_program ocl_build(struct gpubpf_device *device, cl_program program, const char *options, struct gpubpf_why *why);
+int ocl_error(struct gpubpf_why *why, const char *what, cl_int code);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Computes the alignment that compilers may assume for an lvalue. It is lower than its type's for members of packed
+ * structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same alignment.
+ */
+#include "backends/spirv/opencl_c/read/walk.h"
+
+static enum CXTypeKind kind_of(CXCursor c)
+{
+	return clang_getCanonicalType(clang_getCursorType(c)).kind;
+}
+
+static bool is_array(CXCursor c)
+{
+	return kind_of(c) == CXType_ConstantArray || kind_of(c) == CXType_IncompleteArray;
+}
+
+static uint32_t lower_align(uint32_t align, long long at)
+{
+	return at > 0 && (at & -at) < align ? at & -at : align;
+}
+
+static uint32_t natural_align(CXType type)
+{
+	long long align = clang_Type_getAlignOf(type);
+
+	return align > 0 ? align : UINT32_MAX;
+}
+
+/* The pointee type with its declared names, which the canonical type has lost. */
+static CXType pointee_of(CXType pointer)
+{
+	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
+		pointer = pointer.kind == CXType_Typedef ? clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(pointer)) :
+							   clang_Type_getNamedType(pointer);
+	if (pointer.kind != CXType_Pointer)
+		pointer = clang_getCanonicalType(pointer);
+	return clang_getPointeeType(pointer);
+}
+
+/* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, that of the object
+ * itself. */
+static uint32_t pointee_align(CXCursor pointer)
+{
+	CXCursor c = pointer;
+
+	while (clang_getCursorKind(c) == CXCursor_ParenExpr || (clang_getCursorKind(c) == CXCursor_UnexposedExpr && !is_array(c)))
+		c = clread_only_child(c);
+	if (!clang_Cursor_isNull(c) && is_array(c))
+		return clread_align_of(c);
+	if (clang_getCursorKind(c) == CXCursor_UnaryOperator && clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_AddrOf)
+		return clread_align_of(clread_first_child(c));
+	return natural_align(pointee_of(clang_getCursorType(pointer)));
+}
+
+uint32_t clread_align_of(CXCursor c)
+{
+	uint32_t found = natural_align(clang_getCursorType(c)), base = UINT32_MAX;
+	CXCursor of = clread_first_child(c);
+
+	switch (clang_Cursor_isNull(of) ? CXCursor_DeclRefExpr : clang_getCursorKind(c)) {
+	case CXCursor_MemberRefExpr:
+		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : clread_align_of(of);
+		base = lower_align(base, clang_Cursor_getOffsetOfField(clang_getCursorReferenced(c)) / 8);
+		break;
+	case CXCursor_ArraySubscriptExpr:
+		base = kind_of(of) == CXType_Pointer ?
+			       lower_align(pointee_align(of), clang_Type_getSizeOf(clang_getCursorType(c))) :
+			       UINT32_MAX;
+		break;
+	case CXCursor_UnaryOperator:
+		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : UINT32_MAX;
+		break;
+	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
+		base = clread_align_of(of);
+		break;
+	default:
+		break;
+	}
+	return base < found ? base : found;
+}

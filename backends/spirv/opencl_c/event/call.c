@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events at calls: of OpenCL C's functions, of functions of the source, and of others. */
+#include <ctype.h>
+#include <string.h>
+
+#include "backends/spirv/opencl_c/read/walk.h"
+
+/* The memory to which a pointer leads. If an implicit conversion has made the address generic, use the original
+ * pointer's space. */
+static uint32_t pointed_spaces(CXCursor c)
+{
+	CXType type = clang_getCanonicalType(clang_getCursorType(c));
+	uint32_t spaces = clread_is_array(type) ? clread_spaces(type) : 0;
+
+	while (type.kind == CXType_Pointer && clread_spaces(clang_getPointeeType(type))) {
+		spaces = clread_spaces(clang_getPointeeType(type));
+		c = clang_getCursorKind(c) == CXCursor_UnexposedExpr ? clread_only_child(c) : clang_getNullCursor();
+		type = clang_getCanonicalType(clang_getCursorType(c));
+	}
+	return spaces;
+}
+
+static struct cl_argument argument_of(struct walk *w, CXCursor c)
+{
+	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
+	struct cl_argument arg = { .image = strstr(clread_text(w->r, clang_getTypeSpelling(canonical)), "image") };
+	CXType of = canonical.kind == CXType_Pointer ? clang_getPointeeType(canonical) :
+		    clread_is_array(canonical) ? clang_getArrayElementType(canonical) : type;
+	struct cl_access a = clread_access_of(of, GPUBPF_LOAD, CLREAD_NONE);
+
+	arg.spaces = pointed_spaces(c);
+	arg.bytes = a.bytes;
+	arg.count = a.count;
+	return arg;
+}
+
+/* Type of the variable that stores an argument: a parameter that is declared as an array is a pointer. */
+static const char *variable_type(struct walk *w, CXCursor c)
+{
+	CXType type = clang_getCursorType(c);
+	bool array = clread_is_array(clang_getCanonicalType(type));
+	const char *name = array ? clread_array_pointer(w->r, type) : clread_type_name(w->r, type);
+
+	return strstr(name, "(*)") ? "" : name;
+}
+
+/* Does an access refer to the argument? */
+static bool is_used(const struct cl_event *e, int i)
+{
+	for (uint32_t a = 0; a < e->naccesses; a++) {
+		const struct cl_access *of = &e->access[a];
+
+		if (of->pointer == i || of->index == i || of->many == i || of->value == i || of->operand == i)
+			return true;
+	}
+	return false;
+}
+
+/* Store an argument in a variable if an access uses it or a later argument: arguments are evaluated in order. */
+static bool needs_variable(const struct cl_event *e, int i, int nargs)
+{
+	while (i < nargs && !is_used(e, i))
+		i++;
+	return i < nargs;
+}
+
+static void add_builtin(struct walk *w, const struct node *n, const char *name)
+{
+	struct cl_argument arg[CLREAD_MOST_PARTS] = { 0 };
+	int nargs = clang_Cursor_getNumArguments(n->cursor);
+	struct cl_event found = { 0 }, *e;
+
+	for (int i = 0; i < nargs && i < CLREAD_MOST_PARTS; i++)
+		arg[i] = argument_of(w, clang_Cursor_getArgument(n->cursor, i));
+	clread_builtin(name, arg, nargs < CLREAD_MOST_PARTS ? nargs : CLREAD_MOST_PARTS, &found);
+	if (!found.naccesses && found.form != CLREAD_BARRIER)
+		return;
+	e = clread_add_event(w, found.form == CLREAD_BARRIER ? CLREAD_BARRIER : CLREAD_CALL, n);
+	if (!e)
+		return;
+	memcpy(e->access, found.access, sizeof(e->access));
+	e->naccesses = found.naccesses;
+	e->barrier = found.barrier;
+	e->unseen = e->unseen ? e->unseen : found.unseen;
+	if (e->form == CLREAD_BARRIER || e->unseen)
+		return;
+	for (int i = 0; i < nargs && i < CLREAD_MOST_PARTS; i++) {
+		CXCursor c = clang_Cursor_getArgument(n->cursor, i);
+		struct node part = clread_node_of(w, c, n, VALUE);
+
+		clread_add_part(e, &part.range, needs_variable(e, i, nargs) ? variable_type(w, c) : NULL);
+	}
+	if (clang_getCanonicalType(clang_getCursorType(n->cursor)).kind == CXType_OCLEvent)
+		clread_set_type(e, "event_t");
+	else if (clang_getCanonicalType(clang_getCursorType(n->cursor)).kind != CXType_Void)
+		clread_set_type(e, clread_type_name(w->r, clang_getCursorType(n->cursor)));
+}
+
+void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what)
+{
+	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);
+
+	if (!e)
+		return;
+	e->unseen = what;
+	e->access[e->naccesses++].spaces = GPUBPF_IN_ANY;
+	e->barrier = GPUBPF_BARRIER_BLOCK;
+}
+
+/* The function's name must be the first token of the call's text, followed by a parenthesis. */
+static void add_function(struct walk *w, const struct node *n, CXCursor callee)
+{
+	const char *name = clread_text(w->r, clang_getCursorSpelling(callee)), *text = w->r->source->text;
+	uint32_t index = clread_function_of(w->r, callee);
+	size_t at = n->range.start + strlen(name);
+	struct cl_event *e = clread_add_event(w, CLREAD_FUNCTION, n);
+
+	if (!e || index == UINT32_MAX)
+		return;
+	e->function = index;
+	if (e->unseen)
+		return;
+	e->part[0] = (struct cl_part){ n->range.start, at, NULL };
+	while (at < n->range.end && isspace((unsigned char)text[at]))
+		at++;
+	e->part[1] = (struct cl_part){ at, at + 1, NULL };
+	e->nparts = 2;
+	if (strncmp(text + n->range.start, name, strlen(name)) || text[at] != '(')
+		e->unseen = "a call that does not name its function directly";
+}
+
+void clread_walk_call(struct walk *w, const struct node *n)
+{
+	CXCursor callee = clang_getCursorReferenced(n->cursor), definition = clang_getNullCursor();
+
+	if (!clang_Cursor_isNull(callee) && clang_getCursorKind(callee) == CXCursor_FunctionDecl)
+		definition = clang_getCursorDefinition(callee);
+	if (clang_Cursor_isNull(callee) || clang_getCursorKind(callee) != CXCursor_FunctionDecl)
+		clread_add_elsewhere(w, n, "an indirect call");
+	else if (!clang_Cursor_isNull(definition))
+		add_function(w, n, callee);
+	else if (!clread_is_declared(w->r, callee))
+		add_builtin(w, n, clread_text(w->r, clang_getCursorSpelling(callee)));
+	else
+		clread_add_elsewhere(w, n, "a call of a function of another source");
+	for (int i = 0; i < clang_Cursor_getNumArguments(n->cursor); i++)
+		clread_walk(w, clang_Cursor_getArgument(n->cursor, i), n, VALUE);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: replaces uses of macros that produce part of the text that a probed copy replaces, and thereby hide where that
+ * text begins and ends.
+ * Before: the unit's events and macro uses; the source is read again afterwards.
+ * After: the same tokens as the vendor's compiler sees, on the lines where the uses begin.
+ * Requires: clread_reaches() has run.
+ *
+ * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
+ * 6.10.3). Macros in the definition wait for the next pass; so does a use whose arguments still contain macros. A use
+ * stays unchanged if its replacement might change the meaning, and its place is then refused as before. This holds for
+ * macros with #, ## or "...", for macros that lead back to themselves, and for macros that the source does not define.
+ * It also holds for uses that involve __LINE__ or __COUNTER__, and for arguments that a macro turns into several.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/spirv/opencl_c/read/reader.h"
+
+enum { MAX_ARGUMENTS = 32, MAX_VISITS = 10000, MAX_DEPTH = 32 };
+
+struct expansion_state {
+	struct reader *r;
+	const char *text;
+	uint32_t visits, depth, replaced;
+	bool several_lines;      /* the current use spans several lines */
+};
+
+struct part {
+	size_t start, end;
+};
+
+static bool expand_use(struct expansion_state *x, struct span *s, FILE *out);
+
+/* -- definitions -- */
+
+/* Is it in the list, which ends with NULL? */
+static bool is_one_of(const char *const *names, const char *name, size_t n)
+{
+	while (*names && (strlen(*names) != n || memcmp(*names, name, n)))
+		names++;
+	return *names;
+}
+
+static const char *const line_names[] = { "__LINE__", "__builtin_LINE", NULL };
+static const char *const moving_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
+
+/* Would the predefined name have another value in the replaced text? If the use is on one line, its line number
+ * stays. */
+static bool changes_value(const struct expansion_state *x, const char *name, size_t n)
+{
+	return is_one_of(moving_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
+}
+
+/* Does the value of a name in a definition depend on its place in the text? */
+static bool depends_on_place(const char *name)
+{
+	return is_one_of(moving_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
+}
+
+static bool is_of_source(const struct expansion_state *x, CXCursor definition)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
+		return false;
+	clang_getFileLocation(clang_getCursorLocation(definition), &file, &line, &column, &offset);
+	return file && clang_File_isEqual(file, x->r->main);
+}
+
+/* Macros and their parameters may have names that are keywords of OpenCL C. */
+static bool is_word(const struct cl_body *b, unsigned i)
+{
+	return b->kind[i] == CXToken_Identifier || b->kind[i] == CXToken_Keyword;
+}
+
+/* Does the definition lead to the name, or treat blanks and lines specially? All definitions of a name are followed. A
+ * search that takes too long counts as yes. */
+static bool leads_to(struct expansion_state *x, const struct cl_body *b, const char *name)
+{
+	bool found = ++x->visits > MAX_VISITS || ++x->depth > MAX_DEPTH;
+
+	for (unsigned i = 1; i < b->n && !found; i++) {
+		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || depends_on_place(b->token[i]);
+		if (found || i < b->first || !is_word(b, i))
+			continue;
+		found = !strcmp(b->token[i], name);
+		for (uint32_t d = 0; d < x->r->ndefinitions && !found; d++) {
+			struct cl_body of;
+
+			if (strcmp(x->r->unit->macro[d], b->token[i]))
+				continue;
+			found = !clread_body(x->r, x->r->definition[d], &of) || leads_to(x, &of, name);
+		}
+	}
+	x->depth--;
+	return found;
+}
+
+static bool can_replace(struct expansion_state *x, const struct cl_body *b)
+{
+	x->visits = x->depth = 0;
+	return b->n && !leads_to(x, b, b->token[0]);
+}
+
+/* -- arguments -- */
+
+/* The end of the comment or string that begins at `at`; `at` itself if none does. */
+static size_t skip_whole(const char *text, size_t at, size_t end)
+{
+	char quote = text[at];
+
+	if (at + 1 < end && quote == '/' && text[at + 1] == '/')
+		return at + strcspn(text + at, "\n");
+	if (at + 1 < end && quote == '/' && text[at + 1] == '*') {
+		const char *close = strstr(text + at + 2, "*/");
+
+		return close ? (size_t)(close + 2 - text) : end;
+	}
+	if (quote != '"' && quote != '\'')
+		return at;
+	while (++at < end && text[at] != quote)
+		at += text[at] == '\\';
+	return at < end ? at + 1 : end;
+}
+
+static bool is_comment(const char *text, size_t at, size_t behind)
+{
+	return behind > at && text[at] == '/';
+}
+
+static size_t name_end(const char *text, size_t at)
+{
+	while (isalnum((unsigned char)text[at]) || text[at] == '_')
+		at++;
+	return at;
+}
+
+/* Split the arguments at commas, up to the last parenthesis. Returns their number, or -1. */
+static int find_arguments(const char *text, const struct span *s, struct part *argument)
+{
+	size_t at = s->start, behind;
+	int n = 0, depth = 0;
+
+	at = name_end(text, at);
+	while (at < s->end && text[at] != '(')
+		at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1;
+	argument[0].start = at + 1;
+	for (; at < s->end; at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1) {
+		bool parts = depth == 1 && (text[at] == ',' || text[at] == ')');
+
+		depth += (text[at] == '(') - (text[at] == ')');
+		if (!parts)
+			continue;
+		argument[n++].end = at;
+		if (text[at] == ')')
+			return at + 1 == s->end ? n : -1;
+		if (n == MAX_ARGUMENTS)
+			return -1;
+		argument[n].start = at + 1;
+	}
+	return -1;
+}
+
+/* The longest use that begins at `at`; others that begin there are in its arguments. */
+static struct span *use_at(const struct expansion_state *x, size_t at, size_t end)
+{
+	struct span *longest = NULL;
+
+	for (uint32_t i = 0; i < x->r->nexpansions && name_end(x->text, at) > at; i++) {
+		struct span *s = &x->r->expansion[i];
+
+		if (s->start == at && s->end <= end && (!longest || s->end > longest->end))
+			longest = s;
+	}
+	return longest;
+}
+
+/* Copy one character or literal. Comments, newlines and splices become blanks, so that the replacement stays on one
+ * line. */
+static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
+{
+	size_t behind = skip_whole(text, *at, end);
+
+	if (is_comment(text, *at, behind))
+		fputc(' ', out);
+	else if (behind > *at)
+		fwrite(text + *at, 1, behind - *at, out);
+	else if (text[*at] == '\\' && text[*at + 1] == '\n')
+		behind = *at + 2;
+	else
+		fputc(text[*at] == '\n' ? ' ' : text[*at], out);
+	*at = behind > *at ? behind : *at + 1;
+}
+
+/* Would the text be several arguments? */
+static bool is_several_arguments(const char *text)
+{
+	size_t end = strlen(text), behind;
+	int depth = 0;
+
+	for (size_t at = 0; at < end; at = (behind = skip_whole(text, at, end)) > at ? behind : at + 1) {
+		depth += (text[at] == '(') - (text[at] == ')');
+		if (depth < 0 || (!depth && text[at] == ','))
+			return true;
+	}
+	return depth != 0;
+}
+
+/* Does the text contain a macro that is still to be replaced, or a macro's name that might become a use with the
+ * following text? */
+static bool contains_macro(const struct expansion_state *x, const char *text)
+{
+	size_t end = strlen(text), behind;
+
+	for (size_t at = 0; at < end; at = behind > at ? behind : at + 1) {
+		behind = name_end(text, at);
+		for (uint32_t i = 0; i < x->r->unit->nmacros && behind > at; i++)
+			if (strlen(x->r->unit->macro[i]) == behind - at && !memcmp(x->r->unit->macro[i], text + at, behind - at))
+				return true;
+		if (behind == at)
+			behind = skip_whole(text, at, end);
+	}
+	return false;
+}
+
+/* The argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
+static char *expand_argument(struct expansion_state *x, const struct part *argument)
+{
+	char *made = NULL;
+	size_t size, at = argument->start;
+	FILE *out = open_memstream(&made, &size);
+	bool good = out;
+
+	while (good && at < argument->end) {
+		struct span *s = use_at(x, at, argument->end);
+
+		if (!s) {
+			good = x->text[at] != '#' && !changes_value(x, x->text + at, name_end(x->text, at) - at);
+			copy_flat(x->text, &at, argument->end, out);
+			continue;
+		}
+		if (is_of_source(x, clang_getCursorReferenced(s->cursor)))
+			good = expand_use(x, s, out);
+		else if (changes_value(x, x->text + at, name_end(x->text, at) - at))
+			good = false;
+		else
+			while (at < s->end)
+				copy_flat(x->text, &at, s->end, out);
+		at = s->end;
+	}
+	if (!out || fclose(out))
+		good = false;
+	if (good && !is_several_arguments(made))
+		return made;
+	free(made);
+	return NULL;
+}
+
+/* -- uses -- */
+
+static void write_replacement(struct expansion_state *x, const struct cl_body *b, char *const *argument, FILE *out)
+{
+	for (unsigned i = b->first; i < b->n; i++) {
+		const char *token = b->token[i];
+
+		for (unsigned p = 2, n = 0; p < b->params && is_word(b, i); p++) {
+			if (!is_word(b, p))
+				continue;
+			if (!strcmp(b->token[p], b->token[i]))
+				token = argument[n];
+			n++;
+		}
+		if (b->kind[i] != CXToken_Comment)
+			fprintf(out, " %s", token);
+	}
+	fputc(' ', out);
+	x->replaced++;
+}
+
+static int params_of(const struct cl_body *b)
+{
+	int n = 0;
+
+	for (unsigned p = 2; p < b->params; p++)
+		n += is_word(b, p);
+	return n;
+}
+
+/* Write the use again with its expanded arguments. */
+static void write_use(const char *name, char *const *argument, int n, FILE *out)
+{
+	fprintf(out, "%s(", name);
+	for (int i = 0; i < n; i++)
+		fprintf(out, i ? ",%s" : "%s", argument[i]);
+	fputc(')', out);
+}
+
+static bool expand_with_arguments(struct expansion_state *x, struct span *s, const struct cl_body *b, FILE *out)
+{
+	struct part where[MAX_ARGUMENTS] = { 0 };
+	int n = find_arguments(x->text, s, where), wanted = params_of(b);
+	char *argument[MAX_ARGUMENTS + 1] = { 0 };
+	bool good = n == wanted || (n == 1 && !wanted), has_nested_use = false;
+
+	for (int i = 0; i < n && good; i++) {
+		good = (argument[i] = expand_argument(x, &where[i]));
+		has_nested_use |= good && contains_macro(x, argument[i]);
+	}
+	if (good && has_nested_use)
+		write_use(b->token[0], argument, n, out);
+	else if (good)
+		write_replacement(x, b, argument, out);
+	for (int i = 0; i < n; i++)
+		free(argument[i]);
+	return good;
+}
+
+static bool expand_use(struct expansion_state *x, struct span *s, FILE *out)
+{
+	CXCursor definition = clang_getCursorReferenced(s->cursor);
+	struct cl_body b;
+
+	if (!is_of_source(x, definition) || !clread_body(x->r, definition, &b) || !can_replace(x, &b))
+		return false;
+	if (b.params)
+		return expand_with_arguments(x, s, &b, out);
+	write_replacement(x, &b, NULL, out);
+	return true;
+}
+
+/* -- the source -- */
+
+/* Mark the outermost uses that hide the event. */
+static void mark_uses(struct reader *r, const struct cl_event *e)
+{
+	size_t start = e->start, end = e->end;
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < r->nexpansions; i++) {
+			struct span *s = &r->expansion[i];
+
+			if (s->hides || s->start >= end || s->reach <= start)
+				continue;
+			s->hides = more = true;
+			start = s->start < start ? s->start : start;
+			end = s->reach > end ? s->reach : end;
+		}
+	}
+}
+
+static bool mark_hiding_uses(struct reader *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->unit->nfunctions; i++)
+		for (uint32_t k = 0; k < r->unit->function[i].nevents; k++) {
+			const struct cl_event *e = &r->unit->function[i].event[k];
+
+			if (!e->by_macro || e->form == CLREAD_LINE || !r->unit->function[i].end)
+				continue;
+			mark_uses(r, e);
+			any = true;
+		}
+	return any;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+/* Write a use's replacement and as many newlines as the use contains. False: the use stays unchanged. */
+static bool replace_use(struct expansion_state *x, struct span *s, FILE *to)
+{
+	char *made = NULL;
+	size_t size;
+	uint32_t before = x->replaced;
+	FILE *out = open_memstream(&made, &size);
+	bool good = out;
+
+	x->several_lines = memchr(x->text + s->start, '\n', s->end - s->start);
+	good = good && expand_use(x, s, out);
+	if (!out || fclose(out))
+		good = false;
+	if (good)
+		fwrite(made, 1, size, to);
+	for (size_t at = s->start; at < s->end && good; at++)
+		if (x->text[at] == '\n')
+			fputs("\n", to);
+	if (!good)
+		x->replaced = before;
+	free(made);
+	return good;
+}
+
+const char *clread_expanded(struct reader *r)
+{
+	struct expansion_state x = { .r = r, .text = r->source->text };
+	struct span **list = gpubpf_pool_alloc(r->pool, r->nexpansions + 1, sizeof(*list));
+	const char *result = NULL;
+	char *made = NULL;
+	size_t size, at = 0;
+	uint32_t n = 0;
+	FILE *out;
+
+	if (!list || !mark_hiding_uses(r))
+		return NULL;
+	for (uint32_t i = 0; i < r->nexpansions; i++)
+		if (r->expansion[i].hides)
+			list[n++] = &r->expansion[i];
+	qsort(list, n, sizeof(*list), compare);
+	out = open_memstream(&made, &size);
+	for (uint32_t i = 0; i < n && out; i++) {
+		if (list[i]->start < at)
+			continue; /* it is in an argument of an earlier one */
+		fwrite(x.text + at, 1, list[i]->start - at, out);
+		at = list[i]->start;
+		if (!replace_use(&x, list[i], out))
+			fwrite(x.text + at, 1, list[i]->end - at, out);
+		at = list[i]->end;
+	}
+	if (out)
+		fputs(x.text + at, out);
+	if (out && !fclose(out) && x.replaced)
+		result = gpubpf_pool_strndup(r->pool, made, size);
+	free(made);
+	return result;
+}

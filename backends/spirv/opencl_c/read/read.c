@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dialect.h"
+#include "reader.h"
+#include "core/model/diag.h"
+#include "core/wire/name.h"
+
+enum { MAX_PASSES = 8 };  /* passes over the source; each replaces one level of nested macros */
+
+char *clread_text(struct reader *r, CXString s)
+{
+	const char *text = clang_getCString(s);
+	char *copy = gpubpf_pool_strndup(r->pool, text ? text : "", text ? strlen(text) : 0);
+
+	clang_disposeString(s);
+	return copy ? copy : "";
+}
+
+/* Make room for one more element. The pool keeps the old array. */
+void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
+{
+	void *bigger;
+
+	if (n & (n - 1) || (n && n < 16))
+		return array;
+	bigger = gpubpf_pool_alloc(r->pool, n ? 2 * n : 16, size);
+	if (!bigger) {
+		r->failed = true;
+		return NULL;
+	}
+	if (n)
+		memcpy(bigger, array, n * size);
+	return bigger;
+}
+
+static size_t offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getExpansionLocation(where, &file, &line, &column, &offset);
+	*in_main = file && clang_File_isEqual(file, r->main);
+	return offset;
+}
+
+static void add_span(struct reader *r, CXCursor c)
+{
+	CXSourceRange range = clang_getCursorExtent(c);
+	bool first, last;
+	size_t start = offset_in_main(r, clang_getRangeStart(range), &first);
+	size_t end = offset_in_main(r, clang_getRangeEnd(range), &last);
+	struct span *s;
+
+	if (!first || !last)
+		return;
+	s = clang_getCursorKind(c) == CXCursor_InclusionDirective ? APPEND(r, r->include, r->nincludes) :
+								     APPEND(r, r->expansion, r->nexpansions);
+	if (s)
+		*s = (struct span){ start, end, clang_getRangeStart(range), c, end };
+}
+
+/* Does clang's own OpenCL C header define it? */
+static bool is_of_clang(struct reader *r, CXCursor c)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getExpansionLocation(clang_getCursorLocation(c), &file, &line, &column, &offset);
+	return strstr(file ? clread_text(r, clang_getFileName(file)) : "", "/opencl-c");
+}
+
+/* Collect only the application's macros; the device's vendor has its own versions of clang's headers and predefined
+ * macros. */
+static void add_macro(struct reader *r, CXCursor c)
+{
+	CXCursor *definition;
+	const char **name;
+
+	if (clang_Cursor_isMacroBuiltin(c) || is_of_clang(r, c))
+		return;
+	name = APPEND(r, r->unit->macro, r->unit->nmacros);
+	definition = APPEND(r, r->definition, r->ndefinitions);
+	if (!name || !definition)
+		return;
+	*name = clread_text(r, clang_getCursorSpelling(c));
+	*definition = c;
+}
+
+/*
+ * Find where a wrapper may stand: right after the definition, outside of every macro expansion. If a header defines the
+ * kernel, after the #include that includes it.
+ */
+bool clread_place(struct reader *r, CXCursor c, size_t *at)
+{
+	CXSourceLocation where = clang_getCursorLocation(c);
+	const char *newline;
+	bool in_main;
+
+	offset_in_main(r, where, &in_main);
+	if (in_main) {
+		*at = offset_in_main(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
+		for (uint32_t i = 0; i < r->nexpansions; i++)
+			if (r->expansion[i].start <= *at && *at < r->expansion[i].reach)
+				*at = r->expansion[i].reach;
+		return in_main && *at <= r->source->size;
+	}
+	*at = 0;
+	for (uint32_t i = 0; i < r->nincludes; i++)
+		if (clang_isBeforeInTranslationUnit(r->include[i].where, where))
+			*at = r->include[i].end;
+	newline = *at ? memchr(r->source->text + *at, '\n', r->source->size - *at) : NULL;
+	if (newline)
+		*at = newline + 1 - r->source->text;
+	return newline != NULL;
+}
+
+void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
+{
+	CXSourceLocation where = clang_getLocationForOffset(r->tu, r->main, at);
+	CXString name;
+
+	clang_getPresumedLocation(where, &name, line, column);
+	clang_disposeString(name);
+}
+
+bool clread_in_expansion(const struct reader *r, size_t at)
+{
+	for (uint32_t i = 0; i < r->nexpansions; i++)
+		if (r->expansion[i].start <= at && at < r->expansion[i].reach)
+			return true;
+	return false;
+}
+
+static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientData data)
+{
+	if (clang_getCursorKind(c) == CXCursor_CompoundStmt)
+		*(CXCursor *)data = c;
+	return CXChildVisit_Continue;
+}
+
+/* A wrapper calls the sites before and after the body. List these two places with the lines of the braces. */
+static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kernel_info *info)
+{
+	uint32_t line, column;
+	CXString name;
+
+	info->places = gpubpf_pool_alloc(r->pool, 2, sizeof(*info->places));
+	if (!info->places) {
+		r->failed = true;
+		return;
+	}
+	clang_getPresumedLocation(clang_getRangeStart(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, line);
+	clang_getPresumedLocation(clang_getRangeEnd(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, line);
+}
+
+/* Find the body's text in the source that is compiled. */
+static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
+{
+	struct gpubpf_cl_function f = { .name = k->name };
+	CXCursor body = clang_getNullCursor();
+
+	clang_visitChildren(c, visit_body, &body);
+	list_places(r, clang_getCursorExtent(body), &k->info);
+	k->why = clread_find_body(r, c, false, &f);
+	if (k->why)
+		return;
+	k->body = f.body;
+	k->body_end = f.end;
+	k->body_line = f.body_line;
+	k->body_column = f.body_column;
+	k->body_file = f.body_file;
+	k->pretty = f.pretty;
+}
+
+/*
+ * Split clang's print of the declaration at "void name(" and the closing parenthesis. The kernel keyword and the
+ * attributes remain. False: it is no kernel.
+ */
+static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
+{
+	CXPrintingPolicy policy = clang_getCursorPrintingPolicy(c);
+	char *text, *open, *close, *word;
+	int depth = 0;
+
+	clang_PrintingPolicy_setProperty(policy, CXPrintingPolicy_TerseOutput, 1);
+	text = clread_text(r, clang_getCursorPrettyPrinted(c, policy));
+	clang_PrintingPolicy_dispose(policy);
+	word = gpubpf_pool_alloc(r->pool, strlen(k->name) + 8, 1);
+	if (!word)
+		return false;
+	sprintf(word, "void %s(", k->name);
+	open = strstr(text, word);
+	if (!open)
+		return false;
+	close = open + strlen(word) - 1;
+	do
+		depth += (*close == '(') - (*close == ')');
+	while (*close++ && depth > 0);
+	*open = 0;
+	k->head = text;
+	k->tail = depth == 0 ? close : "";
+	return strstr(text, "kernel") != NULL;
+}
+
+/* The first error inside the text of a definition. */
+static const char *first_error(struct reader *r, CXCursor c)
+{
+	CXSourceRange range = clang_getCursorExtent(c);
+	bool ok;
+	size_t start = offset_in_main(r, clang_getRangeStart(range), &ok);
+	size_t end = offset_in_main(r, clang_getRangeEnd(range), &ok);
+
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		size_t at = offset_in_main(r, clang_getDiagnosticLocation(d), &ok);
+		bool hit = ok && clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error && start <= at && at < end;
+		const char *text = hit ? clread_text(r, clang_getDiagnosticSpelling(d)) : NULL;
+
+		clang_disposeDiagnostic(d);
+		if (text)
+			return text;
+	}
+	return NULL;
+}
+
+static void refuse(struct gpubpf_cl_kernel *k, const char *why, const char *what)
+{
+	if (!k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason), "%s%s", why, what);
+}
+
+static bool is_listed(const struct gpubpf_cl_unit *unit, const char *name)
+{
+	for (uint32_t i = 0; i < unit->nkernels; i++)
+		if (strcmp(unit->kernel[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_kernel(struct reader *r, CXCursor c)
+{
+	struct gpubpf_cl_kernel k = { .name = clread_text(r, clang_getCursorSpelling(c)) }, *added;
+
+	if (is_listed(r->unit, k.name))
+		return;
+	gpubpf_name_short(k.name, strlen(k.name), k.info.name);
+	if (!split_declaration(r, c, &k))
+		return;
+	clread_params(r, c, &k);
+	k.error = first_error(r, c);
+	if (clang_isInvalidDeclaration(c))
+		refuse(&k, "clang 22 cannot read its declaration: ", k.error ? k.error : "it has errors");
+	if (!clread_place(r, c, &k.at))
+		refuse(&k, "no wrapper can be inserted after its definition", "");
+	else
+		clread_line(r, k.at, &k.line, &k.column);
+	find_body(r, c, &k);
+	added = APPEND(r, r->unit->kernel, r->unit->nkernels);
+	if (!added)
+		return;
+	*added = k;
+	added->function = clread_note_kernel(r, c, r->unit->nkernels - 1);
+}
+
+static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientData data)
+{
+	struct reader *r = data;
+
+	switch (clang_getCursorKind(c)) {
+	case CXCursor_InclusionDirective:
+	case CXCursor_MacroExpansion:
+		add_span(r, c);
+		break;
+	case CXCursor_MacroDefinition:
+		add_macro(r, c);
+		break;
+	case CXCursor_VarDecl:
+		clread_variable(r, c);
+		clread_made_of(r, c);
+		break;
+	case CXCursor_FunctionDecl:
+		if (!clang_isCursorDefinition(c)) {
+			if (r->source->places && !is_of_clang(r, c))
+				clread_function_of(r, c);
+			break;
+		}
+		clread_reaches(r); /* clang visits macros before functions */
+		clread_function(r, c);
+		add_kernel(r, c);
+		break;
+	default:
+		break;
+	}
+	return r->failed ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+static bool is_newer(const struct reader *r, const char *name)
+{
+	struct stat st;
+
+	return r->source->built_ns && stat(name, &st) == 0 &&
+	       st.st_ctim.tv_sec * 1000000000ull + st.st_ctim.tv_nsec > r->source->built_ns;
+}
+
+/* FNV-1a over the included files: the cache must miss when a header changes. */
+static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct reader *r = data;
+	const char *name = depth ? clread_text(r, clang_File_tryGetRealPathName(file)) : NULL;
+	size_t size = 0;
+	const char *text = depth ? clang_getFileContents(r->tu, file, &size) : NULL;
+
+	for (size_t i = 0; text && i < size; i++)
+		r->unit->includes = (r->unit->includes ^ (uint8_t)text[i]) * 0x100000001b3ull;
+	if (name && is_newer(r, name))
+		r->newer = name;
+}
+
+/* List an included file by its name relative to the folder, if clang found it relative to the application's working
+ * directory. */
+static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct reader *r = data;
+	const char *name = depth ? clread_text(r, clang_getFileName(file)) : "/", **header;
+
+	if (name[0] == '/' || !(header = APPEND(r, r->header, r->nheaders)))
+		return;
+	*header = name;
+}
+
+/* PoCL shares the local variables of a kernel that another kernel calls (backends/spirv/opencl_c/write/write.h). */
+static void refuse_local_variables(struct reader *r)
+{
+	static const char text[] = "it declares local variables, so a wrapper must repeat its body, which is ";
+
+	for (uint32_t i = 0; i < r->unit->nkernels; i++) {
+		struct gpubpf_cl_kernel *k = &r->unit->kernel[i];
+		char *why = k->why ? gpubpf_pool_alloc(r->pool, sizeof(text) + strlen(k->why), 1) : NULL;
+
+		if (why && k->info.flags & GPUBPF_KINFO_LOCAL)
+			k->no_wrapper = strcat(strcpy(why, text), k->why);
+	}
+}
+
+/* The first error anywhere, as "line 12: what". */
+static const char *any_error(struct reader *r)
+{
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		const char *what = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error ? clread_text(r, clang_getDiagnosticSpelling(d)) : NULL;
+		char *text = what ? gpubpf_pool_alloc(r->pool, strlen(what) + 32, 1) : NULL;
+		unsigned line;
+
+		clang_getExpansionLocation(clang_getDiagnosticLocation(d), NULL, &line, NULL, NULL);
+		clang_disposeDiagnostic(d);
+		if (text)
+			sprintf(text, "line %u: %s", line, what);
+		if (what)
+			return text ? text : what;
+	}
+	return NULL;
+}
+
+/* A file that clang does not find although the program's build found it; NULL: none. */
+static const char *find_missing(struct reader *r)
+{
+	static const char says[] = " file not found";
+
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		char *text = clread_text(r, clang_getDiagnosticSpelling(d)), *end = strstr(text, says);
+
+		clang_disposeDiagnostic(d);
+		if (end && !end[sizeof(says) - 1]) {
+			*end = 0;
+			return text;
+		}
+	}
+	return NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag *diag)
+{
+	const char *missing;
+
+	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
+	r->unit->error = any_error(r);
+	clang_getInclusions(r->tu, list_header, r);
+	clread_spread(r);
+	clread_judge_made(r);
+	refuse_local_variables(r);
+	if (r->source->places)
+		clread_list_functions(r);
+	*expanded = r->source->places && !r->failed ? clread_expanded(r) : NULL;
+	r->unit->includes = 0xcbf29ce484222325ull;
+	clang_getInclusions(r->tu, hash_file, r);
+	r->unit->included = clread_included(r);
+	if (r->failed || r->pool->failed) {
+		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
+		return -ENOMEM;
+	}
+	missing = r->source->dialect && r->source->dialect->differs ? NULL : find_missing(r);
+	if (missing)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_GONE, missing);
+	if (r->newer)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "%s, which the program includes, was changed after the build, so the compiled text is unknown",
+				       r->newer);
+	if (r->unit->nmacros)
+		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
+	return 0;
+}
+
+static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path,
+					   struct gpubpf_pool *pool)
+{
+	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 2, sizeof(*files));
+	const char *macros = source->dialect ? source->dialect->macros : "";
+
+	if (!files)
+		return NULL;
+	files[0] = (struct CXUnsavedFile){ path, source->text, source->size };
+	files[1] = (struct CXUnsavedFile){ GPUBPF_CL_MACROS, macros, strlen(macros) };
+	for (uint32_t i = 0; i < source->nheaders; i++) {
+		const struct gpubpf_header *h = &source->headers[i];
+		char *name = gpubpf_pool_alloc(pool, strlen(h->name) + sizeof(GPUBPF_CL_FOLDER) + 2, 1);
+
+		if (!name)
+			return NULL;
+		sprintf(name, "%s/%s", GPUBPF_CL_FOLDER, h->name);
+		files[i + 2] = (struct CXUnsavedFile){ name, h->data, h->size };
+	}
+	return files;
+}
+
+/* *expanded: the source for another pass, or NULL. */
+static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
+		     struct gpubpf_cl_unit *unit, const char **expanded, struct gpubpf_diag *diag)
+{
+	struct reader r = { .pool = pool, .unit = unit, .source = source };
+	const char *cwd = source->cwd && source->cwd[0] ? source->cwd : GPUBPF_CL_FOLDER;
+	struct CXUnsavedFile *files;
+	struct gpubpf_cl_args args;
+	CXIndex index;
+	char *path;
+	int err;
+
+	memset(unit, 0, sizeof(*unit));
+	path = gpubpf_pool_alloc(pool, strlen(cwd) + 32, 1);
+	if (!path || gpubpf_cl_make_args(source, caps, pool, &args) < 0)
+		return -ENOMEM;
+	sprintf(path, "%s/gpubpf-source.cl", cwd);
+	files = unsaved_files(source, path, pool);
+	if (!files)
+		return -ENOMEM;
+	index = clang_createIndex(0, 0);
+	err = clang_parseTranslationUnit2(index, path, args.arg, args.n, files, source->nheaders + 2,
+					  CXTranslationUnit_DetailedPreprocessingRecord |
+						  CXTranslationUnit_KeepGoing,
+					  &r.tu);
+	if (err != CXError_Success) {
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "clang 22 could not read the program (libclang error %d)", err);
+	} else {
+		r.main = clang_getFile(r.tu, path);
+		err = read_unit(&r, expanded, diag);
+		clang_disposeTranslationUnit(r.tu);
+	}
+	clang_disposeIndex(index);
+	return err;
+}
+
+int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
+		   struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
+{
+	char *text = gpubpf_pool_strndup(pool, source->text, source->size);
+	int passes = 0, err;
+	const char *expanded = NULL;
+
+	if (!text)
+		return -ENOMEM;
+	clread_part_splices(text);
+	source->text = text;
+	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && passes++ < MAX_PASSES) {
+		source->text = expanded;
+		source->size = strlen(expanded);
+	}
+	return err;
+}

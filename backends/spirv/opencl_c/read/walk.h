@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk over a function's syntax tree that finds its events. Shared by backends/spirv/opencl_c/event/event.c and the other event files. */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
+
+#include "reader.h"
+
+/* how the enclosing code uses an expression: its value, not at all, or its address */
+enum want { VALUE, NOTHING, ADDRESS };
+
+/* one expression or statement on the way down */
+struct node {
+	CXCursor cursor;
+	enum want want;
+	struct cl_range range;
+};
+
+struct walk {
+	struct reader *r;
+	struct gpubpf_cl_function *f;
+	const char *unseen;        /* why no event in the current code can be probed; NULL: it can */
+	/* inside the initialiser of a const integer; arrays may use the variable as their length */
+	bool constant;
+};
+
+struct children {
+	struct reader *r;
+	CXCursor *list;
+	uint32_t n;
+};
+
+void clread_children_of(struct walk *w, CXCursor c, struct children *children);
+/* The null cursor unless there is exactly one child. */
+CXCursor clread_only_child(CXCursor c);
+/* The null cursor if there is no child. */
+CXCursor clread_first_child(CXCursor c);
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+/* Create the node of an expression, with the text that belongs to it alone. */
+struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+/* Append an event with the node's text. It is marked unseen if no text belongs to the node alone. NULL: no memory. */
+struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n);
+/* Append a part. type: the type of the variable that stores its value. It is NULL if no variable does, and "" if the
+ * type has no name. */
+void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type);
+void clread_set_type(struct cl_event *e, const char *type);
+/* Add a condition: c, a child of n, decides the control flow. The second function is for a decision that cannot be
+ * probed. */
+void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form);
+void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why);
+/* Describe an access of an lvalue of this type. */
+struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
+/* Add an event that might access any memory and might be a barrier. */
+void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
+/* backends/spirv/opencl_c/event/text.c: does the text contain a directive? */
+bool clread_has_directive(const char *text, size_t from, size_t to);
+/* Parse the elements that ".xy" names. False if they are no contiguous range. */
+bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
+/* Is this GNU C's a ?: b, for which libclang has no kind? Also true for a text that contains one or is not exact. */
+bool clread_has_no_middle(const char *text, const struct cl_range *range);
+/* Select the children of an expression, of *end, that are evaluated at run time; others are constants for the
+ * compiler. */
+void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
+/* backends/spirv/opencl_c/event/align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
+uint32_t clread_align_of(CXCursor lvalue);
+/* backends/spirv/opencl_c/event/mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
+bool clread_walk_mark(struct walk *w, const struct node *n);
+/* backends/spirv/opencl_c/event/line.c: add the event of a statement that begins a line. value: the expression in its place has a value that is
+ * used. */
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
+/* backends/spirv/opencl_c/event/statement.c: walk a statement. False if the cursor is no statement with special rules. */
+bool clread_walk_statement(struct walk *w, const struct node *n);
+/* backends/spirv/opencl_c/event/call.c */
+void clread_walk_call(struct walk *w, const struct node *n);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf: finds the command, parses its options, runs it. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OPT(id) | (1ull << OPT_##id)
+
+const struct cli_command cli_commands[] = {
+#define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
+	{ object, verb, arguments, page, 0 options, summary, gpubpf_cmd_##function },
+#include "cli/commands.def"
+};
+const size_t cli_ncommands = sizeof(cli_commands) / sizeof(cli_commands[0]);
+
+static bool is_object(const char *name)
+{
+	for (size_t i = 0; i < cli_ncommands; i++)
+		if (!strcmp(cli_commands[i].object, name))
+			return true;
+	return false;
+}
+
+/* bpftool accepts show and list as synonyms. */
+static const char *synonym_verb(const char *verb)
+{
+	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
+}
+
+static const struct cli_command *find_command(const char *object, const char *verb)
+{
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		if (!strcmp(c->object, object) && (!c->verb || (verb && !strcmp(c->verb, verb))))
+			return c;
+	}
+	return NULL;
+}
+
+static int unknown_object(const char *name)
+{
+	const char *names[64], *near;
+	size_t n = 0;
+
+	if (strchr(name, '{')) {
+		cli_error("%s is a program; put -e before it", name);
+		return CLI_USAGE;
+	}
+	if (name[0] == '-') {
+		cli_error("%s: options follow a command: gpubpf run %s ...; gpubpf help lists the commands", name, name);
+		return CLI_USAGE;
+	}
+	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
+		names[n++] = cli_commands[i].object;
+	near = cli_nearest(name, names, n);
+	cli_error("%s is not a command%s%s%s; gpubpf help lists them", name, near ? ", did you mean " : "",
+		  near ? near : "", near ? "?" : "");
+	return CLI_USAGE;
+}
+
+static int unknown_verb(const char *object, const char *verb)
+{
+	const char *names[16], *near;
+	char list[128] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli_ncommands && n < 16; i++) {
+		if (strcmp(cli_commands[i].object, object))
+			continue;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "",
+			 cli_commands[i].verb);
+		names[n++] = cli_commands[i].verb;
+	}
+	near = verb ? cli_nearest(verb, names, n) : NULL;
+	if (verb)
+		cli_error("%s %s is no command%s%s%s; %s has: %s", object, verb, near ? ", did you mean " : "",
+			  near ? near : "", near ? "?" : "", object, list);
+	else
+		cli_error("%s what? It has: %s", object, list);
+	return CLI_USAGE;
+}
+
+static bool is_help(const char *word)
+{
+	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
+}
+
+/* Searches all words, since parsing may have failed before it reached the option. */
+static bool has_json_option(const struct cli_command *command, int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json"))
+			return command->options >> OPT_JSON & 1;
+	return false;
+}
+
+/*
+ * Commands that run no program have printed the error as text only. Not inlined, because the stack may be small (ulimit
+ * -s).
+ */
+__attribute__((noinline)) static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
+{
+	struct cli_trace trace = { .args = args, .failed = CLI_USAGE, .failure = *failure };
+
+	clock_gettime(CLOCK_REALTIME, &trace.started);
+	cli_failure_document(&trace, NULL, stdout);
+}
+
+static int run_command(const struct cli_command *command, int argc, char **argv)
+{
+	bool json = has_json_option(command, argc, argv);
+	struct cli_args args = {0};
+	struct cli_failure failure = {0};
+	int status;
+
+	cli_keep_error(&failure);
+	status = cli_parse(command, argc, argv, &args);
+
+	if (status == CLI_OK && cli_has(&args, OPT_HELP))
+		cli_help_command(command, stdout);
+	else if (status == CLI_OK)
+		status = command->run(&args);
+	cli_keep_error(NULL);
+	if (status == CLI_USAGE && json && failure.text[0])
+		write_usage(&args, &failure);
+	cli_args_finish(&args);
+	if (fflush(stdout) == EOF && status == CLI_OK) {
+		cli_error("standard output could not be written: %s", strerror(errno));
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+/* gpubpf -e PROGRAM ... and gpubpf FILE.bt ..., for bpftrace users and #! lines. */
+static bool is_program(int argc, char **argv)
+{
+	if (argv[1][0] != '-')
+		return cli_is_script(argv[1]);
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strncmp(argv[i], "-e", 2) || !strncmp(argv[i], "--expr", 6) || cli_is_script(argv[i]))
+			return true;
+	return false;
+}
+
+static int run_program(int argc, char **argv)
+{
+	return run_command(find_command("run", NULL), argc - 1, argv + 1);
+}
+
+/* gpubpf -l. bpftrace lists probes by pattern, but kernels are known only when a program launches them. */
+static int list_kernels(int argc, char **argv)
+{
+	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {
+		cli_error("-l %s: lists the kernels that a program launches, not places; use gpubpf -l -- CMD "
+			  "(gpubpf-lang(7) lists the places)", argv[0]);
+		return CLI_USAGE;
+	}
+	if (!argc) {
+		cli_error("-l: no program; pass it after --, as in gpubpf -l -- ./app");
+		return CLI_USAGE;
+	}
+	return run_command(find_command("kernel", "list"), argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
+	const struct cli_command *command;
+
+	cli_limits_raise();
+	cli_clean_streams();
+	if (!object) {
+		cli_help_all(stderr);
+		return CLI_USAGE;
+	}
+	if (is_help(object)) {
+		cli_help_all(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(object, "--version") || !strcmp(object, "-V"))
+		object = "version";
+	if (!strcmp(object, "-l"))
+		return list_kernels(argc - 2, argv + 2);
+	if (is_program(argc, argv))
+		return run_program(argc, argv);
+	if (!is_object(object))
+		return unknown_object(object);
+	command = find_command(object, verb);
+	if (!command && verb && synonym_verb(verb))
+		command = find_command(object, synonym_verb(verb));
+	if (!command && verb && (is_help(verb) || !strcmp(verb, "help"))) {
+		cli_help_object(object, stdout);
+		return CLI_OK;
+	}
+	if (!command)
+		return unknown_verb(object, verb);
+	argc -= command->verb ? 3 : 2;
+	argv += command->verb ? 3 : 2;
+	return run_command(command, argc, argv);
+}

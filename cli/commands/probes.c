@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf probes: lists the ready probes, which are installed objects. Each object describes itself. */
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+#include <json-c/json.h>
+
+#include "core/model/diag.h"
+#include "core/load/load.h"
+#include "core/session/report/report.h"
+#include "core/session/report/table.h"
+#include "core/worker/installed.h"
+
+#define MAX_PROBES 64
+#define SUFFIX ".bpf.o"
+#define ABOUT "gpubpf:about="
+
+static struct {
+	char folder[PATH_MAX];
+	char name[MAX_PROBES][64];
+	size_t n;
+	bool read;
+} ready;
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void add_name(const char *file)
+{
+	size_t n = strlen(file), suffix = strlen(SUFFIX);
+
+	if (n <= suffix || strcmp(file + n - suffix, SUFFIX) || n - suffix >= sizeof(ready.name[0]) || ready.n == MAX_PROBES)
+		return;
+	memcpy(ready.name[ready.n], file, n - suffix);
+	ready.name[ready.n++][n - suffix] = 0;
+}
+
+static void read_folder(void)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	if (ready.read)
+		return;
+	ready.read = true;
+	dir = gpubpf_probes_find(ready.folder, sizeof(ready.folder)) < 0 ? NULL : opendir(ready.folder);
+	while (dir && (entry = readdir(dir)))
+		add_name(entry->d_name);
+	if (dir)
+		closedir(dir);
+	qsort(ready.name, ready.n, sizeof(ready.name[0]), by_name);
+}
+
+const char *cli_probe_at(size_t i)
+{
+	read_folder();
+	return i < ready.n ? ready.name[i] : NULL;
+}
+
+static bool path_of(const char *name, char *path, size_t size)
+{
+	int n = snprintf(path, size, "%s/%s" SUFFIX, ready.folder, name);
+
+	return n > 0 && (size_t)n < size;
+}
+
+/* -- for --probe -- */
+
+static int add_object(char ***paths, uint32_t *n, const char *name)
+{
+	char **grown = reallocarray(*paths, *n + 2, sizeof(*grown)), path[PATH_MAX + 80];
+
+	if (grown) {
+		*paths = grown;
+		grown[*n] = path_of(name, path, sizeof(path)) ? strdup(path) : NULL;
+		grown[*n + 1] = NULL;
+	}
+	if (!grown || !grown[(*n)++]) {
+		cli_error("out of memory");
+		return CLI_RUN_FAILED;
+	}
+	return CLI_OK;
+}
+
+/* a,b,c */
+static int add_objects(char ***paths, uint32_t *n, const char *names)
+{
+	int status = CLI_OK;
+
+	for (const char *at = names; status == CLI_OK; at += strcspn(at, ",") + 1) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+		status = cli_value_known(OPT_PROBE, name) ? add_object(paths, n, name) : CLI_USAGE;
+		if (!at[strcspn(at, ",")])
+			break;
+	}
+	return status;
+}
+
+int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths)
+{
+	const struct cli_values *v = &args->option[OPT_PROBE];
+	int status = CLI_OK;
+	uint32_t n = 0;
+
+	*paths = calloc(1, sizeof(**paths));
+	if (!*paths) {
+		cli_error("out of memory");
+		return CLI_RUN_FAILED;
+	}
+	read_folder();
+	if ((v->n || also) && !ready.n) {
+		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also, ready.folder);
+		return CLI_USAGE;
+	}
+	for (uint32_t i = 0; i < v->n && status == CLI_OK; i++)
+		status = add_objects(paths, &n, v->value[i]);
+	if (also && status == CLI_OK)
+		status = add_objects(paths, &n, also);
+	return status;
+}
+
+/* -- the list -- */
+
+/* The text of GPUBPF_ABOUT() in one of the object's programs; "": none. */
+static const char *read_about(const struct btf *btf)
+{
+	uint32_t n = btf ? btf__type_cnt(btf) : 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct btf_type *t = btf__type_by_id(btf, i);
+		const char *tag = btf_is_decl_tag(t) ? btf__name_by_offset(btf, t->name_off) : NULL;
+
+		if (tag && !strncmp(tag, ABOUT, strlen(ABOUT)))
+			return tag + strlen(ABOUT);
+	}
+	return "";
+}
+
+static void list_one(const char *name, const char *path, const char *shows, struct gpubpf_table *t,
+		     struct json_object *list)
+{
+	struct json_object *o = json_object_new_object();
+
+	gpubpf_table_cell(t, "%s", name);
+	gpubpf_table_cell(t, "%s", shows);
+	json_object_object_add(o, "name", json_object_new_string(name));
+	json_object_object_add(o, "shows", json_object_new_string(shows));
+	json_object_object_add(o, "object", json_object_new_string(path));
+	json_object_array_add(list, o);
+}
+
+static int list(struct gpubpf_table *t, struct json_object *names)
+{
+	const char *name;
+	int status = CLI_OK;
+
+	for (size_t i = 0; (name = cli_probe_at(i)); i++) {
+		char path[PATH_MAX + 80];
+		const char *const paths[] = { path };
+		struct gpubpf_load_opts opts = { .paths = paths, .npaths = 1 };
+		struct gpubpf_loaded *loaded;
+		struct gpubpf_diag diag;
+
+		gpubpf_diag_init(&diag);
+		if (!path_of(name, path, sizeof(path)))
+			continue;
+		if (gpubpf_load(&opts, &loaded, &diag) < 0) {
+			cli_diag(&diag);
+			status = CLI_FAILED;
+			continue;
+		}
+		list_one(name, path, read_about(loaded->objects[0].btf), t, names);
+		gpubpf_loaded_destroy(loaded);
+	}
+	return status;
+}
+
+int gpubpf_cmd_probes(const struct cli_args *args)
+{
+	struct json_object *root = json_object_new_object(), *names = json_object_new_array();
+	struct gpubpf_table t;
+	int status;
+
+	gpubpf_table_init(&t, "PROBE", "SHOWS", NULL);
+	status = list(&t, names);
+	json_object_object_add(root, "probes", names);
+	if (!ready.n) {
+		cli_error("probes: none are installed: there is nothing in %s", ready.folder);
+		status = CLI_FAILED;
+	}
+	if (cli_has(args, OPT_JSON))
+		gpubpf_json_write(root, stdout);
+	else
+		json_object_put(root);
+	if (!cli_has(args, OPT_JSON) && ready.n)
+		gpubpf_table_print(&t, stdout);
+	gpubpf_table_finish(&t);
+	return status;
+}

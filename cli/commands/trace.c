@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session around a child process, which `run` and `kernel list` share. The child keeps its own standard output and
+ * exit status. The tool does not end the child: when a signal or --duration ends the tool, the child continues with its
+ * original kernels.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "core/session/report/report.h"
+
+#define LOADER_THREADS 1024
+#define GRACE_MS 2000          /* after Ctrl-C: time for the program to end */
+#define DRAW_MS 250
+#define INSPECT_MS 10000       /* after the program's end: time to finish the inspection of kernels */
+
+extern char **environ;
+
+struct gpubpf_report_opts cli_report_opts(const struct cli_args *args)
+{
+	return (struct gpubpf_report_opts){
+		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
+		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
+	};
+}
+
+struct child {
+	struct cli_trace *trace;
+	const struct cli_args *args;
+	struct gpubpf_session *s;
+	struct cli_report file;
+	struct cli_progress progress;
+	struct cli_stream stream;
+	char *text;                    /* a document that waits for the program's end */
+	size_t size;
+	bool json, reported, lost;       /* lost: the report could not be written to its destination */
+	bool unprobed;                   /* --strict was passed, and no launch was probed */
+	pid_t pid;
+	int signals;                   /* signalfd */
+	struct inherited {             /* signal state that the program inherits */
+		sigset_t mask;
+		struct sigaction child;
+	} before;
+	uint64_t deadline_ns;          /* end of probing; 0: none */
+	int end_signal;                     /* signal that requested the tool's end; 0: none */
+	bool ended, leave;
+	int status;                    /* status of waitpid(2) */
+};
+
+/* -- callbacks -- */
+
+static void on_print(void *ctx, const struct gpubpf_print_record *p)
+{
+	struct child *c = ctx;
+
+	cli_stream_print(&c->stream, p);
+	if (c->json)
+		return; /* the report contains the prints */
+	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
+		(unsigned long long)p->launch, (unsigned long long)p->block[0],
+		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
+		(unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
+		(unsigned long long)p->thread[2], p->prog, p->text);
+}
+
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	struct child *c = ctx;
+
+	if (!cli_program_event(c->trace->program, event))
+		cli_stream_event(&c->stream, c->s, event);
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	cli_note("%s", text);
+}
+
+/* -- before -- */
+
+static bool get_route(const struct cli_args *args, const char **route)
+{
+	*route = cli_str(args, OPT_ROUTE, cli_has(args, OPT_NO_SASS) ? "ptx" : NULL);
+	if (*route && !cli_value_known(OPT_ROUTE, *route))
+		return false;
+	if (cli_has(args, OPT_NO_SASS) && strcmp(*route, "ptx")) {
+		cli_error("--no-sass and --route %s contradict each other", *route);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Number of threads for per-thread maps. A loader reads the values of all threads at once, into memory whose size
+ * bpf(2) does not pass. So loaders get the number that bpftime would use: the variable that bpftime and its loaders
+ * read, or its default.
+ */
+static bool get_threads(const struct child *c, uint64_t *threads)
+{
+	const char *text = cli_env_threads();
+	char *end = NULL;
+
+	if (c->trace->loaders && !cli_has(c->args, OPT_THREADS)) {
+		*threads = text ? strtoull(text, &end, 10) : 0;
+		if (!*threads || *end || *threads > UINT32_MAX)
+			*threads = LOADER_THREADS;
+	}
+	return cli_u64(c->args, OPT_THREADS, 1, threads);
+}
+
+static bool get_options(struct child *c, struct gpubpf_session_opts *o)
+{
+	const struct cli_args *args = c->args;
+	uint64_t wait_ms = 0, duration_ms = 0, threads = 0;
+
+	if (!cli_ms_of("GPUBPF_WAIT", cli_has(args, OPT_WAIT) ? NULL : cli_env_wait(), &wait_ms) ||
+	    !cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
+	    !cli_u64(args, OPT_SAMPLE, 1, &o->sample) || !cli_u64(args, OPT_FIRST, 1, &o->first) ||
+	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !get_threads(c, &threads) ||
+	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost))
+		return false;
+	if (threads > UINT32_MAX) {
+		cli_error("--threads %llu: must be below 2^32", (unsigned long long)threads);
+		return false;
+	}
+	if (!get_route(args, &o->route))
+		return false;
+	o->closed_libraries = cli_has(args, OPT_CLOSED_LIBRARIES);
+	o->threads = threads;
+	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
+	o->wait_ms = wait_ms;
+	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare;
+	o->no_kernel = c->trace->prepare || cli_has(args, OPT_NO_KERNEL);
+	o->all_gpu = cli_has(args, OPT_GPU);
+	o->inspect = c->trace->inspect;
+	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
+	o->print = on_print;
+	o->event = c->stream.out || c->trace->program ? on_event : NULL;
+	o->note = cli_has(args, OPT_QUIET) ? NULL : on_note;
+	o->ctx = c;
+	c->deadline_ns = duration_ms ? gpubpf_now_ns() + duration_ms * 1000000 : 0;
+	return true;
+}
+
+/* An unknown name is an error. A runtime that is missing here may come with the program. */
+static bool check_backend(const char *name)
+{
+	if (!name)
+		return true;
+	if (!cli_backend_known(name))
+		return false;
+	if (cli_backend_missing(name)[0])
+		cli_note("backend %s: %s", name, cli_backend_missing(name));
+	return true;
+}
+
+static int add_probes(struct child *c)
+{
+	char **paths;
+	int status = cli_probe_objects(c->args, c->trace->probe, &paths);
+
+	for (uint32_t i = 0; status == CLI_OK && paths[i]; i++)
+		if (gpubpf_session__add_object(c->s, paths[i]) < 0)
+			status = CLI_RUN_FAILED;
+	for (uint32_t i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+	return status;
+}
+
+/* MAP=WHERE */
+static int add_place(struct child *c, const char *name, const char *text)
+{
+	const char *equals = strrchr(text, '=');
+	char map[64];
+
+	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= sizeof(map)) {
+		cli_error("%s %s: must be MAP=WHERE, a map's name or a glob, and device, pinned, svm or managed", name, text);
+		return CLI_USAGE;
+	}
+	snprintf(map, sizeof(map), "%.*s", (int)(equals - text), text);
+	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
+}
+
+/* The environment's placements come first, because the last one for a map counts. */
+static int add_places(struct child *c)
+{
+	const struct cli_values *places = &c->args->option[OPT_PLACE];
+	char *env = strdup(cli_env_place() ? cli_env_place() : ""), *left = env, *text;
+	int status = env ? CLI_OK : CLI_RUN_FAILED;
+
+	while (status == CLI_OK && (text = strsep(&left, ",")))
+		if (text[0])
+			status = add_place(c, "GPUBPF_PLACE", text);
+	for (uint32_t i = 0; i < places->n && status == CLI_OK; i++)
+		status = add_place(c, "--place", places->value[i]);
+	free(env);
+	return status;
+}
+
+static int add_objects(struct child *c)
+{
+	const struct cli_values *objects = &c->args->option[OPT_OBJECT];
+	const struct cli_values *attach = &c->args->option[OPT_ATTACH];
+	int status;
+
+	for (uint32_t i = 0; i < objects->n; i++)
+		if (!cli_is_script(objects->value[i]) && gpubpf_session__add_object(c->s, objects->value[i]) < 0)
+			return CLI_RUN_FAILED;
+	if (cli_program_add(c->trace->program, c->s) < 0)
+		return CLI_RUN_FAILED;
+	for (uint32_t i = 0; i < attach->n; i++) {
+		const char *pattern;
+		char prog[64];
+
+		if (cli_attach_of(c->args, attach->value[i], prog, sizeof(prog), &pattern) != CLI_OK)
+			return CLI_USAGE;
+		if (gpubpf_session__attach(c->s, prog, pattern) < 0)
+			return CLI_RUN_FAILED;
+	}
+	status = add_places(c);
+	return status == CLI_OK ? add_probes(c) : status;
+}
+
+static void note_programs(struct gpubpf_session *s)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	cli_note("session %s", gpubpf_session__path(s));
+	while ((prog = gpubpf_session__next_program(s, prog)))
+		cli_note("program %s on %s: safe, at most %llu instructions a thread", gpubpf_prog__name(prog),
+			 gpubpf_prog__pattern(prog), (unsigned long long)gpubpf_prog__max_cost(prog));
+}
+
+static int open_session(struct child *c)
+{
+	struct gpubpf_session_opts o = { .sz = sizeof(o) };
+	char runtime[512], cache[512];
+	int status;
+
+	if (!get_options(c, &o) || !check_backend(o.backend))
+		return CLI_USAGE;
+	o.runtime_dir = cli_env_runtime_dir(runtime, sizeof(runtime));
+	o.cache_dir = cli_has(c->args, OPT_NO_CACHE) ? NULL : cli_env_cache_dir(cache, sizeof(cache));
+	c->s = gpubpf_session__new(&o);
+	if (!c->s) {
+		cli_error("cannot create a session: %s", strerror(errno));
+		return CLI_RUN_FAILED;
+	}
+	c->s->assembler = cli_assembler();
+	c->s->loaders = c->trace->loaders;
+	c->s->supervised = c->trace->loaders && cli_has(c->args, OPT_SUPERVISE);
+	status = add_objects(c);
+	if (status == CLI_USAGE)
+		return status;
+	if (status != CLI_OK || gpubpf_session__load(c->s) < 0 || gpubpf_session__start(c->s) < 0) {
+		cli_error("%s", gpubpf_session__error(c->s));
+		return CLI_RUN_FAILED;
+	}
+	for (size_t i = 0; gpubpf_session__load_note(c->s, i); i++)
+		gpubpf_session_note(c->s, "%s", gpubpf_session__load_note(c->s, i));
+	if (cli_has(c->args, OPT_VERBOSE))
+		note_programs(c->s);
+	return CLI_OK;
+}
+
+/* -- the child -- */
+
+static void exec_program(struct child *c, char **argv, char **env, int error_pipe)
+{
+	int err;
+
+	sigaction(SIGCHLD, &c->before.child, NULL);
+	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
+	err = cli_exec(argv, env);
+	if (write(error_pipe, &err, sizeof(err)) < 0)
+		_exit(CLI_RUN_FAILED);
+	_exit(err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT);
+}
+
+static int start_program(struct child *c)
+{
+	char **env, **argv = c->trace->loaders ? cli_supervised(c->args) : c->args->rest;
+	int error_pipe[2], err = 0;
+
+	if (gpubpf_session__environ(c->s, environ, &env) < 0) {
+		cli_error("%s", gpubpf_session__error(c->s));
+		return CLI_RUN_FAILED;
+	}
+	if (pipe2(error_pipe, O_CLOEXEC) < 0) {
+		cli_exec_failed(c->args->rest[0], errno);
+		free(env);
+		return CLI_RUN_FAILED;
+	}
+	c->pid = fork();
+	if (!c->pid)
+		exec_program(c, argv, env, error_pipe[1]);
+	free(env);
+	close(error_pipe[1]);
+	if (c->pid > 0 && read(error_pipe[0], &err, sizeof(err)) == sizeof(err)) {
+		waitpid(c->pid, NULL, 0);
+		c->pid = -1;
+	} else if (c->pid < 0) {
+		err = errno;
+	}
+	close(error_pipe[0]);
+	return err ? cli_exec_failed(c->args->rest[0], err) : CLI_OK;
+}
+
+/* If an inherited disposition ignored SIGCHLD, it would never arrive. */
+static void block_signals(struct child *c)
+{
+	const struct sigaction normal = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	sigaction(SIGCHLD, &normal, &c->before.child);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &c->before.mask);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * A signal from the terminal also reaches the program directly; any other signal is forwarded to it. The program then
+ * has time to end, so that the report is complete. A second signal ends the tool at once.
+ */
+static void on_signal(struct child *c, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD) {
+		if (c->pid > 0 && waitpid(c->pid, &c->status, WNOHANG))
+			c->ended = true;
+		return;
+	}
+	if (c->end_signal) {
+		c->leave = true;
+		return;
+	}
+	c->end_signal = info->ssi_signo;
+	if (info->ssi_code <= 0)
+		kill(c->pid, info->ssi_signo);
+	if (!c->reported)
+		c->deadline_ns = gpubpf_now_ns() + GRACE_MS * 1000000ull;
+}
+
+static void read_signals(struct child *c)
+{
+	struct signalfd_siginfo info;
+
+	while (read(c->signals, &info, sizeof(info)) == sizeof(info))
+		on_signal(c, &info);
+}
+
+static int ms_until(uint64_t when)
+{
+	uint64_t now = gpubpf_now_ns();
+
+	return now >= when ? 0 : (int)((when - now) / 1000000 + 1);
+}
+
+static int time_left(const struct child *c)
+{
+	return !c->deadline_ns || c->reported ? -1 : ms_until(c->deadline_ns);
+}
+
+/*
+ * Timeout for poll(2): until the end of probing, the next redraw of the progress line, or the program's next interval.
+ */
+static int poll_timeout_ms(struct child *c)
+{
+	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
+	int left = time_left(c);
+
+	if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
+		left = DRAW_MS;
+	return due && (left < 0 || left > ms_until(due)) ? ms_until(due) : left;
+}
+
+/* -- after -- */
+
+/* Read the program's last events. When kernels are only inspected or prepared, wait for the results. */
+static void serve_remaining(struct child *c)
+{
+	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + INSPECT_MS * 1000000ull;
+
+	for (int i = 0; i < 1000 && gpubpf_session__poll(c->s, 0) > 0; i++)
+		;
+	while ((c->trace->inspect || c->trace->prepare) && !c->leave && gpubpf_session__pending(c->s) &&
+	       gpubpf_now_ns() < until) {
+		gpubpf_session__poll(c->s, 50);
+		read_signals(c);
+		cli_progress(&c->progress, c->s);
+	}
+	cli_progress(&c->progress, c->s);
+}
+
+static int write_document(struct child *c, FILE *out)
+{
+	struct json_object *document;
+	int err;
+
+	if (!c->s || c->s->state == GPUBPF_SESSION_NEW) {
+		cli_failure_document(c->trace, c->s, out);
+		return 0;
+	}
+	document = cli_document(c->trace, c->s);
+	err = c->trace->json(c->trace, c->s, document);
+	gpubpf_json_write(document, out);
+	return err;
+}
+
+/* Build the complete report in memory before any part of it is written. */
+static void make_report(struct child *c)
+{
+	FILE *out = open_memstream(&c->text, &c->size);
+	int err = -ENOMEM;
+
+	if (out)
+		err = c->json ? write_document(c, out) : c->trace->text(c->trace, c->s, out);
+	if (out && fclose(out) == EOF)
+		err = -ENOMEM;
+	if (err < 0)
+		cli_error("%s", c->s && gpubpf_session__error(c->s)[0] ? gpubpf_session__error(c->s) : strerror(-err));
+}
+
+static void write_report(struct child *c)
+{
+	if (c->text)
+		c->lost |= !cli_report_write(&c->file, c->text, c->size);
+	free(c->text);
+	c->text = NULL;
+}
+
+/*
+ * A document for standard output is written when the program has ended, because the program uses standard output until
+ * then.
+ */
+static void report(struct child *c)
+{
+	const char *backend = cli_str(c->args, OPT_BACKEND, cli_env_backend());
+
+	if (c->reported)
+		return;
+	c->reported = true;
+	serve_remaining(c);
+	if (c->ended)
+		cli_note_survivors(c->s);
+	gpubpf_session__stop(c->s);
+	cli_program_end(c->trace->program);
+	c->trace->ended = c->ended;
+	c->trace->status = c->status;
+	if (!c->ended)
+		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) continues unprobed", c->args->rest[0], c->pid);
+	if (c->json && !c->trace->loaders)
+		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
+	make_report(c);
+	if (!c->json || c->file.path)
+		write_report(c);
+	if (!c->json && !c->trace->loaders)
+		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
+	if (c->trace->loaders)
+		cli_explain_loaders(c->s);
+	c->unprobed = cli_has(c->args, OPT_STRICT) && cli_probed_nothing(c->s);
+}
+
+static void serve(struct child *c)
+{
+	while (!c->ended && !c->leave) {
+		struct pollfd p[2] = {
+			{ .fd = c->signals, .events = POLLIN },
+			{ .fd = c->reported ? -1 : gpubpf_session__fd(c->s), .events = POLLIN },
+		};
+
+		poll(p, 2, poll_timeout_ms(c));
+		read_signals(c);
+		if (!c->reported && p[1].revents)
+			gpubpf_session__poll(c->s, 0);
+		if (!c->reported && cli_program_run(c->trace->program))
+			report(c);
+		if (!c->ended && !time_left(c))
+			report(c);
+	}
+	report(c);
+	write_report(c);
+}
+
+/* The program was not started: write a document with the reason. */
+static void report_failure(struct child *c, int status)
+{
+	cli_keep_error(NULL);
+	c->trace->failed = status;
+	if (!c->json || !c->file.out)
+		return;
+	make_report(c);
+	write_report(c);
+}
+
+/* Exit with the program's status, or die by the same signal. */
+static int exit_like(int status)
+{
+	static const struct rlimit no_core;
+	sigset_t all;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	fflush(NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int cli_trace_run(struct cli_trace *trace)
+{
+	struct child c = { .trace = trace, .args = trace->args, .pid = -1, .signals = -1 };
+	int status = cli_report_open(&c.file, trace->args);
+
+	c.json = cli_has(trace->args, OPT_JSON);
+	cli_progress_open(&c.progress, cli_has(trace->args, OPT_QUIET));
+	clock_gettime(CLOCK_REALTIME, &trace->started);
+	cli_keep_error(&trace->failure);
+	if (status == CLI_OK)
+		status = cli_stream_open(&c.stream, trace->args);
+	if (status == CLI_OK)
+		status = cli_program_open(&trace->program, trace->args);
+	if (status == CLI_OK)
+		status = open_session(&c);
+	if (status == CLI_OK && !trace->prepare)
+		status = cli_program_begin(trace->program, c.s, c.file.out);
+	if (status == CLI_OK) {
+		block_signals(&c);
+		status = start_program(&c);
+		if (status == CLI_OK)
+			serve(&c);
+	}
+	if (status != CLI_OK)
+		report_failure(&c, status);
+	gpubpf_session__free(c.s);
+	cli_stream_close(&c.stream);
+	cli_progress_close(&c.progress);
+	cli_report_close(&c.file);
+	if (status != CLI_OK)
+		return status;
+	status = c.ended ? c.status : c.end_signal;
+	if (c.unprobed && !WIFSIGNALED(status))
+		return CLI_UNPROBED;
+	return c.lost && !status ? CLI_RUN_FAILED : exit_like(status);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of cases that are placed outside the arena. */
+#ifndef GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
+#define GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
+
+#include "core/device.h"
+#include "core/model/facts.h"
+#include "maps/maps.h"
+
+/*
+ * Choose places for the maps of a unit, for struct gpubpf_layout_opts. Every map that may be in memory of kind `where`
+ * is placed there. `caps` are the device's capabilities.
+ */
+void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum gpubpf_placement where, uint64_t caps,
+		 uint32_t *places);
+
+struct grid_placed {
+	const struct gpubpf_device_ops *ops;
+	struct gpubpf_device *device;
+	const struct gpubpf_layout *layout;
+	uint32_t n, map[GPUBPF_MAX_MAPS];
+	struct gpubpf_device_memory memory[GPUBPF_MAX_MAPS];
+};
+
+/*
+ * Allocate memory for these maps, copy their contents from the arena, and write the addresses into the device's arena.
+ */
+int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_why *why);
+/* Copy these maps back into the arena. */
+void grid_placed_back(const struct grid_placed *placed, void *arena);
+void grid_placed_finish(struct grid_placed *placed);
+
+#endif

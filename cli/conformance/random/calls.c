@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements that call other helpers. The generator omits helpers whose results differ between devices: clocks (5, 502,
+ * 524), which some devices lack. It also omits helpers that need an application's kernel: parameters by name (530) and
+ * the end of a thread (507).
+ */
+#include "gpubpf/allocation.h"
+#include "state.h"
+
+void random_output(struct gen *g)
+{
+	if (g->records-- <= 0)
+		return;
+	if (random_pick(g, 2)) { /* ringbuf_output(ring, memory, n, 0) */
+		random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
+		random_some_bytes(g, 2, GEN_READ);
+		random_emit(g, 0xb7, 4, 0, 0, 0);
+		random_call(g, 130);
+	} else { /* perf_event_output(ctx, perf, -1, memory, n) */
+		random_emit(g, 0xbf, 1, 6, 0, 0);
+		random_imm64(g, 2, MAP_ITSELF, random_pick(g, 2) ? GEN_PERF : GEN_GPURING, 0);
+		random_imm64(g, 3, 0, -1, 0);
+		random_some_bytes(g, 4, GEN_READ);
+		random_call(g, 25);
+	}
+	random_refill(g);
+}
+
+/* Use a record as the value of an update, before it is submitted or discarded. */
+static void update_by_record(struct gen *g)
+{
+	g->r7_points = NUMBERS;
+	random_update(g);
+	g->r7_points = 0;
+}
+
+void random_record(struct gen *g)
+{
+	uint32_t jump;
+
+	if (g->records-- <= 0)
+		return;
+	random_imm64(g, 1, MAP_ITSELF, random_pick(g, 2) ? GEN_RING : GEN_SMALL, 0);
+	random_emit(g, 0xb7, 2, 0, 0, NUMBERS);
+	random_emit(g, 0xb7, 3, 0, 0, 0);
+	random_call(g, 131);
+	random_refill(g);
+	jump = g->n;
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, 0xbf, 7, 0, 0, 0);
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+	for (int off = 0; off < NUMBERS; off += 8)
+		random_emit(g, OP_STX | 0x18, 7, 1 + (int)random_pick(g, 4), off, 0);
+	if (random_pick(g, 2))
+		update_by_record(g);
+	random_emit(g, 0xbf, 1, 7, 0, 0);
+	random_emit(g, 0xb7, 2, 0, 0, 0);
+	random_call(g, 132 + (int32_t)random_pick(g, 2));
+	random_refill(g);
+	random_end_skip(g, jump);
+	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+}
+
+/* bpf_loop(rounds, callback, address of our numbers, flags) */
+void random_repeat(struct gen *g)
+{
+	if (g->nrepeats + g->neaches == REPEATS)
+		return;
+	random_use(g, g->lent[0], 8);
+	random_use(g, g->lent[1], 8);
+	random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 1, 0, 0, (int32_t)random_pick(g, 8));
+	g->repeats[g->nrepeats++] = g->n;
+	random_imm64(g, 2, FUNCTION, 0, 0);
+	random_stack_address(g, 3, 0);
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
+	random_call(g, 181);
+	random_refill(g);
+}
+
+/*
+ * Query a ring's size and the reader's position. (The amount of data and the writer's position depend on the device.)
+ * Query 9 does not exist.
+ */
+void random_query(struct gen *g)
+{
+	static const int32_t what[] = { 1, 2, 9 };
+
+	random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
+	random_emit(g, 0xb7, 2, 0, 0, what[random_pick(g, 3)]);
+	random_call(g, 134);
+	random_refill(g);
+}
+
+static void coordinates(struct gen *g)
+{
+	static const int32_t calls[] = { 503, 504, 505, 508 };
+
+	for (int i = 1; i <= 3; i++)
+		random_given(g, i, 8, GEN_WRITTEN);
+	random_call(g, calls[random_pick(g, 4)]);
+	random_refill(g);
+}
+
+void random_helper(struct gen *g)
+{
+	static const int32_t uniform[] = { 14, 512, 511, 506, 521, 522 }, device_specific[] = { 7, 8, 509, 510 };
+
+	switch (random_pick(g, 5)) {
+	case 0: case 1:
+		random_call(g, uniform[random_pick(g, 6)]);
+		random_refill(g);
+		break;
+	case 2: /* results that differ between devices */
+		random_call(g, device_specific[random_pick(g, 4)]);
+		random_refill_all(g);
+		break;
+	default:
+		coordinates(g);
+	}
+}
+
+/* Read from addresses outside of any allocation, because there is no application. Such reads write zeros. */
+static void read_unallocated(struct gen *g)
+{
+	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
+
+	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 3, 0, 0, 0xfff);
+	random_some_bytes(g, 1, GEN_WRITTEN);
+	random_call(g, calls[random_pick(g, 6)]);
+	random_refill(g);
+}
+
+/* Read parameters that the kernel does not have. */
+static void read_missing_parameter(struct gen *g)
+{
+	random_emit(g, 0xbf, 1, 6, 0, 0);
+	random_emit(g, 0xb7, 2, 0, 0, (int32_t)random_pick(g, 8));
+	random_emit(g, 0xb7, 3, 0, 0, 8 * (int32_t)random_pick(g, 3));
+	random_some_bytes(g, 4, GEN_WRITTEN);
+	random_call(g, 520);
+	random_refill(g);
+}
+
+/* Query objects of the application that do not exist here: allocations, parameters. */
+void random_unknown(struct gen *g)
+{
+	switch (random_pick(g, 3)) {
+	case 0:
+		read_unallocated(g);
+		break;
+	case 1:
+		read_missing_parameter(g);
+		break;
+	default:
+		random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
+		random_emit(g, 0x57, 1, 0, 0, 0xfff);
+		random_given(g, 2, sizeof(struct gpubpf_allocation), GEN_WRITTEN);
+		random_emit(g, 0xb7, 3, 0, 0, sizeof(struct gpubpf_allocation));
+		random_call(g, 523);
+		random_emit(g, 0xbf, 1, 0, 0, 0);
+		random_emit(g, 0x57, 1, 0, 0, 0xfff);
+		random_call(g, 526);
+		random_refill(g);
+	}
+}
+
+/* trace_printk(format in read-only data, size, three numbers), or puts */
+static void print(struct gen *g)
+{
+	if (g->records-- <= 0)
+		return;
+	random_imm64(g, 1, MAP_VALUE, GEN_TEXT, 0);
+	if (random_pick(g, 2)) {
+		random_emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)random_pick(g, GEN_VALUE));
+		random_emit(g, 0xbf, 3, 8, 0, 0);
+		random_emit(g, 0xbf, 4, 9, 0, 0);
+		random_emit(g, 0xb7, 5, 0, 0, random_interesting(g));
+		random_call(g, 6);
+	} else {
+		random_call(g, 501);
+	}
+	random_refill(g);
+}
+
+/* strncmp(bytes, a size, text); bytes on the stack may begin with the text */
+static void compare(struct gen *g)
+{
+	random_use(g, 0, 24);
+	random_imm64(g, 3, MAP_VALUE, GEN_TEXT, 8 * (int32_t)random_pick(g, 3));
+	for (int i = (int)random_pick(g, 4); i-- > 0;) {
+		random_emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
+		random_emit(g, OP_STX | 0x18, 10, 4, 8 * i - NUMBERS, 0);
+	}
+	random_some_bytes(g, 1, GEN_READ);
+	random_call(g, 182);
+	random_refill(g);
+}
+
+void random_text(struct gen *g)
+{
+	random_pick(g, 3) ? print(g) : compare(g);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the results of a case with its expectations. */
+#ifndef GPUBPF_CLI_CONFORMANCE_JUDGE_H
+#define GPUBPF_CLI_CONFORMANCE_JUDGE_H
+
+#include "cli/conformance/grid/grid.h"
+
+struct judging;
+
+/* access to the results; all mandatory */
+struct judge_ops {
+	const struct gpubpf_map *(*find)(const struct judging *j, const char *name); /* NULL: no such map */
+	const struct btf *(*btf)(const struct judging *j);
+	/* all entries, until fn returns false */
+	void (*walk)(const struct judging *j, const struct gpubpf_map *map,
+		     bool (*fn)(void *arg, const void *key, const void *value), void *arg);
+	uint64_t (*records)(const struct judging *j, const struct gpubpf_map *map);
+	uint64_t (*drops)(const struct judging *j, const struct gpubpf_map *map);
+	/* number of prints of this text; a different print goes to `other` */
+	uint64_t (*prints)(const struct judging *j, const char *text, char *other, size_t size);
+};
+
+struct judging {
+	const struct suite_case *c;
+	struct suite_result *r;
+	const struct judge_ops *left;
+	uint64_t threads;        /* threads of the launch, for THREADS in a line */
+};
+
+void suite_judge(struct judging *j);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * End-to-end test of a case: a session with the case's object traces an ordinary application, gpubpf-workload, on the
+ * device's real runtime. Then the programs' maps are judged.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "application.h"
+#include "core/model/places.h"
+#include "core/session/session.h"
+#include "core/target.h"
+#include "judge.h"
+
+struct probed {
+	struct judging j;        /* must be first: the code casts between both */
+	struct gpubpf_session *s;
+	struct counted {
+		const struct gpubpf_map *map;
+		uint64_t n;
+	} records[8];
+	char (*prints)[128];
+	uint32_t nprints;
+};
+
+/* -- results in the session -- */
+
+static const struct gpubpf_map *find(const struct judging *j, const char *name)
+{
+	return gpubpf_session__find_map_by_name(((const struct probed *)j)->s, name);
+}
+
+static const struct btf *btf(const struct judging *j)
+{
+	return ((const struct probed *)j)->s->loaded->objects[0].btf;
+}
+
+static void walk(const struct judging *j, const struct gpubpf_map *map,
+		 bool (*fn)(void *arg, const void *key, const void *value), void *arg)
+{
+	size_t key_size = gpubpf_map__key_size(map), size = gpubpf_map__user_value_size(map);
+	uint8_t *key = malloc(key_size), *value = malloc(size);
+	const void *last = NULL;
+
+	(void)j;
+	while (key && value && gpubpf_map__get_next_key(map, last, key, key_size) == 0) {
+		last = key;
+		if (gpubpf_map__lookup_elem(map, key, key_size, value, size, 0) == 0 && !fn(arg, key, value))
+			break;
+	}
+	free(key);
+	free(value);
+}
+
+static uint64_t records(const struct judging *j, const struct gpubpf_map *map)
+{
+	const struct probed *p = (const struct probed *)j;
+
+	for (size_t i = 0; i < sizeof(p->records) / sizeof(p->records[0]); i++)
+		if (p->records[i].map == map)
+			return p->records[i].n;
+	return 0;
+}
+
+static uint64_t drops(const struct judging *j, const struct gpubpf_map *map)
+{
+	(void)j;
+	return gpubpf_map__drops(map);
+}
+
+static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
+{
+	const struct probed *p = (const struct probed *)j;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->nprints; i++)
+		if (!strcmp(p->prints[i], text))
+			n++;
+		else
+			snprintf(other, size, "%s", p->prints[i]);
+	return n;
+}
+
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	struct probed *p = ctx;
+
+	for (size_t i = 0; i < sizeof(p->records) / sizeof(p->records[0]); i++)
+		if (!p->records[i].map || p->records[i].map == event->map) {
+			p->records[i].map = event->map;
+			p->records[i].n++;
+			return;
+		}
+}
+
+static void on_print(void *ctx, const struct gpubpf_print_record *record)
+{
+	struct probed *p = ctx;
+	char (*grown)[128] = realloc(p->prints, (p->nprints + 1) * sizeof(*grown));
+
+	if (!grown)
+		return;
+	p->prints = grown;
+	snprintf(grown[p->nprints++], sizeof(*grown), "%s", record->text);
+}
+
+/* -- the application -- */
+
+/* The kernel that the case names, or the default kernel. */
+static const char *kernel_name(const struct suite_case *c, char *buf, size_t size)
+{
+	const char *name = grid_workload(c, buf, size);
+
+	return name ? name : APPLICATION_KERNEL;
+}
+
+static void set_failure(struct suite_result *r, const char *why)
+{
+	snprintf(r->expected, sizeof(r->expected), "its programs run");
+	snprintf(r->got, sizeof(r->got), "%.390s", why);
+}
+
+/*
+ * Attach programs that name no kernel to the default kernel, and not to kernels that the device's runtime launches
+ * itself.
+ */
+static int attach(const struct probed *p)
+{
+	struct gpubpf_attach_opts to = { .sz = sizeof(to) };
+	const struct gpubpf_prog *prog = NULL;
+	char name[64];
+
+	if (grid_workload(p->j.c, name, sizeof(name)))
+		return 0;
+	to.pattern = kernel_name(p->j.c, name, sizeof(name));
+	while ((prog = gpubpf_session__next_program(p->s, prog)))
+		if (gpubpf_prog__pattern(prog)[0] && !gpubpf_program__attach_opts(prog, &to))
+			return -errno;
+	return 0;
+}
+
+/* Run the session around the application. Returns NULL, or why that failed. */
+static const char *run_session(const struct probed *p, const struct application *app, char *buf, size_t size)
+{
+	const struct suite_run *run = app->run;
+	int err = gpubpf_session__add_object(p->s, run->suite.objects[p->j.c->object].path);
+
+	if (!err && run->place)
+		err = gpubpf_session__place(p->s, "*", gpubpf_placement_name(run->place));
+	if (!err)
+		err = gpubpf_session__load(p->s);
+	if (!err)
+		err = attach(p);
+	if (err < 0)
+		return gpubpf_session__error(p->s)[0] ? gpubpf_session__error(p->s) : strerror(-err);
+	return application_run(p->s, app, buf, size);
+}
+
+static void run_form(const struct application *app, uint32_t index, struct suite_result *r)
+{
+	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
+	const struct suite_run *run = app->run;
+	const struct suite_case *c = &run->suite.cases[index];
+	struct probed p = { .j = { c, r, &left, grid_threads(c, &app->device->caps) } };
+	char name[64], text[400];
+	const char *why;
+	struct gpubpf_session_opts opts = {
+		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = app->device->caps.backend, .ctx = &p, .event = on_event,
+		.print = on_print, .route = run->route ? run->route->name : NULL,
+		.no_attach = !grid_workload(c, name, sizeof(name)), .wait_ms = APPLICATION_WAIT_MS,
+	};
+
+	p.s = gpubpf_session__new(&opts);
+	why = p.s ? run_session(&p, app, text, sizeof(text)) : strerror(errno);
+	if (why)
+		set_failure(r, why);
+	else
+		suite_judge(&p.j);
+	gpubpf_session__free(p.s);
+	free(p.prints);
+}
+
+/* Does a target for kernels of this form support the place "gpu/NAME"? */
+static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
+			const char *place, char why[GPUBPF_WHY_NOT])
+{
+	const struct gpubpf_target_info *t = NULL;
+	uint32_t site = GPUBPF_SITE_ENTRY;
+
+	while (site < GPUBPF_NSITES && strcmp(place, gpubpf_place_kind(site)->name))
+		site++;
+	snprintf(why, GPUBPF_WHY_NOT, "there is no place gpu/%.64s/", place);
+	while (site < GPUBPF_NSITES && (t = gpubpf_target_taking(form->kind, t)))
+		if ((!run->route || t == run->route) && gpubpf_target_takes(t, caps, site, why))
+			return true;
+	return false;
+}
+
+/*
+ * Does the device, with kernels of this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
+ * lines, constants, or gpu/PLACE?
+ */
+static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
+		char why[GPUBPF_WHY_NOT])
+{
+	const struct {
+		const char *name;
+		bool provides;
+	} known[] = {
+		{ "names", form->names }, { "masks", form->masks }, { "lines", form->lines }, { "constants", form->constants },
+		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS }, { "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
+	};
+
+	if (!strncmp(what, "gpu/", 4))
+		return supports_place(run, caps, form, what + 4, why);
+	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(what, known[i].name))
+			return known[i].provides;
+	return false;
+}
+
+/* Is a requirement of the case missing? Such a case is skipped. */
+static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
+		  const struct application_form *form, char why[GPUBPF_WHY_NOT])
+{
+	const char *at = NULL, *what;
+	char line[64];
+
+	while ((what = grid_line(c, "needs", &at, line, sizeof(line))))
+		if (!provides(run, caps, form, what, why))
+			return true;
+	why[0] = '\0';
+	return false;
+}
+
+/*
+ * Run once for each sub-group size of the device, if the case requests it and the form is OpenCL C; else once without a
+ * size.
+ */
+static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
+{
+	char line[8], text[sizeof(r->got)];
+	bool has_sizes = app->kind == GPUBPF_IMAGE_OPENCL_C &&
+		    grid_line(&app->run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
+	uint32_t left = has_sizes ? app->device->caps.sub_groups : 0;
+
+	do {
+		app->sub_group = left & -left;
+		r->state = SUITE_FAILED;
+		run_form(app, index, r);
+		if (r->state != SUITE_PASSED && app->sub_group) {
+			snprintf(text, sizeof(text), "%s", r->got);
+			snprintf(r->got, sizeof(r->got), "sub-groups of %u: %.360s", app->sub_group, text);
+		}
+		left &= left - 1;
+	} while (left && r->state == SUITE_PASSED);
+}
+
+void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
+{
+	char path[APPLICATION_PATH], kernel[64], text[400], lacking[GPUBPF_WHY_NOT] = "";
+	const struct suite_case *c = &run->suite.cases[index];
+	struct application app = { run, device, path, .kernel = kernel_name(c, kernel, sizeof(kernel)) };
+	const struct application_form *form = NULL;
+	bool taken = false;
+
+	grid_launch_of(c, &device->caps, &app.launch);
+	while ((form = application_next(run, &device->caps, taken, form, path))) {
+		if (lacks_requirement(run, c, &device->caps, form, lacking))
+			continue;
+		taken = true;
+		app.kind = form->kind;
+		run_sizes(&app, index, r);
+		if (r->state == SUITE_PASSED)
+			continue;
+		snprintf(text, sizeof(text), "%.380s", r->got);
+		snprintf(r->got, sizeof(r->got), "%s: %.350s", strrchr(path, '/') + 1, text);
+		return;
+	}
+	if (taken)
+		return;
+	r->state = SUITE_SKIPPED;
+	if (lacking[0])
+		snprintf(r->got, sizeof(r->got), "%s", lacking);
+	else
+		application_none(run, &device->caps, r->got, sizeof(r->got));
+}

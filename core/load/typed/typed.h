@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interface between the walk over a typed value (typed.c) and its writers (write.c). */
+#ifndef GPUBPF_LOAD_TYPED_H
+#define GPUBPF_LOAD_TYPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GPUBPF_TYPED_DEPTH 16 /* levels of nested values */
+
+struct btf;
+struct gpubpf_hist_shape;
+struct gpubpf_typed_names;
+struct gpubpf_typed_param;
+struct json_object;
+struct typed_writer;
+
+/* A writer's operations; name is the member's, "" in arrays and at the top. */
+struct typed_ops {
+	void (*open)(struct typed_writer *w, const char *name, bool array);
+	void (*close)(struct typed_writer *w);
+	void (*integer)(struct typed_writer *w, const char *name, uint64_t v, bool is_signed);
+	void (*boolean)(struct typed_writer *w, const char *name, bool v);
+	void (*real)(struct typed_writer *w, const char *name, double v);
+	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
+	void (*word)(struct typed_writer *w, const char *name, const char *s); /* enumerator, address, hex bytes */
+	void (*duration)(struct typed_writer *w, const char *name, uint64_t ns);
+	/* A histogram that its type declares, as slots. */
+	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+		     const uint64_t *slot);
+	/* The content of struct gpubpf_args: n values, and the kernel's parameters, NULL if unknown. */
+	void (*args)(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
+	/* n all-zero elements of an array, called after the first of them; NULL: write each one */
+	void (*repeats)(struct typed_writer *w, uint32_t n);
+	/* the name in a struct gpubpf_name; NULL: write it as a struct */
+	void (*bare)(struct typed_writer *w, const char *name, const char *s);
+};
+
+struct typed_writer {
+	const struct typed_ops *ops;
+	const struct btf *btf;
+	const struct gpubpf_typed_names *names;
+	const uint8_t *data;
+	size_t size;                             /* of data in bytes */
+	uint32_t scalars;
+	bool bad;                                /* the bytes do not fit the type */
+	/* text */
+	char *buf;
+	size_t room, at;
+	bool first;
+	/* JSON */
+	struct json_object *stack[GPUBPF_TYPED_DEPTH + 2];
+	int depth;
+};
+
+/* args.c */
+void typed_args_text(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
+void typed_args_json(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
+
+extern const struct typed_ops gpubpf_typed_text_ops, gpubpf_typed_json_ops;
+
+#endif

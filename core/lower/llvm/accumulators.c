@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Register promotion of write-only counters.
+ *
+ * Does: accumulates adds to counters that no program reads in registers.
+ * Before: programs at instructions add atomically to values of an array.
+ * After: low_keep() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it at
+ * the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes the
+ * address.
+ * Requires: a counter at one address for all lanes, or one of a few values of an array (LOW_MAX_VALUES).
+ *
+ * If the index is a constant of the place, such as the kind of an access, the assembler removes the other registers.
+ *
+ * For an array of more values, a pair of registers caches the last one: %gpubpf_key<bytes>_<map> is its offset in the
+ * map, and %gpubpf_kept<bytes>_<map> is the sum of up to 32 bits. An add to another value flushes the pair first.
+ * %gpubpf_keeps selects the mode:
+ *   0  Each add is done at once.
+ *   1  Lanes may pass the place again. The pair belongs to the function, and the injector flushes it at each exit.
+ *   2  Lanes pass the place once. All such places share one pair. A whole warp's add to one value is held by the lane
+ *      %gpubpf_keeper<n>, a different lane for each place and each add n of its programs. So each lane holds one add,
+ *      and at the function's exit all lanes flush at once.
+ *
+ * %gpubpf_first<map> is the address of the array's first value, which a function computes once, at its entry.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "low.h"
+#include "maps/impl.h"
+#include "core/lower/sums.h"
+
+/* Is there room for the sum's register? Reserves it. */
+static bool has_room(struct low *l, const struct low_sum *sum)
+{
+	uint32_t i = 0;
+
+	while (i < l->nsums && memcmp(&l->sums[i], sum, sizeof(*sum)))
+		i++;
+	if (i == l->nsums && i < LOW_MAX_SUMS)
+		l->sums[l->nsums++] = *sum;
+	return i < LOW_MAX_SUMS;
+}
+
+bool low_has_registers(const struct low_prog *p)
+{
+	const struct low *l = p->l;
+
+	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(p->site->site)->where == GPUBPF_WHERE_INSN;
+}
+
+LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name, unsigned bytes)
+{
+	LLVMTypeRef type = LLVMFunctionType(low_int(l, bytes), NULL, 0, false);
+	const char *constraints = bytes == 8 ? "=l" : "=r";
+	char text[80];
+	size_t n = snprintf(text, sizeof(text), statement, name);
+	/* LLVM may merge and move the read; "memory" with value 0: it accesses none */
+	static const char *const facts[] = { "memory", "nounwind", "willreturn" };
+	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
+									LLVMInlineAsmDialectATT, false), NULL, 0, "");
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		LLVMAddCallSiteAttribute(read, LLVMAttributeFunctionIndex,
+					 LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i])), 0));
+	return read;
+}
+
+LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
+{
+	return low_read_by(l, bytes == 8 ? "mov.b64 $0, %s;" : "mov.b32 $0, %s;", name, bytes);
+}
+
+bool low_has_first(struct low_frame *f, uint32_t map)
+{
+	const struct gpubpf_map_layout *layout = &f->p->l->job->layouts[map];
+	const struct gpubpf_map *m = &f->p->l->job->unit->maps[map];
+	struct low *l = f->p->l;
+	uint32_t i = 0;
+
+	if (!low_has_registers(f->p) || m->type->impl != &gpubpf_array_impl || m->prototype ||
+	    layout->flags & (GPUBPF_LAYOUT_COPIES | GPUBPF_LAYOUT_PLACED) || layout->copy_stride > UINT32_MAX)
+		return false;
+	while (i < l->nfirsts && l->firsts[i] != map)
+		i++;
+	if (i == l->nfirsts && i < LOW_MAX_FIRSTS)
+		l->firsts[l->nfirsts++] = map;
+	return i < LOW_MAX_FIRSTS;
+}
+
+/* The address is not 0, and neither is the address after the whole map. */
+static LLVMValueRef first_value(struct low *l, uint32_t map)
+{
+	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
+	LLVMValueRef first;
+	char name[40];
+
+	snprintf(name, sizeof(name), "%%gpubpf_first%u", map);
+	first = low_read_register(l, name, 8);
+	LLVMSetMetadata(first, LLVMGetMDKindIDInContext(l->ctx, "range", 5),
+			LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, range, 2)));
+	return first;
+}
+
+LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
+{
+	LLVMValueRef args[16] = { f->p->env };
+	struct low *l = f->p->l;
+	unsigned n;
+
+	if (low_has_first(f, map))
+		return first_value(l, map);
+	n = 1 + low_unit_map(l, args[0], map, &l->job->layouts[map], args + 1);
+	args[n++] = low_const32(l, 0);
+	return low_call(l, "gpubpf_array_address", args, n);
+}
+
+/* Adds v to the sum if `at` equals the sum's offset in the map. `at` NULL: always. */
+static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
+{
+	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, at ? 2 : 1, false);
+	const char *only = at ? "@%gpubpf_p " : "", *constraints = at ? "l,l" : "l";
+	LLVMValueRef args[] = { v, at };
+	char name[40], text[256];
+	size_t n;
+
+	snprintf(name, sizeof(name), "%u_%u_%u", sum->width, sum->map, sum->off);
+	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $1, %u;\n", sum->off) : 0;
+	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;%s", only, name, name,
+		      at ? "\n}" : "");
+	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+						    LLVMInlineAsmDialectATT, false), args, at ? 2 : 1, "");
+}
+
+/* -- many values: cache the last one -- */
+
+/* Does the job have room for such a pair of registers? Reserves it. */
+static bool has_key(struct low *l, uint32_t map, uint32_t width)
+{
+	struct low_sum key = { map, 0, width };
+	uint32_t i = 0;
+
+	while (i < l->nkeys && memcmp(&l->keys[i], &key, sizeof(key)))
+		i++;
+	if (i == l->nkeys && i < LOW_MAX_KEYS)
+		l->keys[l->nkeys++] = key;
+	return i < LOW_MAX_KEYS;
+}
+
+/*
+ * Emits a statement on a register of the place that takes v. With v NULL, the statement returns the register's value.
+ */
+static LLVMValueRef emit_on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
+{
+	LLVMTypeRef type = LLVMFunctionType(v ? LLVMVoidTypeInContext(l->ctx) : l->i32, &l->i32, v ? 1 : 0, false);
+	const char *constraints = v ? "r" : "=r";
+	char text[120];
+	size_t n = snprintf(text, sizeof(text), statement, name);
+
+	return LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+							   LLVMInlineAsmDialectATT, false), &v, v ? 1 : 0, "");
+}
+
+/* Does the access add to a map whose values are only summed, and does the host not read the map meanwhile? */
+static bool is_summed(struct low_frame *f, uint32_t pc)
+{
+	const struct gpubpf_access *a;
+	struct low *l = f->p->l;
+
+	if (!low_has_registers(f->p))
+		return false;
+	a = &f->p->prog->facts->insn[pc].mem;
+	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
+}
+
+/*
+ * Returns the offset in the map (i64) of the instruction's access: the value's, plus the offset in it if that is known.
+ */
+static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef address)
+{
+	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
+	struct low *l = f->p->l;
+	LLVMValueRef in_value = low_const(l, a->off_min == a->off_max ? a->off_min : 0);
+	LLVMValueRef value = LLVMBuildSub(l->b, address, in_value, "");
+
+	return LLVMBuildAdd(l->b, LLVMBuildSub(l->b, value, low_first_value(f, a->map), ""), in_value, "");
+}
+
+/* Holds a whole warp's add to one value in one lane. The builder continues where the warp does not add together. */
+static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v,
+				const char *key_reg, const char *sum_reg,
+				LLVMBasicBlockRef after)
+{
+	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
+	struct low *l = f->p->l;
+	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_told(f, v) }, lane;
+	char keeper[40];
+
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), all, apart);
+	LLVMPositionBuilderAtEnd(l->b, all);
+	snprintf(keeper, sizeof(keeper), "%%gpubpf_keeper%u", l->nkeepers++);
+	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", keeper, NULL),
+					    ""), mine, after);
+	LLVMPositionBuilderAtEnd(l->b, mine);
+	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg,
+			 LLVMBuildTrunc(l->b, LLVMBuildMul(l->b, v, low_const(l, 32), ""), l->i32, ""));
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, apart);
+}
+
+/* Recomputes the address, so that lanes on other paths need not compute it. */
+static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValueRef address)
+{
+	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);
+	uint32_t map = f->p->prog->facts->insn[pc].mem.map;
+	LLVMValueRef first, at;
+	struct low *l = f->p->l;
+	char text[60];
+	size_t n = snprintf(text, sizeof(text), "mov.b64 $0, %%gpubpf_first%u;", map);
+
+	if (!low_has_first(f, map))
+		return address;
+	at = LLVMBuildAnd(l->b, offset_of(f, pc, address), low_const(l, UINT32_MAX), "");
+	first = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, "=l", 2, true, false, LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	return LLVMBuildAdd(l->b, first, at, "");
+}
+
+LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
+				bool told)
+{
+	unsigned width = f->p->prog->insns[pc].width;
+	LLVMBasicBlockRef cached, same, other, add, now, after, whole, alone;
+	LLVMValueRef first, at, is, key, sum, how, all = v, args[2];
+	struct low *l = f->p->l;
+	char key_reg[40], sum_reg[40];
+	uint32_t map;
+
+	if (!is_summed(f, pc))
+		return NULL;
+	map = f->p->prog->facts->insn[pc].mem.map;
+	if (l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
+		return NULL;
+	cached = low_block(f->p, "keeps");
+	same = low_block(f->p, "same");
+	other = low_block(f->p, "other");
+	add = low_block(f->p, "add");
+	now = low_block(f->p, "now");
+	after = low_block(f->p, "after");
+	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%u_%u", width, map);
+	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%u_%u", width, map);
+	how = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
+	low_mark_same(l, how);
+	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, now);
+	LLVMPositionBuilderAtEnd(l->b, cached);
+	first = low_first_value(f, map);
+	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
+	key = emit_on_register(l, "mov.b32 $0, %s;", key_reg, NULL);
+	sum = emit_on_register(l, "mov.b32 $0, %s;", sum_reg, NULL);
+	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
+	v = LLVMBuildTrunc(l->b, v, l->i32, "");
+	sum = LLVMBuildAdd(l->b, sum, v, "");
+	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
+	LLVMPositionBuilderAtEnd(l->b, same);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, sum);
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, other);
+	args[0] = LLVMBuildAdd(l->b, first, LLVMBuildZExt(l->b, key, low_int(l, 8), ""), "");
+	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
+	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, v);
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, args[1], low_const(l, 0), ""), add, after);
+	LLVMPositionBuilderAtEnd(l->b, add);
+	low_call(l, function, args, 2);
+	LLVMBuildBr(l->b, after);
+	LLVMPositionBuilderAtEnd(l->b, now);
+	if (!told || l->nkeepers == LOW_MAX_KEEPERS || !lower_goes_on(f->p->prog))
+		return after;
+	whole = low_block(f->p, "whole");
+	alone = low_block(f->p, "alone");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 2), ""), whole, alone);
+	LLVMPositionBuilderAtEnd(l->b, whole);
+	accumulate_for_warp(f, pc, *address, all, key_reg, sum_reg, after);
+	LLVMBuildBr(l->b, alone);
+	LLVMPositionBuilderAtEnd(l->b, alone);
+	*address = recompute_address(f, pc, *address);
+	return after;
+}
+
+/* -- few values: one register each -- */
+
+bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+{
+	struct low_sum sums[LOW_MAX_VALUES];
+	const struct gpubpf_access *a;
+	struct low *l = f->p->l;
+	LLVMValueRef at = NULL;
+	uint32_t n;
+
+	if (!is_summed(f, pc))
+		return false;
+	a = &f->p->prog->facts->insn[pc].mem;
+	if (a->off_min < 0 || a->off_min != a->off_max)
+		return false;
+	n = lower_summed(l->job, a->map);
+	if (n > LOW_MAX_VALUES)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min, f->p->prog->insns[pc].width };
+		if (!has_room(l, &sums[i]))
+			return false;
+	}
+	if (n > 1)
+		at = LLVMBuildSub(l->b, address, low_first_value(f, a->map), "");
+	for (uint32_t i = 0; i < n; i++)
+		add(l, &sums[i], v, at);
+	return n;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: promotes arrays with variable indices to registers, for a target whose threads have no memory.
+ * Before: arrays that the other passes left are accessed at offsets known only at run time.
+ * After: such an access selects among the array's words, each at a constant offset, so that SROA can promote them.
+ * Requires: SROA runs afterwards. Arrays whose address escapes, or that would need too much code, stay unchanged.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "low.h"
+
+#define MAX_WORDS 128    /* words of an array, each a 64-bit register */
+#define MAX_SELECTS 8192 /* selections of an array, in total */
+
+struct array {
+	struct low *l;
+	LLVMValueRef at;         /* its alloca */
+	uint32_t words;
+	LLVMValueRef *varying;   /* accesses at variable offsets */
+	uint32_t nvarying, room;
+};
+
+static bool is_plain_int(LLVMTypeRef type)
+{
+	unsigned bits = LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
+
+	return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+static LLVMTypeRef access_type(LLVMValueRef access)
+{
+	return LLVMTypeOf(LLVMIsAStoreInst(access) ? LLVMGetOperand(access, 0) : access);
+}
+
+static int add_varying(struct array *a, LLVMValueRef access)
+{
+	if (!is_plain_int(access_type(access)) || LLVMGetVolatile(access) ||
+	    LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic)
+		return -EINVAL;
+	if (a->nvarying == a->room) {
+		uint32_t room = a->room ? 2 * a->room : 16;
+		LLVMValueRef *grown = gpubpf_pool_alloc(a->l->pool, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		if (a->nvarying)
+			memcpy(grown, a->varying, a->nvarying * sizeof(*grown));
+		a->varying = grown;
+		a->room = room;
+	}
+	a->varying[a->nvarying++] = access;
+	return 0;
+}
+
+static bool is_fixed(LLVMValueRef gep)
+{
+	for (int i = 1; i < LLVMGetNumOperands(gep); i++)
+		if (!LLVMIsAConstantInt(LLVMGetOperand(gep, i)))
+			return false;
+	return true;
+}
+
+/* Sets or copies a known number of bytes, which SROA can split. */
+static bool is_known_call(LLVMValueRef call)
+{
+	static const char *const known[] = { "llvm.memset.", "llvm.memcpy.", "llvm.memmove.", "llvm.lifetime." };
+	LLVMValueRef fn = LLVMIsACallInst(call) ? LLVMGetCalledValue(call) : NULL;
+	size_t n;
+	const char *name = fn ? LLVMGetValueName2(fn, &n) : "";
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(name, known[i], strlen(known[i])))
+			return i == 3 || LLVMIsAConstantInt(LLVMGetOperand(call, 2));
+	return false;
+}
+
+/* Collects the uses of a pointer into the array. -EINVAL: a use cannot be split into words. */
+static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
+{
+	for (LLVMUseRef use = LLVMGetFirstUse(ptr); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+		int err = 0;
+
+		if (LLVMIsAGetElementPtrInst(user))
+			err = collect_uses(a, user, varies || !is_fixed(user));
+		else if (LLVMIsALoadInst(user) || (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) != ptr))
+			err = varies ? add_varying(a, user) : 0;
+		else if (varies || !is_known_call(user))
+			err = -EINVAL;
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* Returns the pointer's distance from the array: the same GEPs applied to address 0. */
+static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
+{
+	LLVMValueRef index[8], base;
+	unsigned n = 0;
+
+	if (ptr == a->at)
+		return LLVMConstPointerNull(LLVMTypeOf(ptr));
+	base = steps(a, LLVMGetOperand(ptr, 0));
+	for (; n + 1 < (unsigned)LLVMGetNumOperands(ptr) && n < 8; n++)
+		index[n] = LLVMGetOperand(ptr, n + 1);
+	return LLVMBuildGEP2(a->l->b, LLVMGetGEPSourceElementType(ptr), base, index, n, "");
+}
+
+/* A part of an access: the word, the shift in it (i64), and the bytes. */
+struct part {
+	LLVMValueRef word, shift;
+	unsigned bytes;
+};
+
+static struct part part_at(struct array *a, LLVMValueRef off, unsigned at, unsigned bytes)
+{
+	struct low *l = a->l;
+	LLVMValueRef o = LLVMBuildAdd(l->b, off, low_const32(l, at), ""), in;
+	struct part p = { LLVMBuildLShr(l->b, o, low_const32(l, 3), ""), low_const(l, 0), bytes };
+
+	if (bytes == 8)
+		return p;
+	in = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, o, low_const32(l, 7), ""), low_const32(l, 3), "");
+	p.shift = LLVMBuildZExt(l->b, in, low_int(l, 8), "");
+	return p;
+}
+
+static LLVMValueRef word_ptr(struct array *a, uint32_t i)
+{
+	return low_byte_ptr(a->l, a->at, low_const32(a->l, 8 * i));
+}
+
+static LLVMValueRef word(struct array *a, uint32_t i)
+{
+	LLVMValueRef v = LLVMBuildLoad2(a->l->b, low_int(a->l, 8), word_ptr(a, i), "");
+
+	LLVMSetAlignment(v, 8);
+	return v;
+}
+
+static LLVMValueRef is_word(struct array *a, const struct part *p, uint32_t i)
+{
+	return LLVMBuildICmp(a->l->b, LLVMIntEQ, p->word, low_const32(a->l, i), "");
+}
+
+static LLVMValueRef load_part(struct array *a, const struct part *p)
+{
+	LLVMValueRef v = word(a, 0);
+	struct low *l = a->l;
+
+	for (uint32_t i = 1; i < a->words; i++)
+		v = LLVMBuildSelect(l->b, is_word(a, p, i), word(a, i), v, "");
+	v = LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, v, p->shift, ""), low_int(l, p->bytes), "");
+	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
+}
+
+static void store_part(struct array *a, const struct part *p, LLVMValueRef v)
+{
+	struct low *l = a->l;
+	LLVMValueRef mask = low_const(l, p->bytes == 8 ? UINT64_MAX : (1ull << 8 * p->bytes) - 1);
+
+	v = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, mask, ""), p->shift, "");
+	mask = LLVMBuildShl(l->b, mask, p->shift, "");
+	for (uint32_t i = 0; i < a->words; i++) {
+		LLVMValueRef old = word(a, i), rest = LLVMBuildAnd(l->b, old, LLVMBuildNot(l->b, mask, ""), "");
+		LLVMValueRef now = LLVMBuildSelect(l->b, is_word(a, p, i), LLVMBuildOr(l->b, rest, v, ""), old, "");
+
+		LLVMSetAlignment(LLVMBuildStore(l->b, now, word_ptr(a, i)), 8);
+	}
+}
+
+static unsigned part_bytes(LLVMValueRef access, unsigned bytes)
+{
+	unsigned align = LLVMGetAlignment(access);
+
+	return align < bytes ? align : bytes;
+}
+
+static void replace(struct array *a, LLVMValueRef access)
+{
+	bool store = LLVMIsAStoreInst(access) != NULL;
+	LLVMTypeRef type = access_type(access);
+	unsigned bytes = LLVMGetIntTypeWidth(type) / 8, each = part_bytes(access, bytes);
+	LLVMValueRef off, v;
+	struct low *l = a->l;
+
+	LLVMPositionBuilderBefore(l->b, access);
+	off = LLVMBuildPtrToInt(l->b, steps(a, LLVMGetOperand(access, store ? 1 : 0)), l->i32, "");
+	v = store ? LLVMBuildZExt(l->b, LLVMGetOperand(access, 0), low_int(l, 8), "") : low_const(l, 0);
+	for (unsigned at = 0; at < bytes; at += each) {
+		struct part p = part_at(a, off, at, each);
+		LLVMValueRef up = low_const(l, 8 * at);
+
+		if (store)
+			store_part(a, &p, LLVMBuildLShr(l->b, v, up, ""));
+		else
+			v = LLVMBuildOr(l->b, v, LLVMBuildShl(l->b, load_part(a, &p), up, ""), "");
+	}
+	if (!store)
+		LLVMReplaceAllUsesWith(access, LLVMBuildTrunc(l->b, v, type, ""));
+	LLVMInstructionEraseFromParent(access);
+}
+
+static uint32_t count_selects(const struct array *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->nvarying; i++) {
+		unsigned bytes = LLVMGetIntTypeWidth(access_type(a->varying[i])) / 8;
+
+		n += bytes / part_bytes(a->varying[i], bytes) * a->words;
+	}
+	return n;
+}
+
+/* Rounds the array up to whole words. */
+static void widen(struct array *a)
+{
+	LLVMValueRef rounded;
+
+	LLVMPositionBuilderBefore(a->l->b, a->at);
+	rounded = LLVMBuildAlloca(a->l->b, LLVMArrayType2(low_int(a->l, 8), a->words), "words");
+	LLVMSetAlignment(rounded, 8);
+	LLVMReplaceAllUsesWith(a->at, rounded);
+	LLVMInstructionEraseFromParent(a->at);
+	a->at = rounded;
+}
+
+static int promote_array(struct low *l, LLVMValueRef alloca)
+{
+	uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(l->mod), LLVMGetAllocatedType(alloca));
+	struct array a = { .l = l, .at = alloca, .words = (size + 7) / 8 };
+	int err = collect_uses(&a, alloca, false);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err < 0 || !a.nvarying || size > 8 * MAX_WORDS || count_selects(&a) > MAX_SELECTS)
+		return 0;
+	widen(&a);
+	for (uint32_t i = 0; i < a.nvarying; i++)
+		replace(&a, a.varying[i]);
+	return 0;
+}
+
+int low_words(struct low *l)
+{
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn)) {
+		LLVMBasicBlockRef entry = LLVMIsDeclaration(fn) ? NULL : LLVMGetEntryBasicBlock(fn);
+
+		for (LLVMValueRef i = entry ? LLVMGetFirstInstruction(entry) : NULL, next; i; i = next) {
+			int err;
+
+			next = LLVMGetNextInstruction(i);
+			err = LLVMIsAAllocaInst(i) ? promote_array(l, i) : 0;
+			if (err < 0)
+				return err;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: legalizes integers to 8, 16, 32 and 64 bits.
+ * Before: functions without switches.
+ * After: no integer has another width; an instruction that has no legal form is an error.
+ * Requires: SPIR-V; runs after the optimizing passes.
+ *
+ * SROA splits a word whose last byte is accessed separately into integers of 24 and 8 bits. LLVM 22's SPIR-V backend
+ * uses 32 bits for the former and does not clear the upper bits, which corrupts the recombined word. Here such a value
+ * gets the next legal width, with its upper bits 0.
+ *
+ * The backend also lowers zext(trunc(v)) to v if v is wider than the result, which is an invalid module. The pass masks
+ * v before it truncates. It expands bit reversals, for which kernels have no instruction.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "low.h"
+
+/* A value of an illegal width, and its replacement. */
+struct wide {
+	LLVMValueRef old;
+	LLVMValueRef legal_value; /* a placeholder until the replacement exists: users may precede it */
+};
+
+struct widths {
+	struct low *l;
+	struct wide *wide;
+	uint32_t n;
+};
+
+static unsigned int_bits(LLVMTypeRef type)
+{
+	return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
+}
+
+static unsigned bits_of(LLVMValueRef v)
+{
+	return int_bits(LLVMTypeOf(v));
+}
+
+static bool is_odd_type(LLVMTypeRef type)
+{
+	unsigned bits = int_bits(type);
+
+	return bits > 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64;
+}
+
+static bool is_odd(LLVMValueRef v)
+{
+	return is_odd_type(LLVMTypeOf(v));
+}
+
+static LLVMTypeRef wide_type(struct low *l, unsigned bits)
+{
+	return low_int(l, bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
+}
+
+/* Returns the legalized value: of a legal width, 0 above its original width. */
+static LLVMValueRef legal_value(struct widths *w, LLVMValueRef v)
+{
+	if (!is_odd(v))
+		return v;
+	if (LLVMIsAConstantInt(v))
+		return LLVMConstInt(wide_type(w->l, bits_of(v)), LLVMConstIntGetZExtValue(v), false);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->wide[i].old == v)
+			return w->wide[i].legal_value;
+	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value is correct */
+}
+
+static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
+{
+	unsigned have = bits_of(v), want = int_bits(type);
+
+	if (have == want)
+		return v;
+	return have > want ? LLVMBuildTrunc(l->b, v, type, "") : LLVMBuildZExt(l->b, v, type, "");
+}
+
+/* Clears all but the low bits of v. */
+static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
+{
+	return LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits) - 1, false), "");
+}
+
+/* Returns operand i, sign-extended to its legal type. */
+static LLVMValueRef with_sign(struct widths *w, LLVMValueRef insn, unsigned i)
+{
+	LLVMValueRef operand = LLVMGetOperand(insn, i), v = legal_value(w, operand);
+	LLVMValueRef above = LLVMConstInt(LLVMTypeOf(v), bits_of(v) - bits_of(operand), false);
+
+	if (!is_odd(operand))
+		return v;
+	return LLVMBuildAShr(w->l->b, LLVMBuildShl(w->l->b, v, above, ""), above, "");
+}
+
+static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
+{
+	return low_byte_ptr(l, ptr, low_const(l, k));
+}
+
+/* Splits a load or store of an illegal width into bytes. NULL: not whole bytes, or volatile or atomic. */
+static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
+{
+	LLVMValueRef ptr = LLVMGetOperand(insn, stored ? 1 : 0), v = NULL, byte, shift;
+	unsigned bits = bits_of(stored ? stored : insn);
+	LLVMTypeRef type = wide_type(w->l, bits);
+
+	if (bits % 8 || LLVMGetVolatile(insn) || LLVMGetOrdering(insn) != LLVMAtomicOrderingNotAtomic)
+		return NULL;
+	for (unsigned k = 0; k < bits / 8; k++) {
+		shift = LLVMConstInt(type, 8 * k, false);
+		if (stored) {
+			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, legal_value(w, stored), shift, ""),
+					      w->l->i8, "");
+			v = LLVMBuildStore(w->l->b, byte, byte_at(w->l, ptr, k));
+			LLVMSetAlignment(v, 1);
+			continue;
+		}
+		byte = LLVMBuildLoad2(w->l->b, w->l->i8, byte_at(w->l, ptr, k), "");
+		byte = LLVMBuildShl(w->l->b, LLVMBuildZExt(w->l->b, byte, type, ""), shift, "");
+		v = v ? LLVMBuildOr(w->l->b, v, byte, "") : byte;
+	}
+	return v;
+}
+
+static LLVMValueRef legalize_phi(struct widths *w, LLVMValueRef phi)
+{
+	LLVMValueRef made = LLVMBuildPhi(w->l->b, wide_type(w->l, bits_of(phi)), "");
+
+	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+		LLVMValueRef value = legal_value(w, LLVMGetIncomingValue(phi, i));
+		LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
+
+		LLVMAddIncoming(made, &value, &from, 1);
+	}
+	return made;
+}
+
+static LLVMValueRef legalize_array(struct widths *w, LLVMValueRef array)
+{
+	unsigned bytes = (int_bits(LLVMGetAllocatedType(array)) + 7) / 8;
+	LLVMValueRef made = LLVMBuildAlloca(w->l->b, LLVMArrayType2(w->l->i8, bytes), "");
+
+	LLVMSetAlignment(made, LLVMGetAlignment(array));
+	return made;
+}
+
+static LLVMValueRef legalize_compare(struct widths *w, LLVMValueRef insn)
+{
+	LLVMIntPredicate is = LLVMGetICmpPredicate(insn);
+
+	if (is >= LLVMIntSGT)
+		return LLVMBuildICmp(w->l->b, is, with_sign(w, insn, 0), with_sign(w, insn, 1), "");
+	return LLVMBuildICmp(w->l->b, is, legal_value(w, LLVMGetOperand(insn, 0)),
+			     legal_value(w, LLVMGetOperand(insn, 1)), "");
+}
+
+static bool is_reversal(LLVMValueRef insn)
+{
+	static const char name[] = "llvm.bitreverse";
+	LLVMValueRef fn = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
+
+	return fn && LLVMIsAFunction(fn) && LLVMGetIntrinsicID(fn) == LLVMLookupIntrinsicID(name, sizeof(name) - 1);
+}
+
+/* Reverses the bits of v: swaps neighbours, then pairs, then fours, ... */
+static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
+{
+	LLVMTypeRef type = LLVMTypeOf(v);
+
+	for (unsigned n = 1; n < int_bits(type); n *= 2) {
+		uint64_t mask = (UINT64_MAX >> (64 - int_bits(type))) / ((1ull << n) + 1); /* 0x5555, 0x3333, 0x0f0f, ... */
+		LLVMValueRef lower = LLVMConstInt(type, mask, false), by = LLVMConstInt(type, n, false);
+		LLVMValueRef up = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, lower, ""), by, "");
+
+		v = LLVMBuildOr(l->b, up, LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, v, by, ""), lower, ""), "");
+	}
+	return v;
+}
+
+/* Builds the legal form of the instruction before it. NULL: there is no known form. */
+static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
+{
+	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
+	LLVMBuilderRef b = w->l->b;
+	LLVMTypeRef type = is_odd(insn) ? wide_type(w->l, bits_of(insn)) : LLVMTypeOf(insn);
+	LLVMValueRef first = LLVMGetNumOperands(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
+
+	switch (op) {
+	case LLVMPHI:
+		return legalize_phi(w, insn);
+	case LLVMAlloca:
+		return legalize_array(w, insn);
+	case LLVMICmp:
+		return legalize_compare(w, insn);
+	case LLVMLoad:
+		return access_bytes(w, insn, NULL);
+	case LLVMStore:
+		return access_bytes(w, insn, first);
+	case LLVMSelect:
+		return LLVMBuildSelect(b, first, legal_value(w, LLVMGetOperand(insn, 1)),
+				       legal_value(w, LLVMGetOperand(insn, 2)), "");
+	case LLVMZExt:
+		return to_width(w->l, legal_value(w, first), type);
+	case LLVMTrunc:
+		v = to_width(w->l, legal_value(w, first), type);
+		break;
+	case LLVMSExt:
+		v = with_sign(w, insn, 0);
+		v = bits_of(v) > int_bits(type) ? LLVMBuildTrunc(b, v, type, "") : LLVMBuildSExt(b, v, type, "");
+		break;
+	case LLVMCall:
+		if (!is_reversal(insn))
+			return NULL;
+		v = LLVMBuildLShr(b, reversed(w->l, legal_value(w, first)),
+				  LLVMConstInt(type, int_bits(type) - bits_of(insn), false), "");
+		break;
+	case LLVMFreeze:
+		v = LLVMBuildFreeze(b, legal_value(w, first), "");
+		break;
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMLShr:
+	case LLVMUDiv:
+	case LLVMURem:
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMMul:
+	case LLVMShl:
+		v = LLVMBuildBinOp(b, op, legal_value(w, first), legal_value(w, LLVMGetOperand(insn, 1)), "");
+		break;
+	case LLVMAShr:
+		v = LLVMBuildAShr(b, with_sign(w, insn, 0), legal_value(w, LLVMGetOperand(insn, 1)), "");
+		break;
+	default:
+		return NULL;
+	}
+	return is_odd(insn) ? masked(w->l, v, bits_of(insn)) : v;
+}
+
+static bool has_illegal_width(LLVMValueRef insn)
+{
+	if (is_odd(insn))
+		return true;
+	for (int i = 0; i < LLVMGetNumOperands(insn); i++)
+		if (is_odd(LLVMGetOperand(insn, i)))
+			return true;
+	return LLVMIsAAllocaInst(insn) && is_odd_type(LLVMGetAllocatedType(insn));
+}
+
+/* Lists the instructions with illegal widths. 0 with *n 0: there are none. -ENOMEM. */
+static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t *n)
+{
+	uint32_t room = 0;
+
+	*n = 0;
+	for (int fill = 0; fill < 2; fill++) {
+		if (fill && !room)
+			return 0;
+		*list = fill ? gpubpf_pool_alloc(l->pool, room, sizeof(**list)) : NULL;
+		if (fill && !*list)
+			return -ENOMEM;
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+			for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+				if (!has_illegal_width(i))
+					continue;
+				if (fill)
+					(*list)[(*n)++] = i;
+				else
+					room++;
+			}
+	}
+	return 0;
+}
+
+static int not_known(struct low *l, LLVMValueRef insn)
+{
+	char *text = LLVMPrintValueToString(insn);
+
+	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+			"LLVM for %s: '%s' cannot be legalized to 8, 16, 32 or 64 bits",
+			l->target->name, text);
+	LLVMDisposeMessage(text);
+	return -EINVAL;
+}
+
+/* Creates an opaque placeholder for each value until its replacement exists. */
+static int add_placeholders(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint32_t n)
+{
+	LLVMPositionBuilderBefore(w->l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
+	w->wide = gpubpf_pool_alloc(w->l->pool, n, sizeof(*w->wide));
+	if (!w->wide)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!is_odd(list[i]))
+			continue;
+		if (bits_of(list[i]) > 64)
+			return not_known(w->l, list[i]);
+		w->wide[w->n++] = (struct wide){ list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(wide_type(w->l, bits_of(list[i]))), "") };
+	}
+	return 0;
+}
+
+/* Replaces the old value and its placeholder by the new one. */
+static void replace_value(struct widths *w, LLVMValueRef old, LLVMValueRef made)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->wide[i].old == old) {
+			LLVMReplaceAllUsesWith(w->wide[i].legal_value, made);
+			LLVMInstructionEraseFromParent(w->wide[i].legal_value);
+			w->wide[i].legal_value = made;
+			return;
+		}
+	if (LLVMGetTypeKind(LLVMTypeOf(old)) != LLVMVoidTypeKind)
+		LLVMReplaceAllUsesWith(old, made);
+}
+
+static int legalize_function(struct low *l, LLVMValueRef fn)
+{
+	struct widths w = { .l = l };
+	LLVMValueRef *list, made;
+	uint32_t n;
+	int err = gather(l, fn, &list, &n);
+
+	if (err < 0 || !n)
+		return err;
+	err = add_placeholders(&w, fn, list, n);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		LLVMPositionBuilderBefore(l->b, list[i]);
+		made = legalize(&w, list[i]);
+		if (!made)
+			return not_known(l, list[i]);
+		replace_value(&w, list[i], made);
+	}
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (is_odd(list[i]))
+			/* the remaining users are erased too */
+			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i])));
+		LLVMInstructionEraseFromParent(list[i]);
+	}
+	return err;
+}
+
+/* zext(trunc(v)) of a v that is wider than the result becomes trunc(v & mask). NULL: insn has another form. */
+static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
+{
+	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
+
+	if (!trunc || !LLVMIsATruncInst(trunc))
+		return NULL;
+	v = LLVMGetOperand(trunc, 0);
+	if (bits_of(v) <= bits_of(insn))
+		return NULL;
+	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits_of(trunc)) - 1, false), "");
+	return LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
+}
+
+/* Replaces an instruction that LLVM's SPIR-V backend miscompiles or cannot express. */
+static void replace(struct low *l, LLVMValueRef insn)
+{
+	LLVMValueRef made;
+
+	LLVMPositionBuilderBefore(l->b, insn);
+	made = is_reversal(insn) && bits_of(insn) ? reversed(l, LLVMGetOperand(insn, 0)) : cleared_first(l, insn);
+	if (!made)
+		return;
+	LLVMReplaceAllUsesWith(insn, made);
+	LLVMInstructionEraseFromParent(insn);
+}
+
+static void replace_all(struct low *l, LLVMValueRef fn)
+{
+	LLVMValueRef next;
+
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
+			next = LLVMGetNextInstruction(i);
+			replace(l, i);
+		}
+}
+
+int low_widths(struct low *l)
+{
+	int err = 0;
+
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
+		err = legalize_function(l, fn);
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
+		replace_all(l, fn);
+	return err;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: expands overflow checks of sums, differences and products into plain instructions.
+ * Before: the module as LLVM's passes leave it.
+ * After: no llvm.*.with.overflow whose two results are used separately, in SPIR-V of any width, elsewhere below 32
+ * bits.
+ * Requires: nothing.
+ *
+ * LLVM recognizes such tests (`x > UINT64_MAX / y`) and emits llvm.umul.with.overflow or one of five similar
+ * intrinsics. LLVM 22's SPIR-V backend emits OpUMulExtended, OpIAddCarry and others for them. Intel's runtime cannot
+ * read back its own output for OpUMulExtended. The backend takes a signed product's overflow from the upper half, which
+ * is wrong. It has no form for signed sums. For bytes in PTX, LLVM emits a 16-bit comparison. ptxas 13.0 evaluates it
+ * incorrectly for negative sums that it knows after it has unrolled a loop.
+ */
+#include <string.h>
+
+#include "low.h"
+
+static const struct overflow {
+	const char *name;
+	LLVMOpcode op;
+	bool is_signed;
+} overflows[] = {
+	{ "llvm.uadd.with.overflow", LLVMAdd, false },
+	{ "llvm.usub.with.overflow", LLVMSub, false },
+	{ "llvm.umul.with.overflow", LLVMMul, false },
+	{ "llvm.sadd.with.overflow", LLVMAdd, true },
+	{ "llvm.ssub.with.overflow", LLVMSub, true },
+	{ "llvm.smul.with.overflow", LLVMMul, true },
+};
+
+static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
+{
+	LLVMValueRef fn = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
+	unsigned id = fn && LLVMIsAFunction(fn) ? LLVMGetIntrinsicID(fn) : 0;
+
+	for (size_t i = 0; id && i < sizeof(overflows) / sizeof(overflows[0]); i++)
+		if (id == LLVMLookupIntrinsicID(overflows[i].name, strlen(overflows[i].name)))
+			return l->target->few_widths || LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
+			       &overflows[i] : NULL;
+	return NULL;
+}
+
+/*
+ * Overflow of signed sums and differences. A sum overflows if its sign differs from both operands' signs. A difference
+ * overflows if the operands' signs differ and its sign differs from the first one's.
+ */
+static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
+{
+	LLVMValueRef one = LLVMBuildXor(l->b, x, op == LLVMAdd ? v : y, "");
+	LLVMValueRef both = LLVMBuildAnd(l->b, one, LLVMBuildXor(l->b, op == LLVMAdd ? y : x, v, ""), "");
+
+	return LLVMBuildICmp(l->b, LLVMIntSLT, both, LLVMConstNull(LLVMTypeOf(v)), "");
+}
+
+/*
+ * A product overflows if dividing it by x does not yield y. Division by 0 and, for the least number, by -1 are handled
+ * separately.
+ */
+static LLVMValueRef product_overflows(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
+{
+	LLVMTypeRef type = LLVMTypeOf(v);
+	LLVMValueRef none = LLVMBuildICmp(l->b, LLVMIntEQ, x, LLVMConstNull(type), "");
+	LLVMValueRef minus = LLVMBuildICmp(l->b, LLVMIntEQ, x, LLVMConstAllOnes(type), "");
+	LLVMValueRef least = LLVMConstInt(type, 1ull << (LLVMGetIntTypeWidth(type) - 1), false);
+	LLVMValueRef by = LLVMBuildSelect(l->b, is_signed ? LLVMBuildOr(l->b, none, minus, "") : none,
+					  LLVMConstInt(type, 1, false), x, "");
+	LLVMValueRef back = is_signed ? LLVMBuildSDiv(l->b, v, by, "") : LLVMBuildUDiv(l->b, v, by, "");
+	LLVMValueRef over = LLVMBuildAnd(l->b, LLVMBuildNot(l->b, none, ""),
+					 LLVMBuildICmp(l->b, LLVMIntNE, back, y, ""), "");
+
+	if (!is_signed)
+		return over;
+	return LLVMBuildSelect(l->b, minus, LLVMBuildICmp(l->b, LLVMIntEQ, y, least, ""), over, "");
+}
+
+static LLVMValueRef is_over(struct low *l, const struct overflow *o, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
+{
+	if (o->op == LLVMMul)
+		return product_overflows(l, o->is_signed, x, y, v);
+	if (o->is_signed)
+		return sign_overflows(l, o->op, x, y, v);
+	return LLVMBuildICmp(l->b, LLVMIntULT, o->op == LLVMAdd ? v : x, o->op == LLVMAdd ? x : y, "");
+}
+
+/* Replaces each extraction of one of both results. Erases the call if no use is left. */
+static void expand(struct low *l, const struct overflow *o, LLVMValueRef call)
+{
+	LLVMValueRef x = LLVMGetOperand(call, 0), y = LLVMGetOperand(call, 1), v, over, user;
+	LLVMUseRef next;
+
+	LLVMPositionBuilderBefore(l->b, call);
+	v = LLVMBuildBinOp(l->b, o->op, x, y, "");
+	over = is_over(l, o, x, y, v);
+	for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = next) {
+		next = LLVMGetNextUse(use);
+		user = LLVMGetUser(use);
+		if (!LLVMIsAExtractValueInst(user))
+			continue;
+		LLVMReplaceAllUsesWith(user, *LLVMGetIndices(user) ? over : v);
+		LLVMInstructionEraseFromParent(user);
+	}
+	if (!LLVMGetFirstUse(call))
+		LLVMInstructionEraseFromParent(call);
+}
+
+void low_overflows(struct low *l)
+{
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+				const struct overflow *o = overflow_of(l, i);
+
+				/* the next instruction may be an extractvalue of this call, which expand() erases */
+				next = LLVMGetNextInstruction(i);
+				while (o && next && LLVMIsAExtractValueInst(next) && LLVMGetOperand(next, 0) == i)
+					next = LLVMGetNextInstruction(next);
+				if (o)
+					expand(l, o, i);
+			}
+}

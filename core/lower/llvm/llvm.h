@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lowering to LLVM IR, and LLVM's compilation of it. eBPF becomes target-neutral IR, written against the device
+ * library's bitcode for the target. The library is linked, everything is inlined into the sites, optimized, and
+ * emitted.
+ *
+ *   llvm.c         the module: library, sites, linking, passes, emission
+ *   site.c    sites and kernels
+ *   prog.c    one program in one site: control flow, sub-programs in line
+ *   alu.c     arithmetic and conditions
+ *   stack.c   the stack as private arrays, split so that LLVM can promote them to registers
+ *   mem.c     loads, stores, atomics
+ *   accumulators.c    accumulators: sums that lanes hold in registers until they leave the function
+ *   combine_adds.c   adds to adjacent words, by one instruction of a warp
+ *   ctx.c     fields of the context
+ *   env.c     the environment that inlined code reads the context from
+ *   call.c    helpers
+ *   share_map_ops.c  map operations that are so large that they exist once
+ *   opt.c     passes between lowering and emission
+ *   legalize_overflow.c  overflow checks of sums and products, for SPIR-V
+ *   array_to_registers.c   arrays in registers, for targets without private memory
+ *   legalize_int_width.c  legalizes integers to 8, 16, 32 and 64 bits
+ *   check.c   the conformance tool's checked mode
+ */
+#ifndef GPUBPF_LOWER_LLVM_H
+#define GPUBPF_LOWER_LLVM_H
+
+#include <llvm-c/Core.h>
+
+#include "core/target.h"
+
+struct low;
+
+/* The differences between targets of LLVM; const data of each target. */
+struct gpubpf_llvm_target {
+	const char *name;          /* "ptx" */
+	const char *features;      /* subtarget features */
+	const void *library;       /* the device library's bitcode for it */
+	const void *library_end;
+	unsigned kernel_cc;        /* calling convention of kernels, llvm::CallingConv */
+	unsigned site_cc;          /* calling convention of functions that other modules call */
+	void (*init)(void);        /* registers the target with LLVM; called before every use */
+	/*
+	 * opts->inlined: inline_env stores the members of the environment that the site's programs read into env, a
+	 * zeroed struct gpubpf_env. inline_end emits the end of a thread (helper 507). NULL: the target inlines no
+	 * text.
+	 */
+	void (*inline_env)(struct low *l, uint32_t site, LLVMValueRef env);
+	void (*inline_end)(struct low *l);
+	bool inline_arguments;     /* gpubpf_inline_<site> has a parameter, through which it receives a kernel's
+				    * arguments */
+	bool optimised_later;      /* the vendor's compiler reads the output and does the work of machine passes */
+	bool thread_jumps;         /* a look-up and its test against NULL become one branch */
+	bool counts_bits;          /* the target has a population count instruction; eBPF programs count with a dozen
+				    * instructions */
+	unsigned stack_space;      /* address space of the stack if its pointers do not carry it; else 0 */
+	bool object;               /* output is an object file rather than text, unless opts->text */
+	bool own_divisions;        /* divisions call the device library (maps/device/divide.h) */
+	bool inline_all;           /* inlines map operations too: a call would need a stack in memory */
+	bool no_memory;            /* threads have registers but no memory: arrays are promoted to registers where
+				    * possible */
+	bool few_widths;           /* LLVM miscompiles integers of widths other than 8, 16, 32 and 64 for this target */
+	const char *passes;        /* pass pipeline that runs last; NULL: none */
+	void (*optimised)(struct low *l); /* changes the module after all passes; NULL: no change */
+	const char *module_flag;   /* name of a module flag; NULL: none */
+	unsigned module_flag_value;
+};
+
+/* The form of the output. */
+enum gpubpf_llvm_form {
+	GPUBPF_LLVM_FINAL,         /* the form that the device loads */
+	GPUBPF_LLVM_IR,            /* the lowered programs as IR, library not linked (prog dump) */
+};
+
+/*
+ * Lowers the sites of the job for the target. cpu: "sm_90", NULL for the target's default. 0, -ENOMEM, or
+ * -EINVAL and a diagnostic.
+ */
+int gpubpf_llvm_emit(const struct gpubpf_llvm_target *target, const char *cpu, const struct gpubpf_lower_job *job,
+		     const struct gpubpf_target_opts *opts, enum gpubpf_llvm_form form, struct gpubpf_blob *out,
+		     struct gpubpf_diag *diag);
+
+#endif

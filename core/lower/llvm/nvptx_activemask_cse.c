@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: replaces an active-mask read by an earlier one if the same lanes are active at both.
+ * Before: each use of the active mask calls llvm.nvvm.activemask.
+ * After: a call remains only where the active lanes are not known from an earlier read.
+ * Requires: NVPTX, and no program that may end a thread.
+ *
+ * Two points have the same active lanes if every path between them takes only uniform branches. A branch is uniform if
+ * its condition is a constant of the place, a vote's result, or is computed from these. If only some edges into a block
+ * are known, the pass inserts reads on the other edges and joins them in a phi.
+ *
+ * At a place at an instruction, %gpubpf_came holds the active mask and %gpubpf_whole is true if it is the full warp.
+ * The injector computes both once for all places that the same lanes pass (backends/cuda/ptx/passes/active_mask.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "low.h"
+
+#define ACTIVE "llvm.nvvm.activemask"
+#define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */
+#define CONSTANT "llvm.is.constant."      /* prefix; a constant of the instruction */
+#define MAX_DEPTH 8                       /* maximum depth of the search through a condition's operands */
+#define MAX_BLOCKS 64                     /* maximum number of blocks visited on the paths to a block */
+
+/* The active lanes of blocks, i32; NULL: not known. */
+struct search {
+	struct low *l;
+	LLVMValueRef entry_lanes;         /* active lanes at the function's entry; NULL: not known */
+	LLVMBasicBlockRef block[MAX_BLOCKS];
+	LLVMValueRef lanes[MAX_BLOCKS];
+	unsigned n;
+};
+
+static unsigned mark(const struct low *l)
+{
+	return LLVMGetMDKindIDInContext(l->ctx, "gpubpf.same", 11);
+}
+
+void low_mark_same(struct low *l, LLVMValueRef given)
+{
+	LLVMSetMetadata(given, mark(l), LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, NULL, 0)));
+}
+
+static bool calls(LLVMValueRef v, const char *name)
+{
+	LLVMValueRef fn = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+	const char *called;
+	size_t len;
+
+	if (!fn || !LLVMIsAFunction(fn))
+		return false;
+	called = LLVMGetValueName2(fn, &len);
+	return len >= strlen(name) && !memcmp(called, name, strlen(name));
+}
+
+/* Is v the same in all lanes of `lanes`? */
+static bool is_uniform(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int steps)
+{
+	if (LLVMIsAConstantInt(v) || v == lanes)
+		return true;
+	if (!LLVMIsAInstruction(v) || steps == MAX_DEPTH)
+		return false;
+	if (LLVMIsACallInst(v))
+		return LLVMGetMetadata(v, mark(l)) || calls(v, CONSTANT) || (calls(v, VOTE) && LLVMGetOperand(v, 0) == lanes);
+	if (!LLVMIsACastInst(v) && !LLVMIsABinaryOperator(v) && !LLVMIsASelectInst(v) && !LLVMIsAICmpInst(v))
+		return false;
+	for (int i = 0; i < LLVMGetNumOperands(v); i++)
+		if (!is_uniform(l, LLVMGetOperand(v, i), lanes, steps + 1))
+			return false;
+	return true;
+}
+
+/* Do all lanes that reach a block's terminator go to one successor? */
+static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRef lanes)
+{
+	if (LLVMIsASwitchInst(end))
+		return is_uniform(l, LLVMGetOperand(end, 0), lanes, 0);
+	return LLVMIsABranchInst(end) && (!LLVMIsConditional(end) || is_uniform(l, LLVMGetCondition(end), lanes, 0));
+}
+
+static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block);
+
+/* Returns the last active-mask read before an instruction; without one, at the end of the block. */
+static LLVMValueRef lanes_before(struct search *search, LLVMBasicBlockRef block, LLVMValueRef insn)
+{
+	LLVMValueRef i = insn ? LLVMGetPreviousInstruction(insn) : LLVMGetLastInstruction(block);
+
+	while (i && !calls(i, ACTIVE))
+		i = LLVMGetPreviousInstruction(i);
+	return i ? i : lanes_at(search, block);
+}
+
+/* Returns the lanes that reach a block through this use, which is an edge if the user is a terminator. */
+static LLVMValueRef lanes_on_edge(struct search *search, LLVMUseRef use)
+{
+	LLVMValueRef end = LLVMGetUser(use), lanes;
+
+	lanes = LLVMIsATerminatorInst(end) ? lanes_before(search, LLVMGetInstructionParent(end), NULL) : NULL;
+	return lanes && is_uniform_branch(search->l, end, lanes) ? lanes : NULL;
+}
+
+static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block)
+{
+	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+	LLVMValueRef lanes;
+	unsigned at;
+
+	for (at = 0; at < search->n; at++)
+		if (search->block[at] == block)
+			return search->lanes[at];
+	if (!use)
+		return LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) == block ? search->entry_lanes : NULL;
+	if (at == MAX_BLOCKS)
+		return NULL;
+	search->block[search->n] = block;
+	search->lanes[search->n++] = NULL; /* NULL during the search: a cycle provides no mask */
+	lanes = lanes_on_edge(search, use);
+	while (lanes && (use = LLVMGetNextUse(use)))
+		lanes = lanes_on_edge(search, use) == lanes ? lanes : NULL;
+	return search->lanes[at] = lanes;
+}
+
+/* -- blocks with some known edges -- */
+
+static LLVMValueRef read_active_mask(struct low *l, LLVMValueRef like)
+{
+	LLVMValueRef fn = LLVMGetCalledValue(like);
+
+	return LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, NULL, 0, "");
+}
+
+/* Inserts a block on an edge of the terminator. The block reads the active mask. */
+static LLVMValueRef read_mask_on_edge(struct low *l, LLVMValueRef end, unsigned successor, LLVMValueRef like)
+{
+	LLVMBasicBlockRef to = LLVMGetSuccessor(end, successor), between = LLVMInsertBasicBlockInContext(l->ctx, to, "");
+	LLVMValueRef lanes;
+
+	LLVMPositionBuilderAtEnd(l->b, between);
+	lanes = read_active_mask(l, like);
+	LLVMBuildBr(l->b, to);
+	LLVMSetSuccessor(end, successor, between);
+	return lanes;
+}
+
+/*
+ * Returns the single predecessor whose lanes all go to this block. NULL: there are several, or not all lanes go there.
+ */
+static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockRef block)
+{
+	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+	LLVMValueRef end = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+
+	return end && LLVMIsATerminatorInst(end) && is_uniform_branch(l, end, NULL) ? LLVMGetInstructionParent(end) :
+	       NULL;
+}
+
+/*
+ * Some edges into the block, or into one that dominates it, have a known mask: reads the mask on the other edges and
+ * returns a phi of all. NULL: not possible.
+ */
+static LLVMValueRef insert_mask_phi(struct low *l, struct search *search, LLVMValueRef mask_read)
+{
+	LLVMBasicBlockRef block = LLVMGetInstructionParent(mask_read), from[MAX_BLOCKS], before;
+	LLVMValueRef ends[MAX_BLOCKS], lanes[MAX_BLOCKS], joined;
+	unsigned n = 0, known = 0;
+
+	for (unsigned i = 0; i < MAX_BLOCKS && (before = single_predecessor(l, block)); i++)
+		block = before;
+	for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {
+		if (n == MAX_BLOCKS || !LLVMIsATerminatorInst(LLVMGetUser(use)) || LLVMIsASwitchInst(LLVMGetUser(use)))
+			return NULL;
+		ends[n] = LLVMGetUser(use);
+		lanes[n] = lanes_on_edge(search, use);
+		known += !!lanes[n++];
+	}
+	if (!known || LLVMIsAPHINode(LLVMGetFirstInstruction(block)))
+		return NULL;
+	for (unsigned i = 0; i < n; i++) {
+		from[i] = LLVMGetInstructionParent(ends[i]);
+		if (!lanes[i]) {
+			lanes[i] = read_mask_on_edge(l, ends[i], LLVMGetSuccessor(ends[i], 0) != block, mask_read);
+			from[i] = LLVMGetInstructionParent(lanes[i]);
+		}
+	}
+	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(block));
+	joined = LLVMBuildPhi(l->b, l->i32, "");
+	LLVMAddIncoming(joined, lanes, from, n);
+	return joined;
+}
+
+static void reuse_masks(struct low *l, LLVMBasicBlockRef block, LLVMValueRef entry_lanes)
+{
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block), next, lanes; i; i = next) {
+		struct search search = { .l = l, .entry_lanes = entry_lanes };
+
+		next = LLVMGetNextInstruction(i);
+		if (!calls(i, ACTIVE))
+			continue;
+		lanes = lanes_before(&search, block, i);
+		if (!lanes)
+			lanes = insert_mask_phi(l, &search, i);
+		if (!lanes)
+			continue;
+		LLVMReplaceAllUsesWith(i, lanes);
+		LLVMInstructionEraseFromParent(i);
+	}
+}
+
+static void reuse_masks_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef entry_lanes)
+{
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+		reuse_masks(l, block, entry_lanes);
+}
+
+/* Is fn the body of a place at an instruction? */
+static bool is_at_insns(const struct low *l, LLVMValueRef fn)
+{
+	static const char inlined[] = "gpubpf_inline_";
+	size_t len;
+	const char *name = LLVMGetValueName2(fn, &len);
+
+	return l->opts->keeps_sums && !l->job->checked && !strncmp(name, inlined, sizeof(inlined) - 1) &&
+	       gpubpf_place_kind(l->job->sites[strtoul(name + sizeof(inlined) - 1, NULL, 10)].site)->where == GPUBPF_WHERE_INSN;
+}
+
+static bool compares_full_mask(LLVMValueRef user, LLVMValueRef lanes)
+{
+	LLVMValueRef other;
+
+	if (!LLVMIsAICmpInst(user) || (LLVMGetICmpPredicate(user) != LLVMIntEQ && LLVMGetICmpPredicate(user) != LLVMIntNE))
+		return false;
+	other = LLVMGetOperand(user, LLVMGetOperand(user, 0) == lanes);
+	return LLVMIsAConstantInt(other) && LLVMConstIntGetSExtValue(other) == -1;
+}
+
+/* Is v a phi of active-mask reads and `entry_lanes` only? */
+static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
+{
+	bool is = LLVMIsAPHINode(v);
+
+	for (unsigned i = 0; is && i < LLVMCountIncoming(v); i++)
+		is = LLVMGetIncomingValue(v, i) == entry_lanes || calls(LLVMGetIncomingValue(v, i), ACTIVE);
+	return is;
+}
+
+/* Returns an i1: is `lanes` the whole warp? `lanes` is entry_lanes, an active-mask read, or a phi of these. */
+static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
+{
+	LLVMValueRef phi, is;
+
+	if (lanes == entry_lanes)
+		return whole;
+	if (!LLVMIsAPHINode(lanes)) {
+		LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(lanes));
+		return LLVMBuildICmp(l->b, LLVMIntEQ, lanes, LLVMConstAllOnes(l->i32), "");
+	}
+	LLVMPositionBuilderBefore(l->b, lanes);
+	phi = LLVMBuildPhi(l->b, LLVMTypeOf(whole), "");
+	for (unsigned i = 0; i < LLVMCountIncoming(lanes); i++) {
+		LLVMBasicBlockRef from = LLVMGetIncomingBlock(lanes, i);
+
+		is = is_full_warp(l, LLVMGetIncomingValue(lanes, i), entry_lanes, whole);
+		LLVMAddIncoming(phi, &is, &from, 1);
+	}
+	return phi;
+}
+
+/* Replaces comparisons of the mask with the full warp by %gpubpf_whole, so that no place computes them again. */
+static void replace_full_mask_tests(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
+{
+	LLVMValueRef all = NULL;
+
+	for (LLVMUseRef use = LLVMGetFirstUse(lanes), next; use; use = next) {
+		LLVMValueRef user = LLVMGetUser(use);
+
+		next = LLVMGetNextUse(use);
+		if (lanes == entry_lanes && is_mask_phi(user, entry_lanes))
+			replace_full_mask_tests(l, user, entry_lanes, whole);
+		if (!compares_full_mask(user, lanes))
+			continue;
+		if (!all)
+			all = is_full_warp(l, lanes, entry_lanes, whole);
+		LLVMPositionBuilderBefore(l->b, user);
+		LLVMReplaceAllUsesWith(user, LLVMGetICmpPredicate(user) == LLVMIntEQ ? all : LLVMBuildNot(l->b, all, ""));
+		LLVMInstructionEraseFromParent(user);
+	}
+}
+
+static void erase_unused(LLVMValueRef v)
+{
+	if (!LLVMGetFirstUse(v))
+		LLVMInstructionEraseFromParent(v);
+}
+
+/* Processes the body of a place at an instruction. */
+static void process_insn_place(struct low *l, LLVMValueRef fn)
+{
+	LLVMValueRef entry_lanes, read, whole;
+
+	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
+	entry_lanes = low_read_register(l, "%gpubpf_came", 4);
+	read = low_read_by(l, "selp.b32 $0, 1, 0, %s;", "%gpubpf_whole", 4);
+	whole = LLVMBuildICmp(l->b, LLVMIntNE, read, low_const32(l, 0), "");
+	reuse_masks_in_blocks(l, fn, entry_lanes);
+	replace_full_mask_tests(l, entry_lanes, entry_lanes, whole);
+	erase_unused(whole);
+	erase_unused(read);
+	erase_unused(entry_lanes);
+}
+
+/* Is there no program that may end threads? Such a program may leave a mask that has lanes which have exited. */
+static bool has_no_thread_end(const struct gpubpf_lower_job *job)
+{
+	for (uint32_t i = 0; i < job->nsites; i++)
+		for (uint32_t k = 0; k < job->sites[i].nprogs; k++) {
+			const struct gpubpf_facts *facts = job->unit->progs[job->sites[i].progs[k]].facts;
+
+			if (!facts || facts->ends_thread)
+				return false;
+		}
+	return true;
+}
+
+void low_ask_once(struct low *l)
+{
+	if (!has_no_thread_end(l->job))
+		return;
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
+		if (is_at_insns(l, fn))
+			process_insn_place(l, fn);
+		else
+			reuse_masks_in_blocks(l, fn, NULL);
+}

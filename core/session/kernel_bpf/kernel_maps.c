@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps that programs of the Linux kernel and of a GPU both name, if the two cannot share one memory. Each side has a
+ * map, and the session synchronizes the two every few milliseconds and before each read. Side 0 is the session's
+ * arenas, side 1 is the kernel's map.
+ */
+#include "kernel_maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/session/loaders/loaders.h"
+
+#define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
+#define SHORT_PASS_NS 1000000ull            /* a pass that takes less is made for every read */
+#define MIRROR_PERIOD_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
+
+struct gpubpf_linux_maps {
+	uint32_t n;
+	uint64_t next_ns, mirrors_ns;
+	struct gpubpf_linux_heap waiting;
+	struct gpubpf_linux_carried all[GPUBPF_MAX_MAPS];
+};
+
+/* -- opening -- */
+
+static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
+{
+	if (map->type->flags & GPUBPF_MAP_RING)
+		return &gpubpf_linux_ring;
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
+		return &gpubpf_linux_queue;
+	if (!(map->type->flags & GPUBPF_MAP_KEYED))
+		return NULL;
+	return gpubpf_map_is_percpu(map) ? &gpubpf_linux_percpu : &gpubpf_linux_sides;
+}
+
+const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
+{
+	uint32_t flags = map->type->flags;
+
+	if (flags & GPUBPF_MAP_OF_MAPS)
+		return "their elements are each side's own maps";
+	if (flags & GPUBPF_MAP_PROGS)
+		return "their elements are each side's own programs";
+	if (flags & GPUBPF_MAP_STACKS)
+		return "stack ids are each side's own";
+	if (flags & GPUBPF_MAP_ASKED)
+		return "pushed values cannot be read";
+	return kind_of(map) ? NULL : "maps of this kind are not synchronized";
+}
+
+/* Why it cannot be synchronized; NULL: it can. */
+static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool takes)
+{
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, takes))
+		return GPUBPF_LINUX_BOTH_TAKE;
+	return gpubpf_linux_maps_never(map);
+}
+
+static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+{
+	struct gpubpf_linux_carried *c;
+	int err;
+
+	if (!s->linux_maps)
+		s->linux_maps = calloc(1, sizeof(*s->linux_maps));
+	if (!s->linux_maps)
+		return -ENOMEM;
+	c = &s->linux_maps->all[s->linux_maps->n];
+	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	if (gpubpf_bpf_stream(s, map))
+		c->waiting = &c->own;
+	err = c->kind->open(c);
+	if (err < 0)
+		c->kind->close(c);
+	s->linux_maps->n += !err;
+	return err;
+}
+
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+{
+	const char *why = why_not_synced(s, map, takes);
+	int err = why ? 0 : add_synced_map(s, map, fd, takes);
+
+	if (err < 0)
+		why = err == -E2BIG ? "summed values are larger than 1,024 words" : strerror(-err);
+	return why;
+}
+
+void gpubpf_linux_maps_close(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		s->linux_maps->all[i].kind->close(&s->linux_maps->all[i]);
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		gpubpf_linux_records_free(&s->linux_maps->all[i].own);
+	if (s->linux_maps)
+		gpubpf_linux_records_free(&s->linux_maps->waiting);
+	free(s->linux_maps);
+	s->linux_maps = NULL;
+}
+
+/* -- passes -- */
+
+static void note_full(struct gpubpf_linux_carried *c)
+{
+	bool kernel = gpubpf_merge_homeless(c->merge, 1), own = gpubpf_merge_homeless(c->merge, 0);
+
+	if (c->told || !(kernel || own))
+		return;
+	c->told = true;
+	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
+			    gpubpf_linux_carried_map(c)->name,
+			    kernel ? "on the Linux kernel's side" : "on the GPU's side");
+}
+
+int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
+{
+	int err = c->merge ? gpubpf_merge_pass(c->merge) : 0;
+
+	if (c->merge)
+		note_full(c);
+	return err;
+}
+
+static void note_failed_sync(struct gpubpf_linux_carried *c, int err)
+{
+	if (err < 0)
+		gpubpf_session_note(c->s, "map %s: changes of one side did not reach the other: %s",
+				    gpubpf_linux_carried_map(c)->name, strerror(-err));
+}
+
+static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
+{
+	for (uint32_t i = 0; i < s->loaded->unit.nprogs; i++) {
+		const struct gpubpf_facts *facts = s->loaded->unit.progs[i].facts;
+
+		if (facts && facts->clock && facts->map_use[map])
+			return true;
+	}
+	return false;
+}
+
+/* Warn about GPU programs that compare the clock with a time that the kernel's programs wrote: the time is one pass
+ * old. */
+static void warn_stale_clock(struct gpubpf_linux_carried *c)
+{
+	uint32_t use = c->s->map_use[c->map];
+
+	if (c->told_late || c->kind != &gpubpf_linux_sides || !(use & GPUBPF_USE_READ))
+		return;
+	c->told_late = true;
+	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
+		gpubpf_session_note(c->s, "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
+					  "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
+					  "memory for both",
+				    gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
+}
+
+static void run_pass(struct gpubpf_linux_carried *c)
+{
+	uint64_t began = gpubpf_now_ns();
+
+	if (c->rests)
+		return;
+	warn_stale_clock(c);
+	note_failed_sync(c, c->kind->pass(c));
+	c->ended_ns = gpubpf_now_ns();
+	c->took_ns = c->ended_ns - began;
+}
+
+void gpubpf_linux_maps_pass(struct gpubpf_session *s)
+{
+	uint64_t began = gpubpf_now_ns(), ended;
+
+	if (!s->linux_maps)
+		return;
+	for (uint32_t i = 0; i < s->linux_maps->n; i++)
+		run_pass(&s->linux_maps->all[i]);
+	ended = gpubpf_now_ns();
+	s->linux_maps->next_ns = ended + PASS_SHARE * (ended - began);
+	if (s->linux_maps->next_ns < began + GPUBPF_LINUX_PASS_NS)
+		s->linux_maps->next_ns = began + GPUBPF_LINUX_PASS_NS;
+}
+
+bool gpubpf_linux_maps_carry(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		if (!s->linux_maps->all[i].rests)
+			return true;
+	return false;
+}
+
+void gpubpf_linux_maps_poll(struct gpubpf_session *s)
+{
+	if (gpubpf_linux_maps_carry(s) && gpubpf_now_ns() >= s->linux_maps->next_ns)
+		gpubpf_linux_maps_pass(s);
+}
+
+bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
+{
+	uint64_t now = gpubpf_now_ns();
+
+	if (!gpubpf_linux_maps_carry(s) || now < s->linux_maps->mirrors_ns)
+		return false;
+	s->linux_maps->mirrors_ns = now + MIRROR_PERIOD_NS;
+	return true;
+}
+
+/* -- for readers -- */
+
+static struct gpubpf_linux_carried *find_synced(const struct gpubpf_session *s, uint32_t map)
+{
+	struct gpubpf_linux_maps *maps = s->linux_maps;
+
+	for (uint32_t i = 0; maps && i < maps->n; i++)
+		if (maps->all[i].map == map)
+			return &maps->all[i];
+	return NULL;
+}
+
+bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	return c && !c->rests;
+}
+
+void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests)
+{
+	struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	if (c)
+		c->rests = rests;
+}
+
+static bool is_due(const struct gpubpf_linux_carried *c)
+{
+	return c->took_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
+}
+
+void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key)
+{
+	struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	if (!c || c->rests)
+		return;
+	if (key && c->kind->settle)
+		note_failed_sync(c, c->kind->settle(c, key));
+	else if (is_due(c))
+		run_pass(c);
+}
+
+int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
+{
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	if (!c || !c->takes || c->split)
+		return -EOPNOTSUPP;
+	return take ? gpubpf_linux_map_take(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
+}
+
+void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map)
+{
+	struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	if (c && c->kind == &gpubpf_linux_queue)
+		c->takes = true;
+}
+
+static const struct gpubpf_linux_carried *find_percpu(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	return c && c->kind == &gpubpf_linux_percpu ? c : NULL;
+}
+
+size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+
+	return c ? gpubpf_linux_map_user_size(c->kernel) : 0;
+}
+
+int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values)
+{
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+
+	return c ? gpubpf_linux_map_lookup(c->kernel, key, values) : 0;
+}
+
+int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values)
+{
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+
+	return c ? gpubpf_linux_map_update(c->kernel, key, values, BPF_ANY) : 0;
+}
+
+int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key)
+{
+	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+
+	return c ? gpubpf_linux_map_delete(c->kernel, key) : 0;
+}
+
+bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
+{
+	struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	if (!c || c->rests)
+		return false;
+	gpubpf_linux_record_put(c, arena, copy, data, size);
+	return true;
+}
+
+uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all)
+{
+	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_NS;
+
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
+		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
+		struct sys_object *reader = c->waiting == &c->own ? gpubpf_bpf_stream(s, c->map) : NULL;
+
+		if (!c->rests && gpubpf_linux_records_room(c->waiting))
+			gpubpf_linux_ring_read(c);
+		if (c->own.n)
+			n += gpubpf_linux_records_give(s, &c->own, reader, until);
+	}
+	return s->linux_maps ? n + gpubpf_linux_records_give(s, &s->linux_maps->waiting, NULL, until) : 0;
+}
+
+bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	return !c || c->waiting != &c->own || gpubpf_linux_records_room(c->waiting);
+}
+
+void gpubpf_linux_rings_flush(struct gpubpf_session *s)
+{
+	uint64_t began = gpubpf_now_ns();
+
+	gpubpf_reader_run(s, false);
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
+		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
+
+		if (c->own.n)
+			gpubpf_linux_records_give(s, &c->own, gpubpf_bpf_stream(s, c->map), began);
+	}
+	gpubpf_bpf_wake(s);
+}
+
+uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find_synced(s, map);
+
+	return c ? c->lost : 0;
+}

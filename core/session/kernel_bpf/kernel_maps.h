@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Synchronized maps: the Linux kernel's programs and the GPU's have one each, and the session keeps them equal
+ * (MAPS.md). Each kind of map has its file.
+ *
+ *   kernel_maps.c    which maps are synchronized, and when
+ *   sides.c   maps with one value per key          percpu.c  with one per CPU or multiprocessor
+ *   queue.c   queues and stacks                    ring.c    records
+ */
+#ifndef GPUBPF_SESSION_LINUX_MAPS_H
+#define GPUBPF_SESSION_LINUX_MAPS_H
+
+#include "core/load/linux/linux_map.h"
+#include "merge.h"
+#include "core/session/session.h"
+
+#define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless a pass takes long */
+#define GPUBPF_LINUX_RECORD_NS 50000000u /* how long a record waits for earlier ones */
+
+#define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and the GPU's have one each: %s"
+#define GPUBPF_LINUX_BOTH_TAKE "programs of both sides take values out"
+#define GPUBPF_LINUX_BACKEND "linux"   /* of the kernel's records; others name a runtime */
+
+struct perf_buffer;
+struct ring_buffer;
+struct sys_object;
+
+/* Synchronize a map of the session with the kernel's map fd, which outlives it. The session must have its first arena.
+ * takes: kernel programs take values out of the queue. Returns NULL, or why the maps cannot be synchronized. */
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
+void gpubpf_linux_maps_close(struct gpubpf_session *s);
+/* Why maps of this kind are never synchronized; NULL: they can be. */
+const char *gpubpf_linux_maps_never(const struct gpubpf_map *map);
+/* rests: suspend synchronization, since no kernel program has the map. */
+void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests);
+/* Synchronize the map at this key, before it is read and after it is written. NULL: the whole map, if that does not
+ * take long. */
+void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key);
+bool gpubpf_linux_maps_carry(const struct gpubpf_session *s); /* is a map synchronized and not suspended? */
+void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* synchronize now: before a read, and at the end */
+void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if a pass is due */
+/* Must mirrors be copied, because devices with memory of their own wrote values? True once per period. */
+bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s);
+
+/* Bytes of the values of the kernel's CPUs, 0: none. They follow the values of the tool's own arena. */
+size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map);
+/* bpf(2)'s operations on them; 0 for a map without such values */
+int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values);
+int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values);
+int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key);
+
+/* Does the Linux kernel have another map for this one? */
+bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map);
+/* Read or take out the next value of a queue or stack whose values kernel programs take. bpf(2)'s errors. -EOPNOTSUPP:
+ * the values are in the session's arenas. */
+int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
+
+/* A kernel program that takes values out was loaded: values now go to the kernel. */
+void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map);
+
+/* Queue a record of a ring that both sides have. False: the ring is the session's alone. */
+bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+/* Can more records of the map be queued? Only a slow loader limits them. */
+bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map);
+/* Read the kernel's records, and deliver the records that have waited long enough, or all. Returns the number
+ * delivered. */
+uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all);
+/* Read all rings now, and deliver to loaders every record written until now. Earlier records have arrived then. */
+void gpubpf_linux_rings_flush(struct gpubpf_session *s);
+uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
+
+/* A record of such a ring. */
+struct gpubpf_linux_record {
+	uint64_t time, number;             /* CLOCK_MONOTONIC; order in which records were read */
+	uint32_t map;
+	int arena;                         /* -1: the kernel's */
+	uint32_t copy, size;               /* copy: multiprocessor, or CPU */
+	uint8_t data[];
+};
+
+/* -- internals -- */
+
+struct gpubpf_linux_carried;
+
+struct gpubpf_linux_heap {
+	struct gpubpf_linux_record **record;
+	uint64_t n, room, bytes, number;
+};
+
+int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c);
+/* Deliver the records up to that time. reader: the loader that reads the map if h belongs to one map, or NULL. */
+uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until);
+bool gpubpf_linux_records_room(const struct gpubpf_linux_heap *h);
+void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
+
+/* The operations for one kind of map: 0 or -errno each. */
+struct gpubpf_linux_kind {
+	int (*open)(struct gpubpf_linux_carried *c);       /* -E2BIG: values are too large */
+	int (*pass)(struct gpubpf_linux_carried *c);
+	int (*settle)(struct gpubpf_linux_carried *c, const void *key); /* NULL: use a pass */
+	void (*close)(struct gpubpf_linux_carried *c);     /* also after a failed open */
+};
+
+extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu, gpubpf_linux_queue, gpubpf_linux_ring;
+
+struct gpubpf_linux_carried {
+	struct gpubpf_session *s;
+	uint32_t map;
+	int fd;                            /* the kernel's, not owned */
+	const struct gpubpf_linux_kind *kind;
+	struct gpubpf_linux_map *kernel;
+	struct gpubpf_merge *merge;        /* NULL: keys are fixed */
+	uint32_t word;                     /* bytes; 0: values change as a whole */
+	bool told;                         /* a note has said that one side is full */
+	bool told_late;                    /* the note about old times was considered */
+	gpubpf_merge_found_fn found;       /* of the current walk */
+	void *arg;
+	uint8_t *zeros;                    /* zero values for all multiprocessors, or all CPUs */
+	bool takes;                        /* kernel programs take values out, so values go to the kernel */
+	bool split;                        /* programs of both sides take values, so each side keeps its own */
+	uint8_t *hand;                     /* [in_hand] values in transit, the oldest first; at most max_entries */
+	uint32_t in_hand;
+	struct ring_buffer *ring;          /* one of these two */
+	struct perf_buffer *perf;
+	struct gpubpf_linux_heap *waiting, own; /* the queue of all rings, or `own` if a loader reads the map */
+	bool rests;
+	uint64_t ended_ns, took_ns;        /* of the last pass */
+	uint64_t opened_ns, lost;          /* lost: in records */
+	struct gpubpf_linux_known {        /* facts about records of the last size */
+		uint32_t size;
+		bool padded;               /* as perf events are */
+		uint32_t own;              /* bytes without padding */
+		int32_t time;              /* offset of its time; -1: none */
+		int object;                /* the object that defines their types */
+	} known;
+};
+
+static inline const struct gpubpf_map *gpubpf_linux_carried_map(const struct gpubpf_linux_carried *c)
+{
+	return &c->s->loaded->unit.maps[c->map];
+}
+
+/* Iterate over the kernel's map for merge.c: `each` passes every element to c->found. */
+int gpubpf_linux_kernel_each(struct gpubpf_linux_carried *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
+int gpubpf_linux_kernel_erase(void *side, const void *key);
+/* Do programs of both sides take values out of the queue? */
+bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes);
+/* Run one pass of c->merge, and note it if a side is full. */
+int gpubpf_linux_merge(struct gpubpf_linux_carried *c);
+
+#endif

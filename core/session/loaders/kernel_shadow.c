@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps that a Linux kernel program has and that a GPU program then names too. The kernel's map stays with the kernel's
+ * programs. The session makes a second one, and synchronizes the two (core/session/kernel_bpf/kernel_maps.h). Until the session's
+ * map joins, the kernel's map holds all values. Nothing is synchronized while no kernel program uses the kernel's map.
+ */
+#include "loaders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/load/linux/linux_map.h"
+#include "core/session/kernel_bpf/kernel_maps.h"
+
+#define PROG_MAPS 1024u            /* maps of a program that we request */
+
+static int get_info(int fd, void *info, uint32_t size)
+{
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = size, .info = (uintptr_t)info } };
+
+	return (int)gpubpf_linux_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+}
+
+/* -- which kernel programs use a map -- */
+
+static bool prog_uses_map(int prog, uint32_t map)
+{
+	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
+	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
+	/* if the maps cannot be read, assume that the program uses it */
+	bool uses = !maps || get_info(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
+
+	for (uint32_t i = 0; !uses && i < info.nr_map_ids; i++)
+		uses = maps[i] == map;
+	free(maps);
+	return uses;
+}
+
+static bool is_used_by_kernel(uint32_t map)
+{
+	union bpf_attr attr = { .start_id = 0 };
+	bool uses = false;
+	int err;
+
+	while (!uses && !(err = (int)gpubpf_linux_bpf(BPF_PROG_GET_NEXT_ID, &attr))) {
+		union bpf_attr id = { .prog_id = attr.next_id };
+		int prog = (int)gpubpf_linux_bpf(BPF_PROG_GET_FD_BY_ID, &id);
+
+		if (prog >= 0) {
+			uses = prog_uses_map(prog, map);
+			close(prog);
+		}
+		attr.start_id = attr.next_id;
+	}
+	return uses || err != -ENOENT;
+}
+
+static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
+{
+	for (uint32_t i = 0; i < s->bpf->ntaken; i++)
+		if (s->bpf->taken[i] == map)
+			return true;
+	return false;
+}
+
+/* Queues that are synchronized already change their direction. */
+static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
+{
+	for (uint32_t i = 0; i < s->bpf->n; i++) {
+		const struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind == GPUBPF_BPF_MAP && o->map.was == kernel_id && o->map.joined)
+			gpubpf_linux_queue_turn(s, o->map.index);
+	}
+}
+
+int sys_takes(struct sys_call *c)
+{
+	uint32_t map = gpubpf_get_u32(c->r);
+	int err = c->r->failed ? -EPROTO : sys_open(c->s);
+
+	if (err < 0 || has_kernel_consumer(c->s, map))
+		return err;
+	if (c->s->bpf->ntaken == GPUBPF_MAX_MAPS)
+		return -ENOSPC;
+	c->s->bpf->taken[c->s->bpf->ntaken++] = map;
+	reverse_queues(c->s, map);
+	return 0;
+}
+
+/* -- opening -- */
+
+int sys_beside_open(struct sys_call *c, struct sys_object *map)
+{
+	const struct gpubpf_map *def = &map->map.def;
+	struct bpf_map_info info = { 0 };
+	int err = get_info(c->given, &info, sizeof(info));
+
+	if (err < 0)
+		return err;
+	if (gpubpf_linux_maps_never(def))
+		return -EOPNOTSUPP;
+	if (info.type != def->type->number)
+		return -EINVAL;
+	if (!(def->type->flags & GPUBPF_MAP_RING) && (info.key_size != def->key_size || info.value_size != def->value_size))
+		return -EINVAL;
+	map->map.beside = fcntl(c->given, F_DUPFD_CLOEXEC, 3);
+	map->map.rests = true;
+	return map->map.beside < 0 ? -EMFILE : 0;
+}
+
+/* -- elements before the map joins -- */
+
+bool sys_beside_alone(const struct sys_object *map)
+{
+	return map->map.beside > 0 && !map->map.joined && !map->map.stream;
+}
+
+int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)map->map.beside, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
+
+	if (cmd == BPF_MAP_UPDATE_ELEM)
+		attr.value = (uintptr_t)value;
+	else if (cmd == BPF_MAP_DELETE_ELEM)
+		attr.value = 0; /* BPF_MAP_DELETE_ELEM refuses a value */
+	return (int)gpubpf_linux_bpf((int)cmd, &attr);
+}
+
+int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd)
+{
+	attr->batch.map_fd = (uint32_t)map->map.beside;
+	return (int)gpubpf_linux_bpf((int)cmd, attr);
+}
+
+/* -- elements after the map has joined -- */
+
+struct copy_ctx {
+	struct gpubpf_session *s;
+	const struct gpubpf_map *to;
+	int err;
+};
+
+static int copy_element(void *arg, const void *key, const void *value)
+{
+	struct copy_ctx *c = arg;
+	int err = sys_value_update(c->s, c->to, key, c->to->key_size, value, sys_value_size(c->to), BPF_ANY);
+
+	c->err = c->err ? c->err : err;
+	return 0;
+}
+
+/* Copy the kernel's elements once, for two maps that are not synchronized. */
+static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
+{
+	struct copy_ctx c = { s, sys_map_of(s, map), 0 };
+	const struct gpubpf_linux_map_opts opts = { .fd = map->map.beside, .key_size = c.to->key_size, .value_size = c.to->value_size };
+	struct gpubpf_linux_map *kernel;
+
+	if (!c.to->key_size)
+		return;
+	c.err = gpubpf_linux_map_open(&opts, &kernel);
+	if (!c.err) {
+		int err = gpubpf_linux_map_each(kernel, copy_element, &c);
+
+		c.err = c.err ? c.err : err;
+		gpubpf_linux_map_close(kernel);
+	}
+	if (c.err < 0)
+		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s", c.to->name, strerror(-c.err));
+}
+
+/* A ring has no elements to copy. Its synchronization starts when programs of both sides write to it. */
+static bool can_synchronize(const struct sys_object *map)
+{
+	return map->map.joined && !(map->map.stream && map->map.rests);
+}
+
+static void start_sync(struct gpubpf_session *s, struct sys_object *map)
+{
+	const char *why;
+
+	if (!can_synchronize(map))
+		return;
+	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, has_kernel_consumer(s, map->map.was));
+	map->map.apart = why;
+	if (why && !map->map.rests)
+		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, why);
+	if (why)
+		copy_elements(s, map);
+	gpubpf_linux_maps_settle(s, map->map.index, NULL);
+	gpubpf_linux_maps_rest(s, map->map.index, map->map.rests);
+}
+
+void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
+{
+	if (map->map.beside <= 0)
+		return;
+	map->map.rests = map->map.rests && !is_used_by_kernel(map->map.was);
+	start_sync(s, map);
+}
+
+/* A kernel program now uses the map. If the map has not joined the session, synchronization starts when it joins. */
+static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
+{
+	bool rested = map->map.rests;
+
+	map->map.rests = false;
+	if (!rested || !map->map.joined)
+		return;
+	if (map->map.stream)
+		start_sync(s, map);
+	else if (map->map.apart)
+		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, map->map.apart);
+	gpubpf_linux_maps_rest(s, map->map.index, false);
+}
+
+int sys_kernel(struct sys_call *c)
+{
+	struct sys_object *map = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	int fd;
+
+	if (c->r->failed)
+		return -EPROTO;
+	if (!map)
+		return -EBADF;
+	fd = map->map.beside > 0 ? map->map.beside : map->map.pages != map->fd ? map->map.pages : 0;
+	if (fd <= 0)
+		return -EINVAL;
+	c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (c->fd < 0)
+		return -EMFILE;
+	if (map->map.beside > 0)
+		resume_sync(c->s, map);
+	return 0;
+}
+
+void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key)
+{
+	if (map->map.beside > 0 && map->map.joined)
+		gpubpf_linux_maps_settle(s, map->map.index, key);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links: perf events that name a place in a kernel, and the programs that loaders attach there. */
+#include "loaders.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/kprobe.h"
+#include "core/wire/match.h"
+
+static const enum gpubpf_site sites[SYS_PLACES] = {
+	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY, [SYS_AT_EXIT] = GPUBPF_SITE_EXIT, [SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
+};
+
+/* Why no program can be attached there; NULL: one can. */
+static const char *why_unsupported(const char *function, bool returns, uint64_t offset)
+{
+	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
+
+	if (!strcmp(function, GPUBPF_KPROBE_RUN))
+		return GPUBPF_KPROBE_NOT_RUN;
+	if (offset)
+		return "a GPU kernel cannot be probed at a byte offset; omit the offset, or use gpubpf run -o with "
+		       "gpu/insn/";
+	return capture && returns ? "a memory access has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
+}
+
+static int set_place(struct sys_object *o, const char *function, bool returns)
+{
+	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
+
+	o->perf.place = capture ? SYS_AT_ACCESS : returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
+	return gpubpf_pattern_keep(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
+}
+
+/* longer than any name that gpubpf_pattern_keep() accepts */
+#define FUNCTION_SIZE (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) + 1)
+
+int sys_perf_open(struct sys_call *c)
+{
+	char function[FUNCTION_SIZE];
+	struct sys_object *o;
+	uint64_t offset;
+	const char *why;
+	bool returns;
+	int err;
+
+	gpubpf_get_str(c->r, function, sizeof(function));
+	returns = gpubpf_get_u32(c->r);
+	offset = gpubpf_get_u64(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	why = why_unsupported(function, returns, offset);
+	if (why) {
+		gpubpf_session_note(c->s, "a %sprobe of %s is refused: %s", returns ? "kret" : "k", function, why);
+		return -EOPNOTSUPP;
+	}
+	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
+	if (!o)
+		return err;
+	err = set_place(o, function, returns);
+	if (err < 0)
+		gpubpf_session_note(c->s, "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
+				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
+	return sys_object_give(c, o, err);
+}
+
+/* Collect a program's uses of a map. A map that can be an element of a map of maps also gets the uses of those
+ * elements. */
+static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog,
+			   const struct sys_given_map *map)
+{
+	uint32_t use = 0;
+
+	for (uint32_t m = 0; prog->prog.use && m < prog->prog.nmaps; m++) {
+		const struct sys_object *o = sys_object_find(s, prog->prog.maps[m]);
+		bool element = o->map.def.inner && !map->prototype && gpubpf_map_is_like(&map->map->map.def, &o->map.inner);
+
+		if (o == map->map)
+			use |= map->prototype ? prog->prog.inner_use[m] : prog->prog.use[m];
+		if (element)
+			use |= prog->prog.inner_use[m] | GPUBPF_USE_ELEMENT;
+	}
+	return use;
+}
+
+/* Collect what all loaded programs do to these maps; the layout depends on it. */
+static void collect_map_use(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
+{
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		for (uint32_t m = 0; s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
+			use[m] |= map_use_by(s, s->bpf->objects[i], &g->maps[m]);
+}
+
+/* The map's number in the session, -1: it has not joined. */
+static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_given_map *map)
+{
+	const struct sys_object *o = map->map;
+
+	if (!o->map.joined)
+		return -1;
+	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
+}
+
+/* A ring that joined the session before any program takes its record types from the first program that names it. */
+static void set_record_types(struct gpubpf_session *s, const struct sys_object *map, int object)
+{
+	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
+
+	if (m && !s->loaded->objects[m->object].btf)
+		m->object = object;
+}
+
+/* Join the object to the session: maps first, then their elements. Returns the object's number, or -errno. */
+static int join_object(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more,
+		       struct gpubpf_diag *diag)
+{
+	int32_t at[GPUBPF_MAX_MAPS];
+	uint32_t use[GPUBPF_MAX_MAPS] = { 0 };
+	int object;
+
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		at[i] = session_map_number(s, &g->maps[i]);
+	collect_map_use(s, g, use);
+	object = gpubpf_session_join_loaded(s, more, at, use, diag);
+	if (object < 0) {
+		gpubpf_loaded_destroy(more);
+		return object;
+	}
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (!g->maps[i].prototype && !g->maps[i].map->map.joined)
+			sys_map_joined(s, g->maps[i].map, (uint32_t)at[i]);
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (!g->maps[i].prototype && g->maps[i].map->map.slots)
+			sys_slots_joined(s, g->maps[i].map);
+		else if (!g->maps[i].prototype)
+			set_record_types(s, g->maps[i].map, object);
+	return object;
+}
+
+static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+			struct gpubpf_diag *diag)
+{
+	struct sys_given *g = calloc(1, sizeof(*g));
+	struct gpubpf_loaded *more;
+	int object = g ? sys_given_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
+
+	if (object >= 0)
+		object = join_object(s, g, more, diag);
+	free(g);
+	return object;
+}
+
+static int note_failure(struct gpubpf_session *s, const char *what, const char *name, const char *outcome, int err,
+			const struct gpubpf_diag *diag)
+{
+	char text[4096];
+
+	if (diag->code != GPUBPF_OK)
+		gpubpf_diag_format(diag, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", s->error[0] ? s->error : strerror(-err));
+	gpubpf_session_note(s, "%s %s is %s: %s", what, name, outcome, text);
+	return err;
+}
+
+static int attach_one(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place, const char *pattern,
+		      struct sys_attached *at)
+{
+	struct gpubpf_diag diag;
+	int err = 0;
+
+	gpubpf_diag_init(&diag);
+	s->error[0] = 0;
+	if (prog->prog.object[place] < 0) {
+		err = join_program(s, prog, sites[place], pattern, &diag);
+		prog->prog.object[place] = err;
+	}
+	if (err >= 0)
+		err = gpubpf_links_attach(s, prog->prog.object[place], prog->prog.name, pattern, &at->links[at->n]);
+	if (err < 0)
+		return note_failure(s, "program", prog->prog.name, "not attached", err, &diag);
+	at->n++;
+	return 0;
+}
+
+static int attach(struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *perf, struct sys_attached *at)
+{
+	const char *pattern = sys_prog_pattern(s, prog->prog.name, 0);
+	int err = 0;
+
+	at->n = 0;
+	if (!pattern)
+		return attach_one(s, prog, perf->perf.place, perf->perf.function, at);
+	for (uint32_t i = 0; i < GPUBPF_BPF_PLACES && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
+		err = attach_one(s, prog, perf->perf.place, pattern, at);
+	if (err < 0)
+		sys_detach(s, at);
+	return err;
+}
+
+void sys_detach(struct gpubpf_session *s, struct sys_attached *at)
+{
+	for (uint32_t i = 0; i < at->n; i++)
+		gpubpf_link__destroy(&s->links[at->links[i]]);
+	at->n = 0;
+}
+
+int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
+{
+	struct sys_given *g = calloc(1, sizeof(*g));
+	struct gpubpf_loaded *more;
+	struct gpubpf_diag diag;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = g ? sys_given_map(s, map, g, &more, &diag) : -ENOMEM;
+	if (!err)
+		err = join_object(s, g, more, &diag);
+	free(g);
+	if (err < 0)
+		return note_failure(s, "map", map->map.def.name, "not added as an element", err, &diag);
+	gpubpf_arenas_give(s);
+	return 0;
+}
+
+/* -- replacing attached programs -- */
+
+static struct sys_attached *get_attached(struct sys_object *o, uint32_t prog)
+{
+	if (o->kind == GPUBPF_BPF_LINK && o->link.prog == prog)
+		return &o->link.at;
+	return o->kind == GPUBPF_BPF_PERF && o->perf.prog == prog ? &o->perf.at : NULL;
+}
+
+/* Replace one link by the other in one step: no launch sees both, and none sees neither. */
+static int replace_link(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
+{
+	char pattern[GPUBPF_NAME_SIZE];
+	uint32_t renewed;
+	int err;
+
+	snprintf(pattern, sizeof(pattern), "%s", s->loaded->unit.progs[*link].pattern);
+	s->links[*link].attached = false;
+	err = gpubpf_links_attach(s, object, prog->prog.name, pattern, &renewed);
+	if (err < 0)
+		s->links[*link].attached = true;
+	else
+		*link = renewed;
+	return err;
+}
+
+static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog, int object)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++) {
+		const struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
+
+		for (uint32_t k = 0; at && k < at->n; k++)
+			found |= s->loaded->unit.progs[at->links[k]].object == object;
+	}
+	return found;
+}
+
+static int replace_links(struct gpubpf_session *s, const struct sys_object *prog, int from, int to)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
+		struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
+
+		for (uint32_t k = 0; at && k < at->n && !err; k++)
+			if (s->loaded->unit.progs[at->links[k]].object == from)
+				err = replace_link(s, prog, to, &at->links[k]);
+	}
+	return err;
+}
+
+static int rebuild_program(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place)
+{
+	struct gpubpf_diag diag;
+	int from = prog->prog.object[place], to;
+
+	if (from < 0)
+		return 0;
+	if (!is_attached(s, prog, from)) {
+		prog->prog.object[place] = -1;
+		return 0;
+	}
+	gpubpf_diag_init(&diag);
+	s->error[0] = 0;
+	to = join_program(s, prog, sites[place], "*", &diag);
+	if (to < 0)
+		return note_failure(s, "program", prog->prog.name, "not updated", to, &diag);
+	prog->prog.object[place] = to;
+	return replace_links(s, prog, from, to);
+}
+
+int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
+		struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind != GPUBPF_BPF_PROG || !sys_given_names(s, o, map))
+			continue;
+		for (int place = 0; place < SYS_PLACES && !err; place++)
+			err = rebuild_program(s, o, (enum sys_place)place);
+	}
+	return err;
+}
+
+/* Does the place already have a program, through a link or without? It takes one. */
+static bool has_program(const struct gpubpf_session *s, const struct sys_object *perf)
+{
+	bool has = perf->perf.prog != 0;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		has |= s->bpf->objects[i]->kind == GPUBPF_BPF_LINK && s->bpf->objects[i]->link.perf == perf->id;
+	return has;
+}
+
+int sys_link_create(struct sys_call *c)
+{
+	uint32_t prog_id = gpubpf_get_u32(c->r), perf_id = gpubpf_get_u32(c->r);
+	struct sys_object *prog, *perf, *o;
+	int err;
+
+	if (c->r->failed)
+		return -EPROTO;
+	gpubpf_bpf_sweep(c->s); /* detaches links whose descriptors were just closed */
+	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
+	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
+	if (!prog || !perf)
+		return -EBADF;
+	if (has_program(c->s, perf))
+		return -EEXIST;
+	o = sys_object_new(c->s, GPUBPF_BPF_LINK, &err);
+	if (!o)
+		return err;
+	o->link.prog = prog->id;
+	o->link.perf = perf->id;
+	err = attach(c->s, prog, perf, &o->link.at);
+	return sys_object_give(c, o, err);
+}
+
+int sys_perf_set(struct sys_call *c)
+{
+	uint32_t perf_id = gpubpf_get_u32(c->r), prog_id = gpubpf_get_u32(c->r);
+	struct sys_object *perf, *prog;
+	int err;
+
+	if (c->r->failed)
+		return -EPROTO;
+	gpubpf_bpf_sweep(c->s);
+	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
+	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
+	if (!prog || !perf)
+		return -EBADF;
+	if (has_program(c->s, perf))
+		return -EEXIST;
+	err = attach(c->s, prog, perf, &perf->perf.at);
+	if (!err)
+		perf->perf.prog = prog->id;
+	return err;
+}

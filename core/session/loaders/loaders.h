@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session's implementation of bpf(2) for loaders that do not know the session. It holds the maps, programs, links
+ * and BTF that loaders create (core/wire/loader.h). The session's own objects are not part of it.
+ *
+ *   serve.c   one request and its answer       object.c  handles, ids, and when an object is no longer referenced
+ *   map.c, batch.c  maps and their elements    prog.c    programs, verified when they are loaded
+ *   link.c    programs attached to kernels     info.c    BPF_OBJ_GET_INFO_BY_FD and walks over ids
+ *   ring.c    records, in the kernel's layout  pin.c     names in the session's pin folder
+ *   map_in_map.c      maps of maps, and of programs    closure.c   a program with all maps and programs that it reaches
+ *   uprobe.c  host stubs                       bridge.c  records written into rings of the Linux kernel
+ *   kernel_shadow.c  maps that the Linux kernel's programs have too
+ *
+ * A map stays on a shelf (a private session that never starts) until a program that names it is attached, because its
+ * layout depends on what all programs do to it. Then it moves into the session.
+ */
+#ifndef GPUBPF_BPF_BPF_H
+#define GPUBPF_BPF_BPF_H
+
+#include <linux/bpf.h>
+
+#include "core/load/linux/bpf_syscall.h"
+#include "core/session/session.h"
+#include "core/wire/loader.h"
+#include "core/wire/name.h"
+
+#define GPUBPF_BPF_MOST 4096      /* objects of a session */
+#define GPUBPF_BPF_HELD (256u << 20) /* bytes of programs and BTF, over all objects */
+#define GPUBPF_BPF_BTF_MAX (16u << 20) /* bytes of one BTF object, the Linux kernel's limit */
+#define GPUBPF_BPF_PLACES 16      /* patterns that --attach names for one program */
+#define GPUBPF_BPF_LOG 4096       /* bytes of a program's verifier log */
+#define GPUBPF_BPF_CHAIN 256      /* programs that one program can reach by tail calls */
+
+/* where in a kernel a program runs */
+enum sys_place { SYS_AT_ENTRY, SYS_AT_EXIT, SYS_AT_ACCESS, SYS_PLACES };
+
+struct sys_attached {
+	uint32_t links[GPUBPF_BPF_PLACES], n; /* numbers of links in the session */
+};
+
+/* Memory that a loader maps and into which the session writes records. */
+struct sys_ring {
+	int fd;
+	void *base;                    /* the mapping of fd; NULL: not made yet */
+	uint8_t *data;
+	uint64_t size;                 /* bytes of data, a power of two */
+	uint64_t *head, *tail;         /* in the mapping, so the loader can overwrite them: our position and the
+				        * loader's */
+	uint64_t at;                   /* our position, which we trust instead of *head */
+	bool off, paused;              /* of a perf buffer: records that arrive now are lost */
+};
+
+struct sys_bridge;
+
+struct sys_stream {
+	struct sys_bridge *bridge;     /* to the Linux kernel's ring or perf buffers; NULL: none */
+	struct sys_ring ring;          /* of a ring buffer */
+	uint32_t *buffers;             /* [max_entries] of a PERF_EVENT_ARRAY: ids of buffers, 0: none */
+	void *late;                    /* a record that found no room; NULL: none */
+	uint32_t size, copy;
+};
+
+/* The elements of a map of maps or of a map of programs: ids of other objects. */
+struct sys_slots {
+	uint8_t *keys;                 /* [n], key_size bytes each */
+	uint32_t *ids, n;
+	uint32_t *targets, ntargets;   /* of a map of programs: all that were ever in it; programs that name the map
+				        * are built with these */
+};
+
+struct sys_object {
+	uint32_t id;
+	enum gpubpf_bpf_kind kind;
+	int fd;                        /* the file that all handles of the object open */
+	bool live;                     /* mark of the running sweep: the object is referenced */
+	size_t held;                   /* bytes counted against GPUBPF_BPF_HELD */
+	uint32_t btf;                  /* id of its BTF, 0: none */
+	union {
+		struct {
+			struct gpubpf_map def;
+			struct gpubpf_session *shelf; /* where the map is until it joins the session */
+			bool joined;           /* the map is in the session */
+			uint32_t index;        /* its number there */
+			bool frozen;
+			uint32_t flags;        /* as the loader passed them */
+			struct sys_stream *stream; /* NULL: the map is no ring or perf event array */
+			struct sys_slots *slots; /* NULL: the map has values, and a shelf */
+			struct gpubpf_map inner; /* of a map of maps: the definition of its elements */
+			uint32_t was;          /* its id in the Linux kernel before it came here, 0: none */
+			int pages;             /* the file of its values: fd, or an array of the kernel. 0: none */
+			int beside;            /* the kernel's map, 0: none. It holds all values until this one joins
+					        * the session */
+			bool rests;            /* no program of the Linux kernel uses the kernel's map */
+			const char *apart;     /* why the two maps are not synchronized; NULL: they are */
+		} map;
+		struct {
+			uint32_t type;
+			char name[64];         /* the whole name from its BTF */
+			struct gpubpf_sys_prog raw; /* its instructions name maps by their index in maps */
+			uint32_t *maps, nmaps;
+			uint32_t *use;         /* what the program does to each map */
+			uint32_t *inner_use;   /* and to the elements of each map of maps */
+			uint32_t number;       /* its number in maps of programs, 0: none yet */
+			int object[SYS_PLACES]; /* number of the session's object with this program at that place;
+						 * -1: not joined yet */
+			uint64_t loaded_ns;    /* time since boot */
+		} prog;
+		struct {
+			uint32_t prog, perf;
+			struct sys_attached at;
+		} link;
+		struct {
+			void *data;
+			size_t size;
+		} btf_data;
+		struct {
+			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_keep() stores it */
+			enum sys_place place;
+			uint32_t prog;         /* id of the program, 0: none */
+			struct sys_attached at;
+		} perf;
+		struct sys_ring ring;          /* of a perf buffer */
+	};
+};
+
+struct sys_pin {
+	int fd;                        /* the pin's file */
+	uint32_t id;
+};
+
+/* A map of maps that the Linux kernel created, and the definition of its elements, which the kernel does not report. */
+struct sys_inner {
+	uint32_t was;
+	struct gpubpf_map def;
+};
+
+struct gpubpf_bpf {
+	struct sys_object **objects;   /* [n], in order of id */
+	uint32_t n, next;              /* the next id */
+	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: memory of the session's maps whose handles are closed */
+	uint32_t nkept;
+	struct sys_pin *pins;          /* [npins] */
+	uint32_t npins;
+	struct sys_inner *inners;      /* [ninners] */
+	uint32_t ninners;
+	uint32_t taken[GPUBPF_MAX_MAPS], ntaken; /* ids of kernel queues and stacks from which kernel programs take
+						  * values */
+	uint32_t read[GPUBPF_MAX_MAPS], nread; /* ids of kernel ring buffers that loaders have mapped */
+};
+
+/* Answer a loader's request. -EPROTO, or -errno of the connection. */
+int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
+/* Answer the requests that waited for mirrors, if the mirrors have arrived. */
+void gpubpf_bpf_resume(struct gpubpf_session *s);
+/* Release the objects that no descriptor, pin or object refers to. The session calls it now and then. */
+void gpubpf_bpf_sweep(struct gpubpf_session *s);
+void gpubpf_bpf_finish(struct gpubpf_session *s);
+
+/* ring.c: the loader's map object that receives the records of this map of the session, or NULL. Then: does it have
+ * room for a record? Deliver a record; false: it has no room for more. Wake all loaders that have records to read. */
+struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map);
+bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map);
+bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_bpf_wake(struct gpubpf_session *s);
+
+/* pin.c: create a session's pin folder; remove the folder that a session left at that socket. */
+int gpubpf_pins_open(const struct gpubpf_session *s);
+void gpubpf_pins_remove(const char *session);
+/* Run GPUBPF_QUERY_PIN or GPUBPF_QUERY_UNPIN; the word is the pin's path. 0, or -errno with the reason in s->error. */
+int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, char *const *words, uint32_t nwords);
+/* Call `has` for each pinned object, and drop pins whose files were deleted. */
+void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id));
+void sys_pins_finish(struct gpubpf_bpf *bpf);
+
+/* object.c. Does the session have room for one more object? 0 or -errno. */
+int sys_open(struct gpubpf_session *s);
+/* Create an object; NULL with *err if it cannot. Then create the file of its handles: `size` bytes, named by the sizes
+ * of a map's key and value. 0 or -errno. */
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
+int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
+/* The same with a pipe, which loaders can poll. */
+int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
+struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
+/* The object of that kind and id; NULL: none. */
+struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
+/* Count `size` more bytes for the object: 0, or -ENOMEM if all objects together exceed the limit. */
+int sys_object_hold(struct gpubpf_session *s, struct sys_object *o, size_t size);
+/* A new descriptor for the requesting process. Creates the object's file if there is no file yet. -errno */
+int sys_object_handle(struct sys_object *o);
+/* Destroy an object whose creation failed. */
+void sys_object_drop(struct gpubpf_session *s, struct sys_object *o);
+
+/* One request: its handler reads `r`, writes `out`, and may set fd. */
+struct sys_call {
+	struct gpubpf_session *s;
+	struct gpubpf_reader *r;
+	struct gpubpf_writer *out;
+	int fd;                        /* of the answer, owned; -1: none */
+	int given;                     /* of the request */
+};
+
+/* Answer a call that created an object: put its handle into c->fd, or destroy the object if err or the handle fails. */
+int sys_object_give(struct sys_call *c, struct sys_object *o, int err);
+/* The handlers of enum gpubpf_bpf_op. 0 or -errno, as bpf(2) returns it. -EPROTO: the request is malformed. */
+int sys_wants(struct sys_call *c);
+int sys_map_create(struct sys_call *c);
+int sys_map_elem(struct sys_call *c);
+int sys_map_batch(struct sys_call *c);
+int sys_map_freeze(struct sys_call *c);
+int sys_prog_load(struct sys_call *c);
+int sys_btf_load(struct sys_call *c);
+int sys_info(struct sys_call *c);
+int sys_next_id(struct sys_call *c);
+int sys_fd_by_id(struct sys_call *c);
+int sys_perf_open(struct sys_call *c);
+int sys_link_create(struct sys_call *c);
+int sys_perf_set(struct sys_call *c);
+int sys_memory(struct sys_call *c);
+int sys_buffer_open(struct sys_call *c);
+int sys_pin(struct sys_call *c);
+int sys_pinned(struct sys_call *c);
+int sys_was(struct sys_call *c);
+int sys_inner(struct sys_call *c);
+int sys_uprobe_open(struct sys_call *c);
+int sys_output(struct sys_call *c);
+int sys_kernel(struct sys_call *c);
+int sys_takes(struct sys_call *c);
+int sys_read(struct sys_call *c);
+
+/* map.c: the map for the public functions. sys_map_define() makes its definition for a unit, with its value if that is
+ * constant. */
+struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
+int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
+/* The map has joined the session under that number: copy its elements there. */
+void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
+void sys_map_finish(struct sys_object *o);
+int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
+int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* into our definition; -EINVAL */
+
+bool sys_map_writes(uint32_t cmd);
+/* May loaders run that command? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot be changed. */
+bool sys_map_may(const struct sys_object *map, uint32_t cmd);
+uint64_t sys_map_pages(const struct sys_object *map); /* bytes of an array's values that loaders can map, 0: none */
+/* Is it a name that bpf(2) accepts: letters, digits, '_' and '.'? */
+bool sys_name_is_good(const char *name);
+
+/* kernel_shadow.c. Couple the map with the kernel's map that the request carries: 0 or -errno. */
+int sys_beside_open(struct sys_call *c, struct sys_object *map);
+/* Does only the kernel's map hold values yet? Then these two run a bpf(2) command there, for an element or for a
+ * batch. */
+bool sys_beside_alone(const struct sys_object *map);
+int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
+int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
+/* The map has joined the session: copy the kernel's elements, and start to synchronize the two. */
+void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map);
+/* Synchronize the two maps at this key (NULL: everywhere) before a loader reads there, and after it has written. */
+void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key);
+
+/* map_in_map.c */
+int sys_slots_create(struct sys_object *map);
+void sys_slots_destroy(struct sys_slots *slots);
+/* Run a bpf(2) command on an element; its result goes to `back`. 0 or -errno. */
+int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
+		   void *back);
+/* The map has joined the session: put the loader's elements into it, and list all programs that it can hold. */
+void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map);
+/* The definition of the elements of that map of maps of the kernel; NULL: not known. */
+const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t was);
+
+/* closure.c */
+struct sys_given {
+	struct sys_object *progs[GPUBPF_BPF_CHAIN]; /* the program itself, then the programs that it can reach by
+						     * tail calls */
+	uint32_t nprogs;
+	struct sys_given_map {
+		struct sys_object *map;
+		bool prototype;        /* not the map itself, but the definition of its elements */
+	} maps[GPUBPF_MAX_MAPS];
+	uint32_t nmaps;
+};
+/* Build an object from a program and everything that it reaches, or from a map alone; the caller joins it to the
+ * session. Its maps are in the order of g->maps. The caller passes g zeroed. */
+int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+		      struct sys_given *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_given *g, struct gpubpf_loaded **loaded,
+		  struct gpubpf_diag *diag);
+/* Does the program, or a program that it can reach by tail calls, name the map? */
+bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map);
+/* All programs that can be in a map of programs, in the order of its targets. 0 or -errno. */
+int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets);
+
+/* percpu.c: bytes of a value as loaders see it, and the public operations on such values. -E2BIG: the loader's buffer
+ * has no room for all copies. A note states each refusal once per map. */
+typedef int sys_look_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
+size_t sys_value_size(const struct gpubpf_map *map);
+int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
+int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value,
+		     size_t value_size, uint64_t flags);
+/* 0, or -EOPNOTSUPP: batches have no room for all copies. */
+int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map);
+
+/* ring.c */
+int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
+/* kernel: the kernel's map that loaders read */
+int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel);
+void sys_stream_destroy(struct sys_stream *stream);
+void sys_ring_finish(struct sys_ring *ring);
+uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and of a value */
+/* Run a bpf(2) command on an element: 0 or -errno. */
+int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
+
+/* bridge.c: put records into a PERF_EVENT_ARRAY of the kernel, or into a ring buffer of ring_bytes. 0 or -errno. A ring
+ * buffer without room returns -EAGAIN. A perf buffer without room returns 0, because the kernel counts the loss. */
+int sys_bridge_create(int map, uint64_t ring_bytes, struct sys_bridge **bridge);
+void sys_bridge_destroy(struct sys_bridge *bridge);
+int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);
+
+/* prog.c */
+void sys_prog_finish(struct sys_object *o);
+/* The i-th pattern that --attach names for the program, NULL after the last. */
+const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i);
+
+/* link.c */
+void sys_detach(struct gpubpf_session *s, struct sys_attached *at);
+/* Join the map alone to the session. */
+int sys_map_join(struct gpubpf_session *s, struct sys_object *map);
+/* The map of programs has a new target: rebuild the programs that name it, and replace them where they are attached. */
+int sys_links_renew(struct gpubpf_session *s, struct sys_object *map);
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps that loaders create, and the elements of all maps of the session. */
+#include "loaders.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/load/internal.h"
+#include "maps/impl.h"
+
+#define PAGE 4096ull
+
+/* Bytes of an array's values that loaders can map; 0: they cannot. */
+static uint64_t mappable_bytes(const struct gpubpf_map *def)
+{
+	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
+
+	if (!(def->map_flags & BPF_F_MMAPABLE) || !(def->type->flags & GPUBPF_MAP_U32KEY))
+		return 0;
+	return (stride * def->max_entries + PAGE - 1) & ~(PAGE - 1);
+}
+
+static bool is_global_data(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot && (!strncmp(dot, ".data", 5) || !strncmp(dot, ".bss", 4) || !strncmp(dot, ".rodata", 7));
+}
+
+/* -- maps before they join: the shelf -- */
+
+static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
+{
+	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .threads = s->opts.threads, .no_attach = true };
+	struct gpubpf_map def = o->map.def;
+	struct gpubpf_load_given given = { .from = "a loader", .maps = &def, .nmaps = 1 };
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+	int err;
+
+	def.rdonly = false; /* the loader fills the map before it freezes it */
+	gpubpf_diag_init(&diag);
+	o->map.shelf = gpubpf_session__new(&opts);
+	if (!o->map.shelf)
+		return -ENOMEM;
+	err = gpubpf_load_given(&given, &loaded, &diag);
+	return err < 0 ? err : gpubpf_session_take(o->map.shelf, loaded, &diag);
+}
+
+struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o)
+{
+	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
+}
+
+void sys_map_finish(struct sys_object *o)
+{
+	gpubpf_session__free(o->map.shelf);
+	sys_stream_destroy(o->map.stream);
+	sys_slots_destroy(o->map.slots);
+	if (o->map.pages > 0 && o->map.pages != o->fd)
+		close(o->map.pages);
+	if (o->map.beside > 0)
+		close(o->map.beside);
+}
+
+/* Is it a constant, as .rodata: one value that the verifier knows? Other read-only maps are filled like normal maps. */
+static bool is_constant(const struct sys_object *o)
+{
+	const struct gpubpf_map *def = &o->map.def;
+
+	return def->rdonly && o->map.frozen && def->max_entries == 1 && def->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS);
+}
+
+int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
+{
+	const struct gpubpf_map *map;
+	uint32_t first = 0;
+	void *init;
+	int err;
+
+	*def = o->map.def;
+	def->rdonly = is_constant(o);
+	if (!def->rdonly || !o->map.shelf)
+		return 0;
+	map = sys_map_of(s, o);
+	def->kernel = 0; /* a process that maps the memory could change values that the verifier relied on */
+	init = malloc(gpubpf_map__user_value_size(map));
+	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
+	if (err < 0)
+		free(init);
+	else
+		def->init = init;
+	return err;
+}
+
+static void copy_elements(const struct gpubpf_map *from, const struct gpubpf_map *to)
+{
+	size_t size = gpubpf_map__user_value_size(from);
+	uint8_t *keys = calloc(2, from->key_size + 8), *value = calloc(1, size + 8), *key = NULL;
+
+	while (keys && value && !gpubpf_map__get_next_key(from, key, keys + from->key_size, from->key_size)) {
+		key = keys;
+		memcpy(key, keys + from->key_size, from->key_size);
+		if (!gpubpf_map__lookup_elem(from, key, from->key_size, value, size, 0))
+			gpubpf_map__update_elem(to, key, from->key_size, value, size, 0);
+	}
+	free(keys);
+	free(value);
+}
+
+static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *to)
+{
+	size_t size = gpubpf_map__user_value_size(from);
+	uint8_t *value = calloc(1, size + 8);
+
+	while (value && !gpubpf_map__lookup_and_delete_elem(from, NULL, 0, value, size, 0) &&
+	       !gpubpf_map__update_elem(to, NULL, 0, value, size, 0))
+		;
+	free(value);
+}
+
+static void move_elements(struct gpubpf_session *s, struct sys_object *o, const struct gpubpf_map *to)
+{
+	const struct gpubpf_map *from = sys_map_of(s, o);
+
+	if (!to->rdonly && !to->kernel && from->key_size && o->map.beside <= 0)
+		copy_elements(from, to);
+	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
+		copy_queue(from, to);
+	gpubpf_session__free(o->map.shelf);
+	o->map.shelf = NULL;
+}
+
+void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+{
+	if (o->map.shelf)
+		move_elements(s, o, &s->loaded->unit.maps[index]);
+	o->map.joined = true;
+	o->map.index = index;
+	sys_beside_joined(s, o);
+}
+
+/* -- creating -- */
+
+int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys)
+{
+	memset(sys, 0, sizeof(*sys));
+	sys->type = gpubpf_get_u32(c->r);
+	sys->key_size = gpubpf_get_u32(c->r);
+	sys->value_size = gpubpf_get_u32(c->r);
+	sys->max_entries = gpubpf_get_u32(c->r);
+	sys->flags = gpubpf_get_u32(c->r);
+	sys->extra = gpubpf_get_u64(c->r);
+	gpubpf_get_str(c->r, sys->name, sizeof(sys->name));
+	return c->r->failed ? -EPROTO : 0;
+}
+
+int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
+{
+	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
+
+	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* only for map types in which programs cannot delete elements */
+		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
+	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
+}
+
+/* Is it an array of the kernel with that definition, and is it writable? Another file could shrink while it is
+ * mapped. */
+static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info } };
+	void *values;
+
+	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0)
+		return -errno;
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != def->value_size || info.max_entries != def->max_entries)
+		return -EINVAL;
+	values = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (values == MAP_FAILED)
+		return -errno;
+	munmap(values, pages);
+	return 0;
+}
+
+/* The values are in the file of the map's handles, which loaders map, or in the kernel's array that the request
+ * carries. */
+static int open_values(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+{
+	uint64_t pages = mappable_bytes(def);
+	int err;
+
+	if (!pages)
+		return c->given < 0 ? 0 : -EINVAL;
+	err = c->given < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->given, def, pages);
+	if (err < 0)
+		return err;
+	o->map.pages = c->given < 0 ? o->fd : fcntl(c->given, F_DUPFD_CLOEXEC, 3);
+	o->map.def.kernel = o->map.pages + 1;
+	return o->map.pages < 0 ? -EMFILE : 0;
+}
+
+/* If kernel programs write records too, the ring joins the session at once, because their records do not wait for GPU
+ * programs. */
+static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+{
+	int err = put_on_shelf(c->s, o);
+
+	if (!err)
+		err = sys_stream_create(c->s, o);
+	if (!err && given == GPUBPF_BPF_SAME)
+		err = sys_stream_bridge(c->s, o, c->given);
+	if (!err && given == GPUBPF_BPF_BESIDE)
+		err = sys_beside_open(c, o);
+	return err || given != GPUBPF_BPF_BESIDE ? err : sys_map_join(c->s, o);
+}
+
+static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+{
+	const struct gpubpf_map *def = &o->map.def;
+	int err;
+
+	if (def->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS)) {
+		err = sys_slots_create(o);
+		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
+	}
+	if (def->type->flags & GPUBPF_MAP_RING)
+		return create_ring(c, o, given);
+	err = given == GPUBPF_BPF_BESIDE ? sys_beside_open(c, o) : open_values(c, o, def);
+	if (!err)
+		err = put_on_shelf(c->s, o);
+	if (!err && o->fd < 0)
+		err = sys_object_file(o, 0, def->key_size, (uint32_t)sys_value_size(sys_map_of(c->s, o)));
+	return err;
+}
+
+/* The parts of the request that bpf(2)'s map definition does not have. */
+struct create_params {
+	uint32_t btf, btf_key, btf_value;
+	uint32_t template, was;
+	enum gpubpf_bpf_given given;
+};
+
+static struct create_params read_create_params(struct sys_call *c)
+{
+	struct create_params with = { .btf = gpubpf_get_u32(c->r) };
+
+	with.btf_key = gpubpf_get_u32(c->r);
+	with.btf_value = gpubpf_get_u32(c->r);
+	with.template = gpubpf_get_u32(c->r);
+	with.was = gpubpf_get_u32(c->r);
+	with.given = (enum gpubpf_bpf_given)gpubpf_get_u32(c->r);
+	return with;
+}
+
+static int create_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def,
+		      const struct create_params *with)
+{
+	o->map.def = *def;
+	o->map.was = with->was;
+	o->btf = with->btf;
+	o->map.def.btf_key = with->btf_key;
+	o->map.def.btf_value = with->btf_value;
+	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+		return -EINVAL;
+	return create_memory(c, o, with->given);
+}
+
+/* The definition of the elements of a map of maps: the request's template map, or the one recorded for the kernel's
+ * map. */
+static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
+					       const char *name)
+{
+	const struct sys_object *template = with->template ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
+	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_of(c->s, with->was);
+
+	if (!inner)
+		gpubpf_session_note(c->s, "map %s: the definition of its elements is not known: a process outside "
+					  "the session created it, and it is empty; put a map into it first", name);
+	else if (!gpubpf_map_may_be_inner(inner->type))
+		gpubpf_session_note(c->s, "map %s: " GPUBPF_NOT_INNER, name);
+	else
+		return inner;
+	return NULL;
+}
+
+bool sys_name_is_good(const char *name)
+{
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_' && *name != '.')
+			return false;
+	return true;
+}
+
+/* The checks that Linux makes. */
+static bool is_valid_def(const struct gpubpf_sys_map *sys)
+{
+	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
+	bool array = sys->type == BPF_MAP_TYPE_ARRAY || sys->type == BPF_MAP_TYPE_PERCPU_ARRAY;
+
+	return sys_name_is_good(sys->name) && (sys->flags & both) != both && !(array && sys->flags & BPF_F_NO_PREALLOC);
+}
+
+int sys_map_create(struct sys_call *c)
+{
+	const struct gpubpf_map *inner = NULL;
+	const struct gpubpf_map_type *type;
+	struct gpubpf_sys_map sys;
+	struct create_params with;
+	struct sys_object *o;
+	struct gpubpf_map def;
+	uint32_t flags;
+	int err = sys_map_definition(c, &sys);
+
+	with = read_create_params(c);
+	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_BESIDE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
+		return -EPROTO;
+	type = gpubpf_map_type_find(sys.type);
+	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
+		return -EINVAL;
+	flags = sys.flags;
+	if (!with.was && !is_valid_def(&sys))
+		return -EINVAL;
+	sys.inner = inner != NULL;
+	err = sys_map_defined(&sys, &def);
+	if (err < 0)
+		return err;
+	if (def.type->flags & GPUBPF_MAP_ROOM) {
+		gpubpf_session_note(c->s, "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
+				    sys.name, def.type->name);
+		return -EOPNOTSUPP;
+	}
+	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
+	if (!o)
+		return err;
+	o->map.flags = flags;
+	if (inner)
+		o->map.inner = *inner;
+	return sys_object_give(c, o, create_map(c, o, &def, &with));
+}
+
+int sys_map_freeze(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+
+	if (!o)
+		return -EBADF;
+	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
+		return -EPERM; /* Linux requires the right to write here, which a frozen map does not give */
+	o->map.frozen = true;
+	return 0;
+}
+
+/* -- elements -- */
+
+struct elem {
+	struct gpubpf_session *s;
+	const struct gpubpf_map *map;
+	uint32_t cmd;
+	const uint8_t *key, *value;    /* NULL: none */
+	size_t key_size, value_size;
+	uint64_t flags;
+	void *back;                    /* the result */
+	size_t size;
+};
+
+/* Check the sizes as for bpf(2), and run the command on the Linux kernel's map, which holds the values now. */
+static int run_in_kernel_map(const struct sys_object *o, const struct elem *e)
+{
+	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
+
+	if (!first && e->key_size != e->map->key_size)
+		return -EINVAL;
+	if (e->cmd == BPF_MAP_UPDATE_ELEM && e->value_size != sys_value_size(e->map))
+		return -EINVAL;
+	return sys_beside_elem(o, e->cmd, e->key_size ? e->key : NULL, e->value, e->flags, e->back);
+}
+
+static int run_elem(struct elem *e)
+{
+	const struct gpubpf_map *map = e->map;
+
+	switch (e->cmd) {
+	case BPF_MAP_LOOKUP_ELEM:
+		return sys_value_look(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
+	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
+		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
+			return -524; /* ENOTSUPP, which user space headers lack: this map has nothing to delete */
+		return sys_value_look(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
+	case BPF_MAP_UPDATE_ELEM:
+		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);
+	case BPF_MAP_DELETE_ELEM:
+		return gpubpf_map__delete_elem(map, e->key, e->key_size, e->flags);
+	case BPF_MAP_GET_NEXT_KEY:
+		if (e->key_size && e->key_size != map->key_size)
+			return -EINVAL;
+		return gpubpf_map__get_next_key(map, e->key_size ? e->key : NULL, e->back, map->key_size);
+	}
+	return -EINVAL;
+}
+
+/* If there are two maps, synchronize them at this key before and after the command. */
+static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
+{
+	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
+	int err;
+
+	if (sys_beside_alone(o))
+		return run_in_kernel_map(o, e);
+	if (key || !e->key_size)
+		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+	err = run_elem(e);
+	if (sys_map_writes(e->cmd))
+		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+	return err;
+}
+
+bool sys_map_writes(uint32_t cmd)
+{
+	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
+}
+
+bool sys_map_may(const struct sys_object *map, uint32_t cmd)
+{
+	bool changes = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH ||
+		       cmd == BPF_MAP_DELETE_BATCH;
+
+	if (sys_map_writes(cmd) && (map->map.frozen || map->map.flags & BPF_F_RDONLY))
+		return false;
+	return changes || !(map->map.flags & BPF_F_WRONLY);
+}
+
+uint64_t sys_map_pages(const struct sys_object *map)
+{
+	return map->map.pages > 0 ? mappable_bytes(&map->map.def) : 0;
+}
+
+static uint32_t read_u32(const void *data, size_t size)
+{
+	uint32_t w = 0;
+
+	memcpy(&w, data, size < sizeof(w) ? size : sizeof(w));
+	return w;
+}
+
+/* Run a command on an element that is another object. Requests and answers carry that object's id. */
+static int run_slot_elem(struct sys_call *c, struct sys_object *o, const struct elem *e)
+{
+	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };
+	bool next = e->cmd == BPF_MAP_GET_NEXT_KEY;
+	int err;
+
+	if (e->key_size != o->map.def.key_size && !(next && !e->key_size))
+		return -EINVAL;
+	err = sys_slots_elem(c->s, o, e->cmd, e->key_size ? e->key : NULL, read_u32(e->value, e->value_size), e->flags,
+			     back);
+	if (!err && (next || e->cmd == BPF_MAP_LOOKUP_ELEM))
+		gpubpf_put_bytes(c->out, back, next ? o->map.def.key_size : sizeof(uint32_t));
+	return err;
+}
+
+int sys_map_elem(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct elem e = { .s = c->s, .cmd = gpubpf_get_u32(c->r) };
+	int err;
+
+	e.key = gpubpf_get_bytes(c->r, &e.key_size);
+	e.value = gpubpf_get_bytes(c->r, &e.value_size);
+	e.flags = gpubpf_get_u64(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	if (!sys_map_may(o, e.cmd))
+		return -EPERM;
+	if (o->map.stream)
+		return sys_stream_elem(c->s, o, e.cmd, read_u32(e.key, e.key_size), read_u32(e.value, e.value_size));
+	if (o->map.slots)
+		return run_slot_elem(c, o, &e);
+	e.map = sys_map_of(c->s, o);
+	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
+	e.back = calloc(1, e.size + 8);
+	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)
+		memcpy(e.back, e.value, e.size); /* the look-up tests whether the filter has this value */
+	err = e.back ? run_synchronized(c->s, o, &e) : -ENOMEM;
+	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
+		gpubpf_put_bytes(c->out, e.back, e.size);
+	free(e.back);
+	return err;
+}

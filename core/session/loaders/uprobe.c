@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Uprobes of GPU programs. The probed function is a kernel's host stub, whose name is the kernel's or contains it. For
+ * _Z3addPf, nvcc's stub is __device_stub__Z3addPf, and hipcc's is _Z18__device_stub__addPf.
+ */
+#include "loaders.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/session/stacks/symbols.h"
+#include "core/wire/match.h"
+
+#define STUB "__device_stub_"
+
+/* Rename a mangled name. The kernel's name needs its own length prefix. */
+static bool unstub_mangled(const char *symbol, char *out, size_t size)
+{
+	char *end;
+	unsigned long n = !strncmp(symbol, "_Z", 2) && isdigit((unsigned char)symbol[2]) ? strtoul(symbol + 2, &end, 10) : 0;
+
+	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
+		return false;
+	if (end[strlen(STUB "_")] == 'Z') /* nvcc's, mangled twice */
+		snprintf(out, size, "_%.*s", (int)(n - strlen(STUB "_")), end + strlen(STUB "_"));
+	else
+		snprintf(out, size, "_Z%zu%s", (size_t)n - strlen(STUB "_"), end + strlen(STUB "_"));
+	return true;
+}
+
+static void stub_to_kernel(const char *symbol, char *out, size_t size)
+{
+	if (!strncmp(symbol, STUB, strlen(STUB)))
+		snprintf(out, size, "%s", symbol + strlen(STUB));
+	else if (!unstub_mangled(symbol, out, size))
+		snprintf(out, size, "%s", symbol);
+}
+
+static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME_SIZE])
+{
+	struct gpubpf_symbols *symbols = c->given < 0 ? NULL : gpubpf_symbols_read(c->given);
+	char whole[GPUBPF_WHOLE_NAME_SIZE] = "";
+	uint64_t from = 1;
+	const char *symbol = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;
+	bool named = symbol && !from;
+
+	if (named)
+		stub_to_kernel(symbol, whole, sizeof(whole));
+	if (!gpubpf_pattern_keep(whole, out))
+		named = false;
+	if (!named)
+		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: its symbols name no function that begins "
+					  "there; a GPU program's uprobe must be at its kernel's host stub", (unsigned long long)offset);
+	gpubpf_symbols_free(symbols);
+	return named ? 0 : -EINVAL;
+}
+
+int sys_uprobe_open(struct sys_call *c)
+{
+	uint64_t offset = gpubpf_get_u64(c->r);
+	bool returns = gpubpf_get_u32(c->r);
+	struct sys_object *o;
+	int err;
+
+	if (c->r->failed)
+		return -EPROTO;
+	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
+	if (!o)
+		return err;
+	o->perf.place = returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
+	return sys_object_give(c, o, find_kernel_name(c, offset, o->perf.function));
+}

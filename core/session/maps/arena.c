@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arenas of a session, and operations on maps over all arenas. */
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/session/kernel_bpf/kernel_maps.h"
+
+#define MAX_REPLICAS 1024 /* limit on a device's claim, since the session reads each one's ring often */
+#define MIN_ARENA_BYTES (1ull << 30)
+#define MAX_ARENA_BYTES (16ull << 30)
+/* for objects that join later; this device memory is allocated even if none joins */
+#define MIN_SPARE_BYTES (16ull << 20)
+#define MAX_SPARE_BYTES (256ull << 20)
+
+static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,
+			    struct gpubpf_diag *diag)
+{
+	int err = gpubpf_linux_map_pages(s, a, first);
+
+	return err < 0 ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map the Linux kernel's arrays: %s",
+					 strerror(-err)) : 0;
+}
+
+/* A process limit (RLIMIT_FSIZE, open files) is reported as such, not as lack of memory. */
+static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
+{
+	unsigned long long size = a->layout.size;
+
+	if (a->fd == -EFBIG)
+		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC, "maps take %llu bytes: %s", size, strerror(EFBIG));
+	if (a->fd == -EMFILE || a->fd == -ENFILE)
+		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "maps take a descriptor: %s", strerror(-a->fd));
+	return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s", size,
+			       strerror(-a->fd));
+}
+
+static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
+{
+	a->fd = gpubpf_memfd_shared("gpubpf-arena", a->layout.size);
+	if (a->fd < 0)
+		return refuse_memfd(a, diag);
+	a->base = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (a->base == MAP_FAILED) {
+		close(a->fd);
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map %llu bytes of maps: %s",
+				       (unsigned long long)a->layout.size, strerror(errno));
+	}
+	gpubpf_arena_init(a->base, &s->loaded->unit, &a->layout);
+	return a->shared ? map_kernel_pages(s, a, 0, diag) : 0;
+}
+
+/* Notes a device with its own memory: it has a copy of what the kernel's programs wrote before, and does not see later
+ * writes. */
+static void warn_not_shared(struct gpubpf_session *s, const char *device)
+{
+	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
+		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_has(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
+			gpubpf_session_note(s, "map %s: %s has its own memory, so later writes of the Linux kernel's "
+					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
+}
+
+/* The limit for maps in a device's own memory. The mirror uses host memory only for pages that were written. */
+static uint64_t max_arena_size(uint64_t memory)
+{
+	uint64_t room = memory / 8;
+
+	return room < MIN_ARENA_BYTES ? MIN_ARENA_BYTES : room > MAX_ARENA_BYTES ? MAX_ARENA_BYTES : room;
+}
+
+static uint64_t spare_size(uint64_t memory)
+{
+	uint64_t spare = memory / 64;
+
+	return spare < MIN_SPARE_BYTES ? MIN_SPARE_BYTES : spare > MAX_SPARE_BYTES ? MAX_SPARE_BYTES : spare;
+}
+
+/* The number of processes whose allocations an arena can list. */
+static uint32_t allocation_table_count(bool shared)
+{
+	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
+}
+
+/* Choose where the unit's maps from `first` on are, as flags for the layout. */
+static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, uint32_t first,
+			 const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
+{
+	int err = a->shared ? gpubpf_placements_shared(s, unit, first, map_use, a->places, diag) :
+			      gpubpf_placements_choose(s, unit, first, map_use, a->caps, a->name, a->places, diag);
+
+	for (uint32_t m = first; m < unit->nmaps && !err; m++)
+		flags[m] = a->shared ? a->places[m] & ~(uint32_t)GPUBPF_LAYOUT_PLACED : a->places[m];
+	return err;
+}
+
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
+		      uint32_t process, struct gpubpf_diag *diag)
+{
+	struct gpubpf_session_arena *a = &s->arenas[s->narenas];
+	bool shared = !caps;
+	uint32_t places[GPUBPF_MAX_MAPS];
+	struct gpubpf_layout_opts opts = {
+		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
+		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
+		.allocation_tables = s->allocations ? allocation_table_count(shared) : 0,
+		.max_size = max_arena_size(memory), .spare = spare_size(memory), .places = places, .elsewhere = !shared,
+	};
+	int err;
+
+	if (s->narenas == GPUBPF_MAX_ARENAS)
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
+				       "the session already has %u devices with their own memory",
+				       GPUBPF_MAX_ARENAS);
+	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process };
+	if (caps) {
+		a->device = caps->ordinal;
+		a->caps = caps->bits;
+		memcpy(a->backend, caps->backend, sizeof(a->backend));
+		memcpy(a->name, caps->name, sizeof(a->name));
+	}
+	err = choose_places(s, a, &s->loaded->unit, 0, s->map_use, places, diag);
+	if (err < 0)
+		return err;
+	err = gpubpf_layout_compute(&s->loaded->unit, &opts, &a->layout, diag);
+	if (err < 0)
+		return err;
+	err = map_arena(s, a, diag);
+	if (err < 0) {
+		gpubpf_layout_finish(&a->layout);
+		return err;
+	}
+	a->given = a->layout.nmaps;
+	return s->narenas++;
+}
+
+int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
+			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	struct gpubpf_session_arena *a = &s->arenas[arena];
+	uint32_t places[GPUBPF_MAX_MAPS];
+	struct gpubpf_layout_opts opts = {
+		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,
+		.allocation_tables = allocations ? allocation_table_count(a->shared) : 0, .places = places,
+	};
+	int err = choose_places(s, a, unit, layout->nmaps, map_use, places, diag);
+
+	return err < 0 ? err : gpubpf_layout_extend(unit, &opts, layout, diag);
+}
+
+/* Copy the tool's values of a map (for example configuration) to a device that appears later. They replace the map's
+ * initial elements, since elements of a map of maps may have been deleted. */
+static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
+{
+	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	struct gpubpf_map_view from = gpubpf_arena_view(s, 0, map), to = gpubpf_arena_view(s, arena, map);
+	uint8_t *key = malloc(m->key_size + 8), *value = malloc(m->value_size + 8);
+	uint64_t cursor = 0;
+	int err = m->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_RING) || m->rdonly ? -ENOENT : 0;
+
+	if (!key || !value)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < m->nelements && !err; i++) {
+		memset(key, 0, m->key_size);
+		memcpy(key, &m->elements[i].key, sizeof(m->elements[i].key));
+		gpubpf_map_delete(&to, key);
+	}
+	while (!err) {
+		err = gpubpf_map_iterate(&from, &cursor, key, value);
+		if (!err)
+			err = gpubpf_map_update(&to, key, value, 0);
+	}
+	free(key);
+	free(value);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Store the first values of summed maps on a device. They come from the tool's own arena, and must not be counted
+ * twice. */
+static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
+{
+	static const char zeros[GPUBPF_ARENA_ALIGN];
+
+	if (!memcmp((char *)a->base + at, zeros, size))
+		return 0;
+	if (!a->begun) {
+		a->begun = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (a->begun == MAP_FAILED) {
+			a->begun = NULL;
+			return -errno;
+		}
+	}
+	memcpy((char *)a->begun + at, (char *)a->base + at, size);
+	return 0;
+}
+
+/* Store the pages for which the memfd has memory. */
+static int save_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
+{
+	uint64_t end = l->ctl + l->size;
+	off_t at = lseek(a->fd, l->ctl, SEEK_DATA);
+	int err = 0;
+
+	while (!err && at >= 0 && (uint64_t)at < end) {
+		uint64_t next = ((uint64_t)at / GPUBPF_ARENA_ALIGN + 1) * GPUBPF_ARENA_ALIGN;
+
+		err = save_page(a, at, (next < end ? next : end) - at);
+		at = lseek(a->fd, next, SEEK_DATA);
+	}
+	return err;
+}
+
+static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_arena *a, uint32_t first)
+{
+	for (uint32_t m = first; m < a->layout.nmaps; m++)
+		if (gpubpf_map_sums(s, m) && save_map(a, &a->layout.maps[m]) < 0)
+			gpubpf_session_note(s, "map %s: its first values are counted once per device: no memory to "
+					       "store them", s->loaded->unit.maps[m].name);
+}
+
+void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout)
+{
+	struct gpubpf_session_arena *a = &s->arenas[arena];
+	uint32_t first = a->layout.nmaps;
+
+	a->layout = *layout;
+	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
+	if (!a->shared)
+		save_initial_values(s, a, first);
+	else if (gpubpf_linux_map_pages(s, a, first) < 0)
+		gpubpf_session_note(s, "arrays that loaders map or the Linux kernel has are not shared with devices: "
+				       "%s",
+				    strerror(errno));
+}
+
+/* Does only the host change the map's values? Then they are equal on all devices. */
+static bool is_host_only(const struct gpubpf_session *s, uint32_t map)
+{
+	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
+}
+
+/* own: only the tool uses its own arena, so no device counts in it. */
+static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
+{
+	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
+		if (s->map_set[m] && (own || is_host_only(s, m)) && seed_map(s, arena, m) < 0)
+			gpubpf_session_note(s, "map %s: not all values that were set before could be copied to %s",
+					    s->loaded->unit.maps[m].name, device);
+}
+
+void gpubpf_arenas_give(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_session_arena *a = &s->arenas[i];
+
+		if (a->given == a->layout.nmaps)
+			continue;
+		if (!a->shared) {
+			seed_maps(s, i, a->given, true, "all devices");
+			save_initial_values(s, a, a->given);
+		} else {
+			gpubpf_linux_share_all(s, a->given);
+		}
+		a->given = a->layout.nmaps;
+		gpubpf_arena_use(a->base, &a->layout);
+	}
+}
+
+/* Helper 509 returns a number below the number of replicas. So a device with more compute units than the shared arena
+ * has replicas works too: units share a replica, and their adds are atomic. */
+int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
+		     struct gpubpf_diag *diag)
+{
+	uint32_t replicas = dev->caps.compute_units;
+	int index;
+
+	if (dev->caps.bits & GPUBPF_CAP_SHARED_ARENA) {
+		index = gpubpf_placements_check(s, &dev->caps, diag);
+		s->arenas[0].used |= !index;
+		return index;
+	}
+	if (replicas > 65536)
+		return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "it claims %u compute units", replicas);
+	if (replicas > MAX_REPLICAS)
+		replicas = MAX_REPLICAS;
+	index = gpubpf_arena_open(s, replicas, &dev->caps, dev->caps.memory, peer->process, diag);
+	if (index < 0)
+		return index;
+	s->arenas[index].used = true;
+	warn_not_shared(s, dev->caps.name);
+	seed_maps(s, index, 0, !s->arenas[0].used, dev->caps.name);
+	save_initial_values(s, &s->arenas[index], 0);
+	return index;
+}
+
+void gpubpf_arenas_close(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		munmap(s->arenas[i].base, s->arenas[i].layout.size);
+		if (s->arenas[i].begun)
+			munmap(s->arenas[i].begun, s->arenas[i].layout.size);
+		close(s->arenas[i].fd);
+		gpubpf_layout_finish(&s->arenas[i].layout);
+	}
+	s->narenas = 0;
+}
+
+const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
+{
+	return s->arenas[arena].shared ? s->shared_backend : s->arenas[arena].backend;
+}
+
+struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
+{
+	const struct gpubpf_session_arena *a = &s->arenas[arena];
+
+	return (struct gpubpf_map_view){
+		.arena = a->base,
+		.map = &s->loaded->unit.maps[map],
+		.layout = &a->layout.maps[map],
+	};
+}
+
+/* Values that programs only add to. They use atomic adds, or *p += x, whose plain store counts as USE_WRITE too and
+ * excludes the map. Update may create the zero that is then added to, but not in an array. */
+bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map)
+{
+	uint32_t use = s->map_use[map];
+
+	if (!(use & GPUBPF_USE_ADD) || (use & (GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC)) ||
+	    ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8)))
+		return false;
+	return !(s->loaded->unit.maps[map].value_size % ((use & GPUBPF_USE_ADD4) ? 4 : 8));
+}
+
+/* -- the public operations -- */
+
+uint32_t gpubpf_map_index(const struct gpubpf_map *map)
+{
+	return map - map->session->loaded->unit.maps;
+}
+
+struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
+{
+	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
+
+	while (unit && next < unit->nmaps && unit->maps[next].prototype)
+		next++;
+	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
+}
+
+struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s, const char *name)
+{
+	struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (!strcmp(map->name, name))
+			return map;
+	errno = ENOENT;
+	return NULL;
+}
+
+const char *gpubpf_map__name(const struct gpubpf_map *map)
+{
+	return map->name;
+}
+
+uint32_t gpubpf_map__type(const struct gpubpf_map *map)
+{
+	return map->type->number;
+}
+
+uint32_t gpubpf_map__number(const struct gpubpf_map *map)
+{
+	return gpubpf_map_index(map) + 1;
+}
+
+const char *gpubpf_map__type_str(const struct gpubpf_map *map)
+{
+	return map->type->name;
+}
+
+uint32_t gpubpf_map__key_size(const struct gpubpf_map *map)
+{
+	return map->key_size;
+}
+
+uint32_t gpubpf_map__value_size(const struct gpubpf_map *map)
+{
+	return map->value_size;
+}
+
+uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
+{
+	return map->max_entries;
+}
+
+/* Each arena has one value per multiprocessor of its device. */
+bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
+{
+	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
+}
+
+size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
+{
+	uint32_t n = gpubpf_map_is_percpu(map) ? map->session->narenas : 1;
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		size += gpubpf_map_user_value_size(&view);
+	}
+	return size + gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
+}
+
+uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		drops += gpubpf_map_drops(&view);
+	}
+	return drops + gpubpf_linux_rings_lost(map->session, gpubpf_map_index(map));
+}
+
+void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus)
+{
+	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
+
+	for (size_t at = 0; at + word <= size; at += word) {
+		uint64_t a = 0, b = 0;
+
+		memcpy(&a, (char *)sum + at, word);
+		memcpy(&b, (const char *)value + at, word);
+		a = minus ? a - b : a + b;
+		memcpy((char *)sum + at, &a, word);
+	}
+}
+
+/* Add up the values of all arenas. Subtract the first values of each device, unless the device has deleted that
+ * element. -ENOENT if no arena has the key. */
+static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
+{
+	const struct gpubpf_session *s = map->session;
+	void *one = malloc(size);
+	int err = -ENOENT;
+
+	if (!one)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), initial = view;
+
+		if (gpubpf_map_lookup(&view, key, one) < 0)
+			continue;
+		if (err < 0)
+			memset(value, 0, size);
+		err = 0;
+		gpubpf_sum_add(map, value, one, size, false);
+		initial.arena = s->arenas[i].begun;
+		if (initial.arena && gpubpf_map_stayed(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
+			gpubpf_sum_add(map, value, one, size, true);
+	}
+	free(one);
+	return err;
+}
+
+/* Concatenate the values of all arenas. After the first arena's values follow the Linux kernel's, one per CPU. A value
+ * is 0 if its arena lacks the key. */
+static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
+{
+	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
+	int found = -ENOENT, err = 0;
+
+	memset(value, 0, size);
+	for (uint32_t i = 0; i < map->session->narenas && (!err || err == -ENOENT); i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		err = gpubpf_map_lookup(&view, key, value);
+		found = err ? found : 0;
+		value += gpubpf_map_user_value_size(&view);
+		if (!i && cpus && !gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, value))
+			found = 0;
+		value += i ? 0 : cpus;
+	}
+	return err && err != -ENOENT ? err : found;
+}
+
+int gpubpf_map_told(int err)
+{
+	return err == -524 ? -EINVAL : err;
+}
+
+int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = -ENOENT;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
+		return -EINVAL;
+	if (gpubpf_map_is_percpu(map))
+		return gpubpf_map_told(lookup_all(map, key, value, value_sz));
+	if (!key_sz && !gpubpf_linux_queue_next(s, gpubpf_map_index(map), false, value))
+		return 0;
+	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_sums(s, gpubpf_map_index(map)))
+		return lookup_sum(map, key, value, value_sz);
+	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (gpubpf_map_user_value_size(&view) == value_sz)
+			err = gpubpf_map_lookup(&view, key, value);
+	}
+	return gpubpf_map_told(err);
+}
+
+int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+				       size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	size_t own = gpubpf_map_user_value_size(&view);
+	int err;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
+		return -EINVAL;
+	memset(value, 0, value_sz);
+	if (!key_sz && !gpubpf_linux_queue_next(map->session, gpubpf_map_index(map), true, value))
+		return 0;
+	for (uint32_t i = 1; i < map->session->narenas; i++)
+		if (gpubpf_placement_reaches(map->session, i, gpubpf_map_index(map)))
+			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+	err = gpubpf_map_take(&view, key, value);
+	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map))) {
+		gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, (uint8_t *)value + own);
+		gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
+	}
+	return gpubpf_map_told(err);
+}
+
+/* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
+ * in all arenas. A map that was laid out before the session knew that it could be an element may fail. */
+static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
+{
+	const struct gpubpf_session *s = map->session;
+	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
+	bool is_alike =
+		number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
+
+	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
+	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
+		is_alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1],
+					       &s->arenas[i].layout.maps[map->inner - 1]);
+	return is_alike;
+}
+
+bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
+{
+	bool may = false;
+
+	for (uint32_t i = 0; i < map->ntargets; i++)
+		may |= map->targets[i].number == number;
+	return map->inner ? accepts_map(map, number) : may;
+}
+
+static int check_element(const struct gpubpf_map *map, const void *value)
+{
+	uint32_t number;
+
+	memcpy(&number, value, sizeof(number));
+	return gpubpf_map_takes(map, number) ? 0 : -EINVAL;
+}
+
+/* Change the map where programs of devices see it, before the host changes its own copy; the devices' result is the
+ * answer. A value per multiprocessor has parts for all arenas. */
+static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas && !err; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (gpubpf_placement_reaches(s, i, gpubpf_map_index(map))) {
+			err = gpubpf_map_update(&view, key, value, flags);
+			*any = true;
+		}
+		value += gpubpf_map_is_percpu(map) ? gpubpf_map_user_value_size(&view) : 0;
+		value += i ? 0 : gpubpf_linux_cpus_size(s, gpubpf_map_index(map));
+	}
+	return err;
+}
+
+static int delete_devices(const struct gpubpf_map *map, const void *key, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		bool reaches = gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
+		int one = reaches ? gpubpf_map_delete(&view, key) : 0;
+
+		*any |= reaches;
+		err = err ? err : one;
+	}
+	return err;
+}
+
+int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_of_names(map) && check_element(map, value) < 0))
+		return -EINVAL;
+	map->session->map_set[gpubpf_map_index(map)] = true;
+	err = update_devices(map, key, value, flags, &devices);
+	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
+		return gpubpf_map_told(err);
+	err = gpubpf_map_update(&view, key, value, devices ? 0 : flags);
+	if (!err && gpubpf_map_is_percpu(map))
+		err = gpubpf_linux_cpus_update(map->session, gpubpf_map_index(map), key,
+					       (const uint8_t *)value + gpubpf_map_user_value_size(&view));
+	return gpubpf_map_told(err);
+}
+
+int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err, own;
+
+	if (key_sz != map->key_size || flags)
+		return -EINVAL;
+	map->session->map_set[gpubpf_map_index(map)] = true;
+	err = delete_devices(map, key, &devices);
+	own = gpubpf_map_delete(&view, key);
+	/* If synchronization has not inserted the key there yet, it never will. */
+	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
+	return gpubpf_map_told(devices ? err : own);
+}
+
+/* Keys of arena i follow the keys of arena i - 1; a key that an earlier arena has is skipped. */
+bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
+{
+	for (uint32_t i = 0; i < arena; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			return true;
+	}
+	return false;
+}
+
+static int next_in_all(const struct gpubpf_map *map, const void *key, void *next, void *scratch)
+{
+	const struct gpubpf_session *s = map->session;
+	uint32_t i = 0;
+
+	while (key && i + 1 < s->narenas) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			break;
+		i++;
+	}
+	for (; i < s->narenas; i++, key = NULL) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		int err = gpubpf_map_next_key(&view, key, next);
+
+		while (!err && gpubpf_map_earlier_has(map, i, next, scratch)) {
+			memcpy(scratch, next, map->key_size);
+			err = gpubpf_map_next_key(&view, scratch, next);
+		}
+		if (err != -ENOENT)
+			return err;
+	}
+	return -ENOENT;
+}
+
+/* Room for a key, and for the largest value in any arena. */
+size_t gpubpf_map_scratch(const struct gpubpf_map *map)
+{
+	size_t most = map->key_size + 8;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+		size_t size = gpubpf_map_user_value_size(&view);
+
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	void *scratch;
+	int err;
+
+	if (key_sz != map->key_size || !key_sz)
+		return -EINVAL;
+	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
+		return gpubpf_map_told(gpubpf_map_next_key(&view, cur_key, next_key));
+	scratch = malloc(gpubpf_map_scratch(map));
+	if (!scratch)
+		return -ENOMEM;
+	err = next_in_all(map, cur_key, next_key, scratch);
+	free(scratch);
+	return err;
+}

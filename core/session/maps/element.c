@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of maps without keys, for other tools: push, pop and peek. */
+#include "element.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/model/nearest.h"
+#include "entries.h"
+#include "core/session/report/report.h"
+
+static const struct gpubpf_element_verb verbs[] = {
+	[GPUBPF_QUERY_PEEK] = { "peek", GPUBPF_OP_PEEK, false },
+	[GPUBPF_QUERY_PUSH] = { "push", GPUBPF_OP_PUSH, true },
+	[GPUBPF_QUERY_POP] = { "pop", GPUBPF_OP_POP, true },
+	[GPUBPF_QUERY_LOOKUP] = { "lookup", GPUBPF_OP_LOOKUP, false },
+	[GPUBPF_QUERY_UPDATE] = { "update", GPUBPF_OP_UPDATE, true },
+	[GPUBPF_QUERY_DELETE] = { "delete", GPUBPF_OP_DELETE, true },
+	[GPUBPF_QUERY_NEXT] = { "getnext", GPUBPF_OP_LOOKUP, false },
+};
+
+const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
+{
+	return &verbs[what];
+}
+
+/* Do programs use a copy of the map that only devices can change? */
+static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_map *map)
+{
+	bool used = false;
+
+	for (uint32_t i = 1; i < s->narenas; i++)
+		used |= s->arenas[i].used && !gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
+	return used && !s->arenas[0].used;
+}
+
+/* Can the tool do that to the map? For maps of maps, maps of programs and stack traces it can do more than programs
+ * can. */
+static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
+{
+	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_of_names(map) &&
+	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
+	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
+}
+
+/* The map with the most similar name, or NULL. A name such as .bss matches the name that libbpf prefixes with the
+ * object's name. */
+static const struct gpubpf_map *find_similar_map(const struct gpubpf_session *s, const char *name)
+{
+	size_t least = strlen(name) / 3 + 2, len = strlen(name);
+	const struct gpubpf_map *near = NULL;
+
+	for (struct gpubpf_map *map = NULL; (map = gpubpf_session__next_map(s, map));) {
+		size_t all = strlen(map->name), d = gpubpf_distance(name, map->name);
+
+		if (name[0] == '.' && all > len && !strcmp(map->name + all - len, name))
+			d = 0;
+		if (d >= least)
+			continue;
+		least = d;
+		near = map;
+	}
+	return near;
+}
+
+int gpubpf_element_no_map(struct gpubpf_session *s, const char *name)
+{
+	const struct gpubpf_map *near = find_similar_map(s, name);
+
+	return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session%s%s%s; gpubpf map show lists its maps", name,
+				   near ? ", did you mean " : "", near ? near->name : "", near ? "?" : "");
+}
+
+int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
+{
+	const struct gpubpf_element_verb *verb = &verbs[what];
+
+	*map = gpubpf_session__find_map_by_name(s, name);
+	if (!*map)
+		return gpubpf_element_no_map(s, name);
+	if (!supports_op(*map, verb->op))
+		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
+					   (*map)->type->name, verb->name);
+	if (verb->changes && is_device_only(s, *map))
+		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only programs "
+							   "of the device can %s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
+					   "lookup and dump show it" : "peek and dump show it");
+	return 0;
+}
+
+static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, const char *verb, int err)
+{
+	const struct {
+		int err;
+		const char *why;
+	} whys[] = {
+		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" }, { -E2BIG, "is full" }, { -EPERM, "can only be read" },
+		{ -EBUSY, "is busy: another update did not finish; try again" },
+	};
+
+	for (size_t i = 0; i < sizeof(whys) / sizeof(whys[0]); i++)
+		if (err == whys[i].err)
+			return gpubpf_session_fail(s, err, "map %s %s", map->name, whys[i].why);
+	return err ? gpubpf_session_fail(s, err, "map %s: %s: %s", map->name, verb, strerror(-err)) : 0;
+}
+
+static struct gpubpf_typed_names get_typed_names(struct gpubpf_session *s, uint32_t flags)
+{
+	const struct gpubpf_report_opts opts = {
+		.json = flags & GPUBPF_QUERY_JSON, .demangle = flags & GPUBPF_QUERY_DEMANGLE,
+		.json_strings = flags & GPUBPF_QUERY_JSON_STRINGS,
+	};
+
+	return gpubpf_session_names(s, &opts);
+}
+
+void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map, const char *label, uint32_t type,
+			 const void *data, size_t size, uint32_t flags, FILE *out)
+{
+	struct gpubpf_typed_names names = get_typed_names(s, flags);
+	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps));
+	size_t room = 64 + 8 * size;
+	char *text = malloc(room);
+
+	if (text && gpubpf_typed_text(btf, type, &names, data, size, text, room) >= 0)
+		fprintf(out, "%s: %s", label, text);
+	else
+		fprintf(out, "%s: (%zu bytes)", label, size);
+	free(text);
+}
+
+struct json_object *gpubpf_element_json(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type,
+					const void *data, size_t size, uint32_t flags)
+{
+	struct gpubpf_typed_names names = get_typed_names(s, flags);
+
+	return gpubpf_typed_json(gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps)), type, &names, data, size);
+}
+
+static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, const void *value, uint32_t flags,
+			FILE *out)
+{
+	struct json_object *o;
+
+	if (!(flags & GPUBPF_QUERY_JSON)) {
+		gpubpf_element_text(s, map, "value", map->btf_value, value, map->value_size, flags, out);
+		fputc('\n', out);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "value", gpubpf_element_json(s, map, map->btf_value, value, map->value_size, flags));
+	gpubpf_json_write(o, out);
+}
+
+/* The kernel with that name, or the last one whose printed name is that. *n: the number of matches. */
+static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t *n)
+{
+	uint64_t found = 0;
+
+	*n = 0;
+	for (uint64_t id = 0; id < s->nkernel_ids; id++) {
+		if (!strcmp(name, gpubpf_kernel_named(s, id))) {
+			*n = 1;
+			return id;
+		}
+		if (!strcmp(name, gpubpf_kernel_shown(s, id, true))) {
+			found = id;
+			++*n;
+		}
+	}
+	return found;
+}
+
+/* Read a kernel by its name: 1 if it matches, 0 if the word is something else, such as a number. */
+static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+{
+	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
+	bool wide = size == 8 && gpubpf_typed_is(btf, type, "gpubpf_kernel");
+	uint64_t id;
+	uint32_t n;
+
+	if (!wide && !(size == 4 && gpubpf_typed_is(btf, type, "gpubpf_kernel_index")))
+		return 0;
+	id = find_kernel(s, word, &n);
+	if (n > 1)
+		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels have the name %s; use the name in the "
+						       "image, such as %s", map->name, n, word, gpubpf_kernel_named(s, id));
+	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
+		return gpubpf_session_fail(s, -ENOENT, "map %s: the session has no kernel %s; gpubpf session report "
+						       "lists them",
+					   map->name, word);
+	if (n)
+		memcpy(data, &id, size); /* little-endian, as all data here */
+	return n;
+}
+
+/* Read a struct gpubpf_name from a bare word, as printed; braces or a dot introduce members instead. */
+static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+{
+	size_t len = strlen(word);
+
+	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len >= size || strchr("{.", word[0]))
+		return false;
+	memset(data, 0, size);
+	memcpy(data, word, len);
+	return true;
+}
+
+int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
+			char *const *words, uint32_t n, void *data, size_t size)
+{
+	char why[400];
+	int kernel = n == 1 ? read_kernel(s, map, type, words[0], data, size) : 0;
+
+	if (kernel < 0)
+		return kernel;
+	if (kernel || (n == 1 && read_name(s, map, type, words[0], data, size)))
+		return 0;
+	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data, size, why,
+			       sizeof(why)))
+		return 0;
+	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
+}
+
+/* Read [value DATA], which push takes. Peek takes it for a bloom filter, and tests that value. */
+static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words, uint32_t n,
+		      void *value)
+{
+	bool asks = map->type->flags & GPUBPF_MAP_ASKED;
+
+	if (what != GPUBPF_QUERY_PUSH && !asks)
+		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next one", map->name, verbs[what].name) : 0;
+	if (n < 2 || strcmp(words[0], "value"))
+		return gpubpf_session_fail(s, -EINVAL, "map %s: a value is missing; gpubpf map %s %s value DATA", map->name,
+					   verbs[what].name, map->name);
+	return gpubpf_element_read(s, map, what, "value", map->btf_value, words + 1, n - 1, value, map->value_size);
+}
+
+static int run(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, void *value)
+{
+	if (what == GPUBPF_QUERY_PUSH)
+		return gpubpf_map__update_elem(map, NULL, 0, value, map->value_size, 0);
+	if (what == GPUBPF_QUERY_POP)
+		return gpubpf_map__lookup_and_delete_elem(map, NULL, 0, value, map->value_size, 0);
+	return gpubpf_map__lookup_elem(map, NULL, 0, value, map->value_size, 0);
+}
+
+int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
+			 uint32_t nwords, FILE *out)
+{
+	struct gpubpf_map *map;
+	int err = gpubpf_element_find(s, what, name, &map);
+	void *value;
+
+	if (err < 0)
+		return err;
+	value = calloc(1, map->value_size);
+	if (!value)
+		return gpubpf_session_fail(s, -ENOMEM, "map %s: no memory for a value", name);
+	err = read_value(s, map, what, words, nwords, value);
+	if (!err)
+		err = report_error(s, map, verbs[what].name, run(s, map, what, value));
+	if (!err && what != GPUBPF_QUERY_PUSH)
+		write_value(s, map, value, flags, out);
+	free(value);
+	return err;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as JSON; gpubpf-run(1) documents its members. */
+#include "report.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "core/model/utf8.h"
+#include "missed.h"
+#include "rows.h"
+#include "core/session/stacks/stacks.h"
+#include "table.h"
+
+#define SPARSE_FROM 256        /* larger arrays are listed without zero values */
+#define MAX_COPIES 4096        /* limit on the listed copies per key */
+
+struct listing {
+	struct gpubpf_session *s;
+	uint32_t map;
+	const struct btf *btf;
+	struct gpubpf_typed_names names;
+	struct json_object *entries;
+	bool is_hist;
+	struct gpubpf_hist_shape shape;
+	struct gpubpf_hists hists;
+	uint64_t slot[GPUBPF_HIST_SLOTS];
+};
+
+static void add_u64(struct json_object *o, const char *name, uint64_t v)
+{
+	json_object_object_add(o, name, json_object_new_uint64(v));
+}
+
+static void add_str(struct json_object *o, const char *name, const char *v)
+{
+	json_object_object_add(o, name, json_object_new_string(v));
+}
+
+static struct json_object *json_triple(const uint64_t v[3])
+{
+	struct json_object *a = json_object_new_array_ext(3);
+
+	for (int i = 0; i < 3; i++)
+		json_object_array_add(a, json_object_new_uint64(v[i]));
+	return a;
+}
+
+/* The number of leading bytes that are safe on every terminal. */
+static size_t count_safe(const char *text)
+{
+	size_t n = 0;
+
+	while ((text[n] >= ' ' && text[n] <= '~') || text[n] == '\n')
+		n++;
+	return n;
+}
+
+/* Write one character that is not safe, escaped if needed. Returns its bytes. */
+static size_t write_special(const char *text, size_t left, FILE *out)
+{
+	uint32_t code;
+	int n = gpubpf_utf8_next(text, left, &code);
+
+	if (n <= 0)
+		fprintf(out, "\\\\x%02x", (unsigned char)text[0]);
+	else if (gpubpf_utf8_controls(code))
+		fprintf(out, "\\u%04x", code);
+	else
+		fwrite(text, 1, n, out);
+	return n > 0 ? n : 1;
+}
+
+/* Write JSON. Invalid UTF-8 and terminal control characters only occur in strings, where they can be escaped. */
+static void write_json(struct json_object *root, int flags, FILE *out)
+{
+	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t left = strlen(text), n;
+
+	for (; left; text += n, left -= n) {
+		n = count_safe(text);
+		if (n)
+			fwrite(text, 1, n, out);
+		else
+			n = write_special(text, left, out);
+	}
+	fputc('\n', out);
+	json_object_put(root);
+}
+
+void gpubpf_json_write(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED, out);
+}
+
+void gpubpf_json_line(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PLAIN, out);
+}
+
+/* -- maps -- */
+
+static void add_hist(const struct listing *l, const struct gpubpf_hist_shape *shape, struct json_object *o)
+{
+	json_object_object_add(o, "histogram", gpubpf_hist_json(shape, l->slot, l->names.wide_as_text));
+	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, l->slot, l->names.wide_as_text));
+}
+
+static struct json_object *typed_json(const struct listing *l, uint32_t type, const void *data, size_t size)
+{
+	return gpubpf_typed_json(l->btf, type, &l->names, data, size);
+}
+
+static struct json_object *list_key(const struct listing *l, const struct gpubpf_entry *entry)
+{
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	uint32_t index;
+
+	if ((map->type->flags & GPUBPF_MAP_U32KEY) && !map->btf_key) {
+		memcpy(&index, entry->key, sizeof(index));
+		return json_object_new_uint64(index);
+	}
+	return typed_json(l, map->btf_key, entry->key, map->key_size);
+}
+
+/* List the non-zero values per multiprocessor or thread, and their sum if they are integers. */
+static void list_copies(const struct listing *l, const struct gpubpf_entry *entry, struct json_object *o)
+{
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct json_object *values = json_object_new_array();
+	uint64_t sum = 0, omitted = 0;
+	bool is_signed, ints = gpubpf_btf_int(l->btf, map->btf_value, map->value_size, &is_signed) &&
+			       !gpubpf_btf_meaning(l->btf, map->btf_value);
+
+	for (uint32_t i = 0; i < entry->copies; i++) {
+		struct gpubpf_entry one = { .value = (const uint8_t *)entry->value + i * entry->stride,
+					    .value_size = map->value_size };
+		struct json_object *v;
+
+		if (gpubpf_entry_zero(&one))
+			continue;
+		if (ints)
+			sum += gpubpf_int_read(one.value, map->value_size, is_signed);
+		if (json_object_array_length(values) == MAX_COPIES) {
+			omitted++;
+			continue;
+		}
+		v = json_object_new_object();
+		add_u64(v, "copy", i);
+		json_object_object_add(v, "value", typed_json(l, map->btf_value, one.value, one.value_size));
+		json_object_array_add(values, v);
+	}
+	if (ints)
+		json_object_object_add(o, "value", gpubpf_json_int(sum, is_signed, l->names.wide_as_text));
+	json_object_object_add(o, "values", values);
+	add_u64(o, "copies", entry->copies);
+	if (omitted)
+		add_u64(o, "values_omitted", omitted);
+}
+
+static int list_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct listing *l = arg;
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct json_object *o;
+
+	if (l->is_hist)
+		gpubpf_hist_add_entry(&l->shape, entry, l->slot);
+	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_zero(entry))
+		return 0;
+	o = json_object_new_object();
+	if (map->key_size)
+		json_object_object_add(o, "key", list_key(l, entry));
+	if (map->type->flags & GPUBPF_MAP_COPIES)
+		list_copies(l, entry, o);
+	else if (gpubpf_map_of_names(map))
+		add_str(o, "value", gpubpf_entry_named(map, entry->value));
+	else if (map->type->flags & GPUBPF_MAP_STACKS)
+		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_of(map, entry->key)));
+	else
+		json_object_object_add(o, "value", typed_json(l, map->btf_value, entry->value, map->value_size));
+	if (l->hists.n == 1) {
+		memset(l->slot, 0, sizeof(l->slot));
+		gpubpf_hist_add_copies(&l->hists.shape[0], entry, l->slot);
+		add_hist(l, &l->hists.shape[0], o);
+	}
+	if (entry->arena >= 0) {
+		add_u64(o, "process", l->s->arenas[entry->arena].process);
+		add_u64(o, "device", l->s->arenas[entry->arena].device);
+		add_str(o, "backend", gpubpf_arena_backend(l->s, (uint32_t)entry->arena));
+	}
+	json_object_array_add(l->entries, o);
+	return 0;
+}
+
+static int list_variables(void *arg, const struct gpubpf_entry *entry)
+{
+	struct listing *l = arg;
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct gpubpf_variable var;
+
+	for (uint32_t i = 0; gpubpf_variable_at(l->btf, map, i, &var); i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "key", var.name);
+		json_object_object_add(o, "value", typed_json(l, var.type, (const char *)entry->value + var.offset,
+							      var.size));
+		json_object_array_add(l->entries, o);
+	}
+	return 0;
+}
+
+/* List the map's memory on each device, and its bytes there. */
+static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
+{
+	struct json_object *places = json_object_new_array();
+	struct gpubpf_map_memory p;
+
+	for (uint32_t at = 0; gpubpf_map_memory_next(s, index, &at, &p);) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "name", p.device);
+		if (p.backend[0]) {
+			add_u64(o, "process", p.process);
+			add_u64(o, "device", p.ordinal);
+			add_str(o, "backend", p.backend);
+		}
+		add_str(o, "memory", gpubpf_placement_name(p.where));
+		json_object_object_add(o, "live", json_object_new_boolean(p.live));
+		add_u64(o, "bytes", p.bytes);
+		json_object_array_add(places, o);
+	}
+	return places;
+}
+
+static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
+				    const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	struct json_object *o = json_object_new_object();
+	struct listing l = {
+		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .names = gpubpf_session_names(s, opts),
+		.entries = json_object_new_array(),
+	};
+	struct gpubpf_rows rows;
+
+	l.is_hist = gpubpf_hist_map(s, index, &l.shape);
+	gpubpf_map_hists(s, index, &l.hists);
+
+	add_str(o, "name", map->name);
+	add_str(o, "type", map->type->name);
+	add_u64(o, "key_size", map->key_size);
+	add_u64(o, "value_size", map->value_size);
+	add_u64(o, "max_entries", map->max_entries);
+	json_object_object_add(o, "places", list_places(s, index));
+	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_timed(&rows))
+		json_object_object_add(o, "unprobed_factor", NULL);
+	gpubpf_rows_finish(&rows);
+	if (!opts->no_entries)
+		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
+				    list_entry, &l);
+	json_object_object_add(o, "entries", l.entries);
+	if (l.is_hist && !opts->no_entries)
+		add_hist(&l, &l.shape, o);
+	if (map->type->flags & GPUBPF_MAP_RING)
+		add_u64(o, "records", s->map_records[index]);
+	add_u64(o, "dropped", gpubpf_map__drops(map));
+	return o;
+}
+
+static struct json_object *list_maps(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *maps = json_object_new_array();
+
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		if (gpubpf_report_wants(opts, &unit->maps[i]))
+			json_object_array_add(maps, list_map(s, i, opts));
+	return maps;
+}
+
+/* -- kernels, records and costs -- */
+
+/* List the reasons with launches. */
+static struct json_object *list_missed(const struct gpubpf_missed *missed)
+{
+	struct json_object *by = json_object_new_object();
+
+	for (uint32_t i = 0; i < GPUBPF_MISSES; i++)
+		if (missed->by[i])
+			add_u64(by, gpubpf_miss_names[i], missed->by[i]);
+	return by;
+}
+
+static struct json_object *list_kernels(struct gpubpf_session *s)
+{
+	struct json_object *kernels = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nstats; i++) {
+		const struct gpubpf_kernel_stats *st = &s->stats[i];
+		struct json_object *o = json_object_new_object();
+
+		add_u64(o, "id", st->id);
+		add_str(o, "name", gpubpf_kernel_named(s, st->id));
+		add_str(o, "backend", st->backend);
+		add_u64(o, "launches", st->launches);
+		add_u64(o, "probed", st->probed);
+		add_u64(o, "missed", st->missed);
+		json_object_object_add(o, "missed_by", list_missed(&s->missed[i]));
+		add_str(o, "outcome", gpubpf_report_outcome(st));
+		add_str(o, "reason", gpubpf_report_reason(s, st));
+		add_u64(o, "dim", st->dim);
+		json_object_object_add(o, "grid", json_triple(st->grid));
+		json_object_object_add(o, "threads", json_triple(st->threads));
+		json_object_object_add(o, "block", json_triple(st->block));
+		add_u64(o, "wait_ns", st->wait_ns);
+		add_u64(o, "twin_load_ns", st->twin_load_ns);
+		add_u64(o, "registers", st->registers);
+		add_u64(o, "twin_registers", st->twin_registers);
+		add_str(o, "route", st->route);
+		add_str(o, "compiled_by", st->compiled_by);
+		json_object_array_add(kernels, o);
+	}
+	return kernels;
+}
+
+static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_kept_record *k)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "text", k->print->text);
+	add_str(o, "prog", k->print->prog < unit->nprogs ? unit->progs[k->print->prog].name : "");
+	add_str(o, "kernel", gpubpf_kernel_named(s, k->print->kernel));
+	add_u64(o, "launch", k->print->launch);
+	json_object_object_add(o, "block", json_triple(k->print->block));
+	json_object_object_add(o, "thread", json_triple(k->print->thread));
+	return o;
+}
+
+static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_kept_record *k,
+				      const struct gpubpf_report_opts *opts)
+{
+	struct gpubpf_typed_names names = gpubpf_session_names(s, opts);
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "map", s->loaded->unit.maps[k->map].name);
+	add_u64(o, "copy", k->copy);
+	add_u64(o, "size", k->size);
+	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
+							     gpubpf_event_type(s, k->map, k->size), &names, k->data,
+							     k->size));
+	if (k->time_ns) {
+		add_u64(o, "time_ns", k->time_ns);
+		add_str(o, "backend", k->backend);
+	}
+	return o;
+}
+
+static void add_owner(struct json_object *o, uint32_t process, uint32_t device, const char *backend)
+{
+	add_u64(o, "process", process);
+	add_u64(o, "device", device);
+	add_str(o, "backend", backend);
+}
+
+struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
+					const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_kept_record k = {
+		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
+		.data = (void *)event->data, .time_ns = event->time_ns, .backend = event->backend,
+	};
+	struct json_object *o = list_event(s, &k, opts);
+
+	add_owner(o, event->process, event->device, event->backend);
+	return o;
+}
+
+struct json_object *gpubpf_report_print(const struct gpubpf_print_record *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "text", p->text);
+	add_str(o, "prog", p->prog);
+	add_str(o, "kernel", p->kernel);
+	add_u64(o, "launch", p->launch);
+	json_object_object_add(o, "block", json_triple(p->block));
+	json_object_object_add(o, "thread", json_triple(p->thread));
+	add_owner(o, p->process, p->device, p->backend);
+	return o;
+}
+
+static void list_records(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
+{
+	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
+
+	for (uint64_t i = 0; i < s->nkept; i++) {
+		const struct gpubpf_kept_record *k = &s->kept[i];
+
+		if (k->map < 0 && k->print)
+			json_object_array_add(prints, list_print(s, k));
+		else if (k->map >= 0 && k->data)
+			json_object_array_add(events, list_event(s, k, opts));
+	}
+	json_object_object_add(root, "events", events);
+	json_object_object_add(root, "prints", prints);
+	add_u64(root, "records", s->nrecords);
+}
+
+static struct json_object *list_cost(const struct gpubpf_session *s)
+{
+	struct gpubpf_cost_stats c = { .sz = sizeof(c) };
+	struct json_object *o = json_object_new_object();
+
+	gpubpf_session__cost(s, &c);
+	add_u64(o, "load_ns", c.load_ns);
+	add_u64(o, "verify_ns", c.verify_ns);
+	add_u64(o, "lower_ns", c.lower_ns);
+	add_u64(o, "build_ns", c.build_ns);
+	add_u64(o, "twin_load_ns", c.twin_load_ns);
+	add_u64(o, "wait_ns", c.wait_ns);
+	add_u64(o, "queue_ns", c.queue_ns);
+	add_u64(o, "wait_ask_ns", c.wait_ask_ns);
+	add_u64(o, "wait_answer_ns", c.wait_answer_ns);
+	add_u64(o, "wait_load_ns", c.wait_load_ns);
+	add_u64(o, "wait_others_ns", c.wait_others_ns);
+	add_u64(o, "wait_rest_ns", c.wait_rest_ns);
+	add_u64(o, "hook_ns", c.hook_ns);
+	add_u64(o, "drained_bytes", c.drained_bytes);
+	add_u64(o, "drain_ns", c.drain_ns);
+	add_u64(o, "twins", c.twins);
+	add_u64(o, "cached", c.cached);
+	add_u64(o, "ahead", c.ahead);
+	add_u64(o, "refused", c.refused);
+	return o;
+}
+
+static struct json_object *list_devices(const struct gpubpf_session *s)
+{
+	struct json_object *devices = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nlisted; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_u64(o, "process", s->listed[i].process);
+		add_u64(o, "device", s->listed[i].ordinal);
+		add_str(o, "backend", s->listed[i].backend);
+		add_str(o, "name", s->listed[i].name);
+		json_object_array_add(devices, o);
+	}
+	return devices;
+}
+
+static struct json_object *list_programs(const struct gpubpf_session *s)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *programs = json_object_new_array();
+
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "name", unit->progs[i].name);
+		add_str(o, "section", unit->progs[i].section);
+		add_str(o, "pattern", unit->progs[i].pattern);
+		json_object_object_add(o, "matched", json_object_new_boolean(gpubpf_report_matched(s, &unit->progs[i])));
+		json_object_array_add(programs, o);
+	}
+	return programs;
+}
+
+static struct json_object *list_notes(const struct gpubpf_session *s)
+{
+	struct json_object *notes = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nnotes; i++)
+		json_object_array_add(notes, json_object_new_string(s->notes[i]));
+	return notes;
+}
+
+int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
+{
+	if (!root)
+		return -ENOMEM;
+	if (!opts->maps_only)
+		json_object_object_add(root, "kernels", list_kernels(s));
+	json_object_object_add(root, "maps", list_maps(s, opts));
+	if (opts->maps_only)
+		return 0;
+	list_records(s, root, opts);
+	json_object_object_add(root, "programs", list_programs(s));
+	add_u64(root, "dropped", gpubpf_report_drops(s));
+	if (gpubpf_report_clock_error(s))
+		add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
+	add_u64(root, "processes", s->nprocesses);
+	add_u64(root, "devices", s->ndevices);
+	json_object_object_add(root, "device_list", list_devices(s));
+	json_object_object_add(root, "cost", list_cost(s));
+	json_object_object_add(root, "notes", list_notes(s));
+	return 0;
+}
+
+int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	struct json_object *root = json_object_new_object();
+	int err;
+
+	if (root)
+		json_object_object_add(root, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
+	if (root && s->moment != GPUBPF_MOMENT_UNSAID)
+		json_object_object_add(root, "snapshot", json_object_new_boolean(s->moment == GPUBPF_MOMENT_ONE));
+	err = gpubpf_report_add_json(s, root, opts);
+	if (!err)
+		gpubpf_json_write(root, out);
+	return err;
+}

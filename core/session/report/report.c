@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queries that all report formats make on the session. */
+#include "report.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/session/twins/called_functions.h"
+#include "core/model/facts.h"
+#include "core/wire/match.h"
+#include "core/session/maps/element.h"
+#include "core/session/kernel_bpf/kernel_maps.h"
+#include "missed.h"
+#include "core/session/named_places.h"
+#include "core/session/maps/sized.h"
+
+bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
+{
+	if (map->prototype)
+		return false;
+	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_hidden(map);
+}
+
+uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		const struct gpubpf_session_arena *a = &s->arenas[i];
+		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.prints };
+
+		if (a->layout.print_ring)
+			drops += gpubpf_map_drops(&view);
+	}
+	return drops;
+}
+
+uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++)
+		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops,
+					 __ATOMIC_RELAXED);
+	return drops;
+}
+
+uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	uint64_t error = 0, one;
+	bool uses_clock = false;
+
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		uses_clock |= unit->progs[i].facts && unit->progs[i].facts->clock;
+	for (uint32_t i = 0; uses_clock && i < s->narenas; i++) {
+		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns,
+				      __ATOMIC_RELAXED);
+		error = one > error ? one : error;
+	}
+	return error;
+}
+
+uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = gpubpf_report_print_drops(s);
+	const struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		drops += gpubpf_map__drops(map);
+	return drops;
+}
+
+bool gpubpf_report_mixed(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 1; i < s->nstats; i++)
+		if (strcmp(s->stats[i].backend, s->stats[0].backend))
+			return true;
+	return false;
+}
+
+const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats)
+{
+	switch (stats->outcome) {
+	case GPUBPF_OUTCOME_WAITING:
+		return "waiting";
+	case GPUBPF_OUTCOME_PROBED:
+		return "probed";
+	case GPUBPF_OUTCOME_REFUSED:
+		return "refused";
+	case GPUBPF_OUTCOME_SEEN:
+		break;
+	}
+	return "seen";
+}
+
+static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (!strcmp(s->verdicts[i].name, name))
+			return &s->verdicts[i];
+	return NULL;
+}
+
+static const char *why_waiting(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+{
+	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
+		return "";
+	return s->opts.no_wait ?
+		"its twin was still being built when the session ended; let the program run longer, or omit --no-wait" :
+		"its twin was still being built when the session ended; let the program run longer, or raise --wait";
+}
+
+const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, stats->name);
+
+	if (s->opts.inspect && verdict && verdict->reason[0])
+		return verdict->reason;
+	/* a kernel that could be probed has no reason if only its twin was late */
+	if (s->opts.inspect && stats->reason[0] && !(verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
+		return stats->reason;
+	if (s->opts.inspect)
+		return verdict ? "" : "not examined";
+	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : why_waiting(s, stats));
+}
+
+bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+
+	return verdict && verdict->entry_only;
+}
+
+const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+	bool known = verdict && verdict->route && gpubpf_target_has_choice(verdict->route);
+
+	*instead = known ? verdict->instead : "";
+	return known ? verdict->route : "";
+}
+
+const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+
+	return verdict ? verdict->functions : NULL;
+}
+
+const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+
+	*n = verdict ? verdict->nplaces : 0;
+	return verdict ? verdict->places : NULL;
+}
+
+static bool matched_function(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	char name[256];
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		for (const char *at = s->verdicts[i].functions; (at = gpubpf_calls_next(at, name, sizeof(name)));)
+			if (gpubpf_pattern_matches(prog->pattern, name))
+				return true;
+	return false;
+}
+
+/* The unit's programs have the session's order. */
+static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	uint32_t at = prog - s->loaded->unit.progs;
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (s->verdicts[i].named[at / 8] >> at % 8 & 1)
+			return true;
+	return false;
+}
+
+bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	if (gpubpf_named_wants(prog))
+		return matched_place(s, prog);
+	if (gpubpf_calls_wants(prog))
+		return matched_function(s, prog);
+	for (uint32_t i = 0; i < s->nstats; i++)
+		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))
+			return true;
+	return false;
+}
+
+bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	bool known = false;
+
+	if (gpubpf_place_kind(prog->site)->where != GPUBPF_WHERE_INSN || matched_place(s, prog))
+		return true;
+	for (uint32_t i = 0; i < s->nverdicts; i++) {
+		if (!gpubpf_pattern_matches(prog->pattern, s->verdicts[i].name))
+			continue;
+		if (s->verdicts[i].reason[0])
+			return true;
+		known = true;
+	}
+	return !known;
+}
+
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
+			struct gpubpf_variable *var)
+{
+	const struct btf_type *sec = btf ? btf__type_by_id(btf, map->btf_value) : NULL, *t;
+	const struct btf_var_secinfo *info;
+
+	if (!sec || !btf_is_datasec(sec) || i >= btf_vlen(sec))
+		return false;
+	info = &btf_var_secinfos(sec)[i];
+	t = btf__type_by_id(btf, info->type);
+	if (!t || !btf_is_var(t) || info->offset > map->value_size || info->size > map->value_size - info->offset)
+		return false;
+	*var = (struct gpubpf_variable){
+		btf__name_by_offset(btf, t->name_off), t->type, info->offset, info->size,
+	};
+	return var->name != NULL;
+}
+
+int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
+{
+	int err = gpubpf_kernel_table_collect(s);
+
+	if (!err)
+		err = gpubpf_report_add_json(s, root, opts);
+	return err < 0 ? gpubpf_session_fail(s, err, "the report could not be made: %s", strerror(-err)) : 0;
+}
+
+int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	struct gpubpf_report_opts all = { .sz = sizeof(all) };
+	int err;
+
+	if (opts && gpubpf_sized_take(&all, sizeof(all), opts) < 0)
+		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_report_opts: " GPUBPF_SIZED_WHY);
+	if (s->state == GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
+	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
+		return gpubpf_element_no_map(s, all.map);
+	if (s->state != GPUBPF_SESSION_STOPPED)
+		gpubpf_linux_maps_pass(s);
+	err = gpubpf_kernel_table_collect(s);
+	if (!err)
+		err = all.csv ? gpubpf_report_csv(s, out, &all) :
+		      all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	if (err < 0)
+		gpubpf_session_fail(s, err, "the report could not be written: %s", strerror(-err));
+	return err;
+}

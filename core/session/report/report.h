@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report's formats, which show the same data. */
+#ifndef GPUBPF_SESSION_REPORT_H
+#define GPUBPF_SESSION_REPORT_H
+
+#include "core/model/places.h"
+#include "core/session/maps/entries.h"
+
+/* text.c, json.c. The caller has checked opts and collected s->stats. 0 or -ENOMEM. */
+int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+
+/* csv.c: only the maps. */
+int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+
+#define GPUBPF_REPORT_SCHEMA 1 /* cli/report.schema.json */
+struct json_object;
+/* Add the session's data to `root` as members. */
+int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
+/* The same after collecting the kernels' statistics again; gpubpf_session__error() has the reason of a failure. */
+int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
+/* Write JSON in the format that the whole tool uses. Releases root. */
+void gpubpf_json_write(struct json_object *root, FILE *out);
+void gpubpf_json_line(struct json_object *root, FILE *out); /* the same in one line */
+/* A single record or print, with its members in the report, and its process and device. */
+struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
+					const struct gpubpf_report_opts *opts);
+struct json_object *gpubpf_report_print(const struct gpubpf_print_record *print);
+
+bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
+/* Records, updates and look-ups without room, in all maps and the print ring. */
+uint64_t gpubpf_report_drops(const struct gpubpf_session *s);
+uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s);
+uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
+/* The largest measured difference between a device's clock and the host's; 0: no probe reads the clock. */
+uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s);
+/* Did kernels run on several runtimes? Then the report names each kernel's runtime. */
+bool gpubpf_report_mixed(const struct gpubpf_session *s);
+/* "probed", "seen", ... */
+const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
+/* Why some or all launches of an element of s->stats were not probed; "" if there is nothing to say. */
+const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
+/* With inspect: can the kernel be probed at its entry, so that the reason concerns only its exit? */
+bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
+/* With inspect: the form of code of the kernel's twin, or "" if there is none or no choice. *instead: why a preferred
+ * form does not work, or "". */
+const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead);
+/* Names of the device functions that a kernel calls, in the format of core/session/twins/called_functions.h; NULL: not known. */
+const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
+/* With inspect: the places of a kernel at which programs can run, first the places in its own code. */
+const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
+/* Does the program's pattern match a launched kernel, a function that such a kernel calls, or a place in one? */
+bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+/* For a program at instructions: false if all matching kernels can be probed, but have no place of that kind. */
+bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+
+/* The i-th variable of global data: its name, type, offset and size. False past the end. */
+struct gpubpf_variable {
+	const char *name;
+	uint32_t type, offset, size;
+};
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
+			struct gpubpf_variable *var);
+
+#endif

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The builders: a few threads, each with its own workers. They share an input queue, an output queue and a cache of
+ * twins. */
+#include "build_pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/wire/checks.h"
+#include "core/worker/job.h"
+#include "core/session/named_places.h"
+#include "core/session/session.h"
+#include "twin_store.h"
+
+#define BASE_THREADS 4         /* up to this number: one thread per processor */
+#define MAX_THREADS 8          /* beyond it: one thread per two processors */
+#define MAX_CACHED 8192
+#define CACHE_ROWS 256
+#define MIN_STACK_BYTES (1u << 20)
+#define ASSEMBLER_MS 10000     /* for a twin; then the runtime gets the text, as the launch still waits */
+
+struct cached {
+	struct cached *next;
+	uint8_t key[32];
+	struct gpubpf_twin *twin;      /* NULL: a builder is building it */
+};
+
+struct builder {
+	struct gpubpf_makers *all;
+	pthread_t thread;
+	struct gpubpf_worker_set set;
+	const struct gpubpf_twin_req *now; /* protected by the builders' lock */
+};
+
+struct gpubpf_makers {
+	struct gpubpf_session *s;
+	pthread_mutex_t lock;
+	pthread_cond_t work, made;     /* work: a request arrived. made: a twin was added to the cache */
+	struct gpubpf_queue {
+		struct gpubpf_twin_req *first, **tail;
+	} requested, ahead;                /* ahead: requests to serve when `requested` is empty */
+	struct gpubpf_twin_req *done;
+	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
+	struct gpubpf_ahead images;    /* owned by the event loop */
+	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
+	bool stop;
+	struct builder builder[MAX_THREADS];
+};
+
+static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[32])
+{
+	struct cached *c = all->cache[key[0]];
+
+	while (c && memcmp(c->key, key, 32))
+		c = c->next;
+	return c;
+}
+
+/* The caller holds the lock. Returns the twin from the cache, and waits for it while another builder builds it; NULL:
+ * no builder does. */
+static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t key[32])
+{
+	struct cached *c;
+
+	gpubpf_assert_held(&all->lock);
+	while ((c = find_cached(all, key)) && !c->twin && !all->stop)
+		pthread_cond_wait(&all->made, &all->lock);
+	if (c && c->twin)
+		__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
+	return c ? c->twin : NULL;
+}
+
+/* The caller holds the lock. As cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim
+ * is NULL too, the cache is full, or the session stops. */
+static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
+{
+	struct gpubpf_twin *twin = cache_find(all, key);
+	struct cached *c;
+
+	*claim = NULL;
+	if (twin || find_cached(all, key))
+		return twin;
+	if (all->ncached == MAX_CACHED || !(c = calloc(1, sizeof(*c))))
+		return NULL;
+	memcpy(c->key, key, 32);
+	c->next = all->cache[key[0]];
+	all->cache[key[0]] = c;
+	all->ncached++;
+	*claim = c;
+	return NULL;
+}
+
+/* The caller holds the lock. Wakes all threads that wait for the twin. */
+static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
+{
+	struct cached **at = &all->cache[claim->key[0]];
+
+	gpubpf_assert_held(&all->lock);
+	pthread_cond_broadcast(&all->made);
+	if (!twin->passing) {
+		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
+		claim->twin = twin;
+		return;
+	}
+	while (*at != claim)
+		at = &(*at)->next;
+	*at = claim->next;
+	all->ncached--;
+	free(claim);
+}
+
+/* Open a worker when the first twin needs it, so that a session without twins costs no process. */
+static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
+		       uint64_t memory, bool one_job)
+{
+	const uint32_t build_ms = gpubpf_session_build_ms(all->s);
+	const struct gpubpf_session_opts *o = &all->s->opts;
+	struct gpubpf_worker *worker;
+	char path[512];
+	struct gpubpf_worker_opts opts = {
+		.kind = kind, .path = o->worker_dir ? path : NULL, .memory = memory,
+		.timeout_ms = kind == GPUBPF_WORKER_PTXAS && build_ms > ASSEMBLER_MS ? ASSEMBLER_MS : build_ms,
+		.cache_dir = cache ? o->cache_dir : NULL, .one_job = one_job,
+	};
+	int err;
+
+	if (set->worker[kind])
+		return 0;
+	if (o->worker_dir)
+		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
+	err = gpubpf_worker_create(&opts, &worker);
+	if (!err)
+		/* before `stop` is read, see gpubpf_makers_destroy() */
+		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST);
+	return err;
+}
+
+/*
+ * Limit on the address space of the process that runs the vendor's compiler. A GPU's driver may reserve more than any
+ * limit allows. A CPU's runtime starts one thread per processor, each with a stack and a heap for which malloc()
+ * reserves 64 or 128 MiB. Intel's ran out of 4 GiB on 64 processors.
+ */
+static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
+{
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
+		return UINT64_MAX;
+	return (4ull << 30) + (uint64_t)(processors > 0 ? processors : 1) * (256ull << 20);
+}
+
+/* gpubpf-clread reads files that options name, so its results depend on more than the job and are not cached. */
+static int open_workers(struct gpubpf_makers *all, struct builder *builder, const struct gpubpf_device_caps *caps)
+{
+	struct gpubpf_worker_set *set = &builder->set;
+	/* a module that makes such a compiler fail leaves state that breaks later modules (seen with Intel's) */
+	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
+	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
+
+	if (!err)
+		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, false, 0, false);
+	if (!err)
+		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, builder_memory(caps), one_job);
+	if (!err)
+		err = open_worker(all, set, GPUBPF_WORKER_ASSEMBLE, true, 0, false);
+	if (!err)
+		err = open_worker(all, set, GPUBPF_WORKER_PTXAS, true, 0, false);
+	return err;
+}
+
+static void cache_use(const struct gpubpf_worker_set *set, uint64_t *hits, uint64_t *misses)
+{
+	for (int k = 0; k < GPUBPF_NWORKERS; k++)
+		if (set->worker[k])
+			gpubpf_worker_cache_use(set->worker[k], hits, misses);
+}
+
+static void build_counted(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+			  const struct gpubpf_twin_req *req, const struct gpubpf_image *image, struct gpubpf_twin *twin)
+{
+	uint64_t hits[2] = {0}, misses[2] = {0};
+
+	cache_use(set, &hits[0], &misses[0]);
+	gpubpf_twin_make(s, set, req, image, twin);
+	cache_use(set, &hits[1], &misses[1]);
+	twin->from_disk = hits[1] > hits[0] && misses[1] == misses[0];
+}
+
+static void build_twin(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
+		       const struct gpubpf_image *image, struct gpubpf_twin *twin)
+{
+	int err = open_workers(all, builder, &req->caps);
+
+	twin->passing = err < 0;
+	if (err < 0)
+		gpubpf_twin_refuse(twin, "the compile workers could not be started: %s", strerror(-err));
+	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
+		gpubpf_twin_refuse(twin, "the session has ended");
+	else
+		build_counted(all->s, &builder->set, req, image, twin);
+}
+
+/* A twin that is stored on disk needs no worker. */
+static void fetch_or_build(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
+			   const struct gpubpf_image *image)
+{
+	uint8_t key[32];
+	bool storable = gpubpf_twin_store_key(all->s, req, key);
+
+	if (storable && gpubpf_twin_store_get(all->s, key, req, req->twin))
+		return;
+	build_twin(all, builder, req, image, req->twin);
+	if (storable)
+		gpubpf_twin_store_put(all->s, key, req->twin);
+}
+
+static struct gpubpf_twin *lookup_twin(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
+{
+	struct gpubpf_twin *twin;
+	uint8_t family[32];
+
+	gpubpf_family_key(req, family);
+	gpubpf_twin_key(req, family, key);
+	pthread_mutex_lock(&all->lock);
+	twin = cache_find(all, key);
+	pthread_mutex_unlock(&all->lock);
+	return twin;
+}
+
+/* Serve a request whose image the peer says it sent before. If the peer lies, it gets a twin of the earlier image. */
+static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+{
+	uint8_t key[32];
+
+	req->twin = req->has_digest && gpubpf_image_stands_alone(req) ? lookup_twin(all, req, key) : NULL;
+	req->cached = req->twin;
+	return req->twin;
+}
+
+/* Build the twin, and cache it under the digest of the image as read. */
+static void serve_read(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_image image = req->copy->image;
+	struct gpubpf_twin *twin;
+	struct cached *claim;
+	uint8_t family[32], key[32];
+
+	image.kernel = req->nkernels == 1 ? req->kernels[0].name : "";
+	gpubpf_family_key(req, family);
+	gpubpf_twin_key(req, family, key);
+	pthread_mutex_lock(&all->lock);
+	twin = cache_get(all, key, &claim);
+	pthread_mutex_unlock(&all->lock);
+	if (twin) {
+		gpubpf_twin_put(req->twin);
+		req->twin = twin;
+		req->cached = true;
+	} else if (claim || !req->ahead) {
+		req->twin->ahead = req->ahead;
+		fetch_or_build(all, builder, req, &image);
+	}
+	pthread_mutex_lock(&all->lock);
+	if (claim)
+		cache_put(all, claim, req->twin);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* Answer a request from the cache, or build its twin and cache it. */
+static void serve_request(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+{
+	char why[200];
+
+	req->queue_ns = gpubpf_now_ns() - req->submitted_ns;
+	if (serve_known(all, req))
+		return;
+	req->twin = gpubpf_twin_new(req);
+	if (!req->twin)
+		return;
+	if (gpubpf_image_read(req, why, sizeof(why)) < 0)
+		gpubpf_twin_refuse(req->twin, "%s", why);
+	else
+		serve_read(all, builder, req);
+}
+
+static void list_kernels(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+{
+	if (!open_workers(all, builder, &req->caps))
+		req->names = gpubpf_twin_kernels(all->s, &builder->set, req, &req->copy->image);
+}
+
+static void wake_loop(struct gpubpf_makers *all)
+{
+	uint64_t one = 1;
+
+	if (write(all->s->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is at its maximum, so the loop wakes anyway */
+}
+
+static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
+{
+	struct gpubpf_twin_req *req = q->first;
+
+	if (!req)
+		return NULL;
+	q->first = req->next;
+	if (!q->first)
+		q->tail = &q->first;
+	return req;
+}
+
+/* The caller holds the lock. The next request; ahead requests only if another builder stays free for normal ones. */
+static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
+{
+	struct gpubpf_twin_req *req = pop(&all->requested);
+
+	gpubpf_assert_held(&all->lock);
+	if (req || all->nahead + 1 >= all->max_threads)
+		return req;
+	req = pop(&all->ahead);
+	all->nahead += req != NULL;
+	return req;
+}
+
+static void *run_builder(void *arg)
+{
+	struct builder *builder = arg;
+	struct gpubpf_makers *all = builder->all;
+	struct gpubpf_twin_req *req;
+
+	pthread_mutex_lock(&all->lock);
+	while (!all->stop) {
+		req = next_request(all);
+		if (!req) {
+			all->idle++;
+			pthread_cond_wait(&all->work, &all->lock);
+			all->idle--;
+			continue;
+		}
+		builder->now = req;
+		pthread_mutex_unlock(&all->lock);
+		if (req->lists)
+			list_kernels(all, builder, req);
+		else
+			serve_request(all, builder, req);
+		pthread_mutex_lock(&all->lock);
+		builder->now = NULL;
+		all->nahead -= req->ahead;
+		req->next = all->done;
+		all->done = req;
+		wake_loop(all);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* Start a builder with all signals blocked, since the caller handles signals. */
+static void start_builder(struct gpubpf_makers *all)
+{
+	struct builder *builder = &all->builder[all->nthreads];
+	sigset_t every, before;
+	pthread_attr_t attr;
+	size_t stack;
+
+	gpubpf_assert_held(&all->lock);
+	builder->all = all;
+	pthread_attr_init(&attr);
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* ulimit -s may set less */
+		pthread_attr_setstacksize(&attr, MIN_STACK_BYTES);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	if (!pthread_create(&builder->thread, &attr, run_builder, builder))
+		all->nthreads++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static uint32_t choose_thread_count(long cpus)
+{
+	long many = cpus / 2 < MAX_THREADS ? cpus / 2 : MAX_THREADS;
+
+	if (cpus < 1)
+		return 1;
+	return cpus < BASE_THREADS ? cpus : many < BASE_THREADS ? BASE_THREADS : many;
+}
+
+int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)
+{
+	struct gpubpf_makers *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
+	all->s = s;
+	all->requested.tail = &all->requested.first;
+	all->ahead.tail = &all->ahead.first;
+	all->max_threads = choose_thread_count(sysconf(_SC_NPROCESSORS_ONLN));
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->work, NULL);
+	pthread_cond_init(&all->made, NULL);
+	*makers = all;
+	return 0;
+}
+
+void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_queue *q = req->ahead ? &all->ahead : &all->requested;
+
+	pthread_mutex_lock(&all->lock);
+	req->next = NULL;
+	req->submitted_ns = gpubpf_now_ns();
+	*q->tail = req;
+	q->tail = &req->next;
+	if (!all->idle && all->nthreads < all->max_threads)
+		start_builder(all);
+	pthread_cond_signal(&all->work);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void cancel_worker(struct gpubpf_worker **at)
+{
+	struct gpubpf_worker *worker = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+
+	if (worker)
+		gpubpf_worker_cancel(worker);
+}
+
+static void free_requests(struct gpubpf_twin_req *req)
+{
+	while (req) {
+		struct gpubpf_twin_req *next = req->next;
+
+		gpubpf_twin_req_free(req);
+		req = next;
+	}
+}
+
+static void free_cache(struct cached *c)
+{
+	while (c) {
+		struct cached *next = c->next;
+
+		gpubpf_twin_put(c->twin);
+		free(c);
+		c = next;
+	}
+}
+
+/* A builder stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
+ * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
+void gpubpf_makers_destroy(struct gpubpf_makers *all)
+{
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	__atomic_store_n(&all->stop, true, __ATOMIC_SEQ_CST);
+	pthread_cond_broadcast(&all->work);
+	pthread_cond_broadcast(&all->made);
+	pthread_mutex_unlock(&all->lock);
+	for (uint32_t i = 0; i < all->nthreads; i++)
+		for (int k = 0; k < GPUBPF_NWORKERS; k++)
+			cancel_worker(&all->builder[i].set.worker[k]);
+	for (uint32_t i = 0; i < all->nthreads; i++) {
+		pthread_join(all->builder[i].thread, NULL);
+		for (int k = 0; k < GPUBPF_NWORKERS; k++)
+			gpubpf_worker_destroy(all->builder[i].set.worker[k]);
+	}
+	free_requests(all->requested.first);
+	free_requests(all->ahead.first);
+	free_requests(all->done);
+	for (int i = 0; i < CACHE_ROWS; i++)
+		free_cache(all->cache[i]);
+	gpubpf_ahead_finish(&all->images);
+	pthread_mutex_destroy(&all->lock);
+	pthread_cond_destroy(&all->work);
+	pthread_cond_destroy(&all->made);
+	free(all);
+}
+
+bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, const char **stage)
+{
+	const struct gpubpf_twin_req *first = NULL;
+
+	*stage = NULL;
+	pthread_mutex_lock(&all->lock);
+	for (uint32_t i = 0; i < all->nthreads; i++) {
+		const struct gpubpf_twin_req *now = all->builder[i].now;
+
+		if (!now || now->ahead || (first && first->submitted_ns <= now->submitted_ns))
+			continue;
+		first = now;
+		*stage = __atomic_load_n(&all->builder[i].set.stage, __ATOMIC_RELAXED);
+	}
+	snprintf(kernel, size, "%s", first && first->nkernels ? first->kernels[0].name : "");
+	pthread_mutex_unlock(&all->lock);
+	return first;
+}
+
+/* -- in the event loop -- */
+
+static void write_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
+{
+	gpubpf_put_u32(w, twin->kind);
+	gpubpf_put_str(w, twin->options);
+	gpubpf_put_u32(w, twin->reason[0] ? 0 : twin->nkernels);
+	for (uint32_t i = 0; i < twin->nkernels && !twin->reason[0]; i++) {
+		const struct gpubpf_twin_kernel *k = &twin->kernels[i];
+
+		gpubpf_put_str(w, k->name);
+		gpubpf_put_u64(w, k->id);
+		gpubpf_put_str(w, k->twin);
+		gpubpf_put_u32(w, k->flags);
+		gpubpf_put_u32(w, k->nparams);
+		gpubpf_put_str(w, k->reason);
+	}
+	gpubpf_put_str(w, twin->reason);
+	gpubpf_put_u64(w, twin->lower_ns + twin->build_ns);
+}
+
+static void write_refusal(struct gpubpf_writer *w, const char *reason)
+{
+	gpubpf_writer_finish(w);
+	*w = (struct gpubpf_writer){0};
+	gpubpf_put_u32(w, GPUBPF_IMAGE_NONE);
+	gpubpf_put_str(w, "");
+	gpubpf_put_u32(w, 0);
+	gpubpf_put_str(w, reason);
+	gpubpf_put_u64(w, 0);
+}
+
+/* Does the image serve all requests with its identity, and is there room for it? */
+static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+{
+	return gpubpf_image_stands_alone(req) && req->copy->image.size <= GPUBPF_KEPT_BYTES - s->kept_bytes;
+}
+
+/* Store the peer's key for the image. */
+static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_known_image *grown;
+
+	if (!req->identity || !req->copy || gpubpf_peer_known(peer, req->identity) || peer->nknown == GPUBPF_MAX_KNOWN)
+		return;
+	grown = realloc(peer->known, (peer->nknown + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	peer->known = grown;
+	grown += peer->nknown++;
+	grown->identity = req->identity;
+	memcpy(grown->digest, req->digest, sizeof(grown->digest));
+	grown->copy = can_retain(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
+	s->kept_bytes += grown->copy ? req->copy->image.size : 0;
+}
+
+/* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
+ * many. */
+static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
+{
+	const struct gpubpf_twin *twin = req->twin;
+	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
+	bool has_image = twin && twin->image;
+	const struct gpubpf_known_image *known;
+	struct gpubpf_writer w = {0};
+	int fd = -1;
+
+	if (!peer)
+		return;
+	remember_image(s, peer, req);
+	peer->nrequests--;
+	if (has_image)
+		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
+	if (twin)
+		write_twin(&w, twin);
+	if (!twin || (has_image && fd < 0))
+		write_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
+			      "out of memory");
+	else if (w.size >= GPUBPF_MSG_MAX)
+		write_refusal(&w, "the program requests too many kernels at once");
+	known = gpubpf_peer_known(peer, req->identity);
+	gpubpf_put_u8(&w, req->identity && known && known->copy);
+	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void store_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, const struct gpubpf_twin_kernel *k,
+			  const char *reason)
+{
+	struct gpubpf_verdict *grown;
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (!strcmp(s->verdicts[i].name, k->name)) {
+			for (size_t n = 0; n < sizeof(k->named); n++)
+				s->verdicts[i].named[n] |= k->named[n];
+			return;
+		}
+	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
+		return;
+	grown = realloc(s->verdicts, (s->nverdicts + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	s->verdicts = grown;
+	grown += s->nverdicts++;
+	memset(grown, 0, sizeof(*grown));
+	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
+	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
+	grown->entry_only = k->entry_only;
+	grown->route = twin->route;
+	snprintf(grown->instead, sizeof(grown->instead), "%s", twin->instead);
+	memcpy(grown->named, k->named, sizeof(grown->named));
+	if (k->places) {
+		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
+		grown->twin = twin;
+		grown->places = k->places;
+		grown->nplaces = k->nplaces;
+	}
+	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
+		return;
+	grown->functions = strdup(k->functions);
+	s->function_bytes += strlen(k->functions);
+}
+
+/* Were there no insertions for its kernels, and no reason against them? */
+static bool is_without_insertions(const struct gpubpf_twin *twin)
+{
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (twin->kernels[i].reason[0])
+			return false;
+	return !twin->reason[0];
+}
+
+/* Count costs. The first request for a twin that was built ahead gets that twin's build time. */
+static void account_costs(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_twin *twin = req->twin;
+	bool ahead = twin && req->cached && __atomic_exchange_n(&twin->ahead, 0, __ATOMIC_RELAXED);
+	bool cached = req->cached && !ahead;
+
+	if (!twin)
+		return;
+	s->cost.ahead += ahead && twin->image;
+	if (!twin->image)
+		s->cost.refused += !is_without_insertions(twin);
+	else if (cached || twin->from_disk)
+		s->cost.cached++;
+	else
+		s->cost.twins++;
+	s->cost.queue_ns += req->queue_ns;
+	if (!cached) {
+		s->cost.lower_ns += twin->lower_ns;
+		s->cost.build_ns += twin->build_ns;
+	}
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		gpubpf_kernel_signed(s, twin->kernels[i].id, &twin->kernels[i].signature);
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (twin->kernels[i].twin[0])
+			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route, twin->assembler);
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_program(&s->loaded->unit))
+			store_verdict(s, twin, &twin->kernels[i],
+				      twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+}
+
+int gpubpf_makers_collect(struct gpubpf_session *s)
+{
+	struct gpubpf_twin_req *done, *next;
+	int n = 0;
+
+	pthread_mutex_lock(&s->makers->lock);
+	done = s->makers->done;
+	s->makers->done = NULL;
+	pthread_mutex_unlock(&s->makers->lock);
+	for (; done; done = next, n++) {
+		next = done->next;
+		if (!done->ahead) {
+			s->pending--;
+			account_costs(s, done);
+			send_answer(s, done);
+		}
+		gpubpf_ahead_of(s, &s->makers->images, done);
+		gpubpf_twin_req_free(done);
+	}
+	return n;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks the device's own compiler a target's query about an image, before the target reads the image.
+ *
+ * Does: Lets the worker with the device's compiler answer the query that m->target makes of the image.
+ * Before: m->target is selected and has not read the image.
+ * After: m->image has the compiler's answer, or "!" and why there is no answer.
+ * Requires: A target with `queries`; other targets need no answer.
+ */
+#include "twin_build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/worker/job.h"
+
+/* A compiler that does not answer is no error. The target decides whether it can read the image without an answer. */
+static int set_missing_answer(struct gpubpf_making *m)
+{
+	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
+
+	m->answer = malloc(strlen(why) + 2);
+	if (!m->answer)
+		return -ENOMEM;
+	sprintf(m->answer, "!%s", why);
+	gpubpf_diag_init(&m->diag);
+	return 0;
+}
+
+static int build_answer(struct gpubpf_making *m, const struct gpubpf_twin_image *query)
+{
+	struct gpubpf_twin_image made = { 0 };
+	char log[256] = "";
+	int err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, query, &made, log, sizeof(log), &m->diag);
+
+	if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
+		return err;
+	if (err < 0)
+		return set_missing_answer(m);
+	if (made.npieces == 1 && made.piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY) {
+		m->answer = made.piece[0].blob.data; /* a NUL follows: core/worker/job.c */
+		made.piece[0].blob.data = NULL;
+	}
+	gpubpf_twin_image_finish(&made);
+	return 0;
+}
+
+int gpubpf_making_query(struct gpubpf_making *m)
+{
+	struct gpubpf_twin_image query = { 0 };
+	int err = 0;
+
+	if (m->target->queries && !m->answer)
+		err = gpubpf_worker_query(gpubpf_making_reader(m), m->target->name, m->image, &m->req->caps, &query, &m->diag);
+	if (!err && query.npieces)
+		err = build_answer(m, &query);
+	gpubpf_twin_image_finish(&query);
+	if (!err && m->answer) {
+		m->answered = *m->image;
+		m->answered.answer = m->answer;
+		m->image = &m->answered;
+	}
+	return err;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds twins before their request, for runtimes that load the twin of each kernel separately. A program that launches
+ * one kernel of an image will launch others, and would wait for each twin. So the first request for an image lists its
+ * kernels, and each request lets idle builders build some more twins. A program that uses three of a thousand kernels
+ * costs a few unused twins; one that uses all of them finds them built.
+ */
+#include "build_pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/match.h"
+#include "core/wire/name.h"
+#include "core/session/session.h"
+
+#define FIRST_BATCH 16              /* kernels built ahead when an image is new */
+#define NEXT_BATCH 4                /* and with each further request */
+#define MAX_IMAGE_BYTES (64u << 20)
+#define MAX_IMAGES 1024             /* limit on images */
+
+/* An image with further kernels, found by the family key of requests. */
+struct gpubpf_siblings {
+	struct gpubpf_siblings *next;
+	uint8_t family[32];
+	struct gpubpf_image_copy *copy; /* NULL: the image is done */
+	char *names;               /* NULL: the list is requested */
+	const char *at;            /* the next kernel without a request; "": no more */
+};
+
+/* Free the image and its names, but keep the entry, so that the image is not listed again. */
+static void close_siblings(struct gpubpf_siblings *l)
+{
+	gpubpf_image_copy_put(l->copy);
+	free(l->names);
+	l->copy = NULL;
+	l->names = NULL;
+}
+
+void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
+{
+	while (ahead->list) {
+		struct gpubpf_siblings *l = ahead->list;
+
+		ahead->list = l->next;
+		close_siblings(l);
+		free(l);
+	}
+}
+
+static struct gpubpf_siblings *find_siblings(const struct gpubpf_ahead *ahead, const uint8_t family[32])
+{
+	struct gpubpf_siblings *l = ahead->list;
+
+	while (l && memcmp(l->family, family, 32))
+		l = l->next;
+	return l;
+}
+
+/* Open an entry. If the images take too much memory, close the oldest. */
+static struct gpubpf_siblings *open_siblings(struct gpubpf_ahead *ahead, const uint8_t family[32],
+					     struct gpubpf_image_copy *copy)
+{
+	struct gpubpf_siblings *l =
+		ahead->n < MAX_IMAGES && copy->image.size <= MAX_IMAGE_BYTES ? calloc(1, sizeof(*l)) : NULL;
+	uint64_t bytes = copy->image.size;
+
+	if (!l)
+		return NULL;
+	for (struct gpubpf_siblings *other = ahead->list; other; other = other->next) {
+		bytes += other->copy ? other->copy->image.size : 0;
+		if (bytes > MAX_IMAGE_BYTES)
+			close_siblings(other);
+	}
+	memcpy(l->family, family, sizeof(l->family));
+	l->copy = gpubpf_image_copy_get(copy);
+	ahead->n++;
+	l->next = ahead->list;
+	ahead->list = l;
+	return l;
+}
+
+/* Does a program of the unit match the kernel? A truncated name does not count, because a request would have the whole
+ * name. */
+static bool is_wanted(const struct gpubpf_unit *unit, const char *name)
+{
+	for (uint32_t i = 0; i < unit->nprogs && strlen(name) < GPUBPF_NAME_SIZE - 1; i++)
+		if (gpubpf_place_kind(unit->progs[i].site)->names == GPUBPF_NAMES_KERNEL &&
+		    gpubpf_pattern_matches(unit->progs[i].pattern, name))
+			return true;
+	return false;
+}
+
+static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, const char *name)
+{
+	r->kernels = calloc(1, sizeof(*r->kernels));
+	if (!r->kernels)
+		return -ENOMEM;
+	r->nkernels = 1;
+	gpubpf_name_short(name, strlen(name), r->kernels[0].name);
+	r->kernels[0].whole = strdup(name);
+	r->kernels[0].id = gpubpf_kernel_id(s, r->kernels[0].name);
+	gpubpf_kernel_whole(s, r->kernels[0].id, name);
+	return r->kernels[0].whole && r->kernels[0].id != UINT32_MAX ? 0 : -ENOMEM;
+}
+
+/* Make the request that the agent would send for a kernel of the image. */
+static struct gpubpf_twin_req *make_request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
+					    struct gpubpf_image_copy *copy, const char *name)
+{
+	struct gpubpf_twin_req *r = gpubpf_twin_req_new();
+
+	if (!r)
+		return NULL;
+	r->caps = req->caps;
+	r->layout = req->layout;
+	r->kind = req->kind;
+	r->unloadable = req->unloadable;
+	r->identity = req->identity;
+	memcpy(r->cwd, req->cwd, sizeof(r->cwd));
+	memcpy(r->from, req->from, sizeof(r->from));
+	memcpy(r->digest, copy->digest, sizeof(r->digest));
+	r->has_digest = r->ahead = true;
+	r->copy = gpubpf_image_copy_get(copy);
+	r->options = strdup(req->options);
+	r->links = calloc(req->nlinks + 1, sizeof(*r->links));
+	if (r->options && r->links && !name_kernel(s, r, name)) {
+		r->nlinks = req->nlinks;
+		memcpy(r->links, req->links, req->nlinks * sizeof(*r->links));
+		if (!gpubpf_links_unit(s, r->links, r->nlinks, &r->unit))
+			return r;
+	}
+	gpubpf_twin_req_free(r);
+	return NULL;
+}
+
+static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req, uint32_t n)
+{
+	for (; n && *l->at; l->at += strlen(l->at) + 1) {
+		struct gpubpf_twin_req *r = is_wanted(&req->unit, l->at) && strcmp(l->at, req->kernels[0].whole) ?
+						    make_request(s, req, l->copy, l->at) : NULL;
+
+		if (!r)
+			continue;
+		gpubpf_makers_submit(s->makers, r);
+		n--;
+	}
+}
+
+/* Request the names of all kernels. */
+static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_twin_req *r = make_request(s, req, l->copy, req->kernels[0].whole);
+
+	if (!r)
+		return;
+	r->lists = true;
+	gpubpf_makers_submit(s->makers, r);
+}
+
+void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_siblings *l;
+	uint8_t family[32];
+
+	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
+	    (req->ahead && !req->lists)) /* a twin with a register limit does not fit other launches */
+		return;
+	gpubpf_family_key(req, family);
+	l = find_siblings(ahead, family);
+	if (!l && req->copy) {
+		l = open_siblings(ahead, family, req->copy);
+		if (l)
+			submit_list(s, l, req);
+	} else if (l && req->lists && req->names && l->copy && !l->names) {
+		l->names = req->names;
+		l->at = l->names;
+		req->names = NULL;
+		submit_some(s, l, req, FIRST_BATCH);
+	} else if (l && l->names) {
+		submit_some(s, l, req, NEXT_BATCH);
+	}
+	if (l && l->names && !*l->at)
+		close_siblings(l);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a twin's build in a builder's thread, which the steps of twin_build.c share. */
+#ifndef GPUBPF_CORE_SESSION_TWIN_MAKE_H
+#define GPUBPF_CORE_SESSION_TWIN_MAKE_H
+
+#include "core/model/diag.h"
+#include "build_pool.h"
+
+struct gpubpf_making {
+	const struct gpubpf_session *s;
+	struct gpubpf_worker_set *set;
+	const struct gpubpf_twin_req *req;
+	const struct gpubpf_image *image;
+	struct gpubpf_twin *twin;
+	struct gpubpf_diag diag;
+	uint64_t start_ns;
+
+	const struct gpubpf_target_info *target;  /* the target that accepts the image */
+	const struct gpubpf_target_info *emitter; /* the target that emits the probes, if they are a separate piece */
+	struct gpubpf_kernel_info *infos;
+	uint32_t ninfos;
+	/* The selected programs for each place: see gpubpf_making_choose(). */
+	struct gpubpf_site_desc *sites;
+	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
+	uint32_t *progs;                     /* the sites point into it */
+	uint32_t nsites, nprogs;
+	struct gpubpf_insertions puts;
+
+	char *answer;                        /* the device compiler's answer to the target's query, owned */
+	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_making_query() */
+
+	struct gpubpf_twin_image pieces, built;
+};
+
+/* select_sites.c: select the sites of each kernel and their places, or the reason why a kernel has no sites. 0,
+ * -ENOMEM. */
+int gpubpf_making_choose(struct gpubpf_making *m);
+/* device_query.c: add the device compiler's answer to the target's query to m->image. 0, or -errno and a diagnostic. */
+int gpubpf_making_query(struct gpubpf_making *m);
+/* The worker that reads the image. */
+struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
+/* probe_code.c: assemble the probes that the target emits into machine code. */
+int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			   struct gpubpf_twin_image *probes);
+/* assemble.c: assemble the text of probes with the user's assembler, instead of GPUBPF_WORKER_ASSEMBLE. -ENOENT: the
+ * user has no assembler. */
+int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
+				  char *log, size_t log_size);
+/* assemble.c: append machine code to the text of the built twin, if the user's assembler can make it. */
+void gpubpf_making_code(struct gpubpf_making *m);
+/* The most useful line of a compiler's log: the first error, else the last line. */
+void gpubpf_telling_line(const char *log, char *buf, size_t size);
+/* Refuse the kernel; the first reason stays. */
+void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole twins on disk, in the folder of the workers' results: core/session/twins/twin_store.c. */
+#ifndef GPUBPF_CORE_SESSION_TWIN_STORE_H
+#define GPUBPF_CORE_SESSION_TWIN_STORE_H
+
+#include "build_pool.h"
+
+/* The key of the request's twin; the image must have been read. False: its twin is not stored. */
+bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, uint8_t key[32]);
+/* Fill an empty twin. False: it is not stored, or a file of its source has changed. The twin is then empty. */
+bool gpubpf_twin_store_get(const struct gpubpf_session *s, const uint8_t key[32], const struct gpubpf_twin_req *req,
+			   struct gpubpf_twin *twin);
+void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32], const struct gpubpf_twin *twin);
+/* Record the files that the source includes, as the twin's pieces list them. */
+void gpubpf_twin_store_note(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req, const struct gpubpf_twin_image *pieces);
+void gpubpf_twin_store_forget(struct gpubpf_twin *twin);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blob_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "open_file.h"
+#include "sha256.h"
+#include "core/wire/wire.h"
+#include "write_all.h"
+
+#define MAGIC 0x3174706b66706267ull /* "gbpfkpt1" */
+#define MAX_FILE_BYTES (16u << 20)
+#define CACHE "gpubpf" /* last component of the cache's path */
+
+/* Only this user and root can replace the content of a folder with that owner. */
+static bool is_trusted(const struct stat *st)
+{
+	return st->st_uid == geteuid() || !st->st_uid;
+}
+
+/* Creates a folder. The cache creates nothing in a folder of another user, who could replace it. */
+static int make_in(int dir, const char *name, bool make)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return -errno;
+	if (!is_trusted(&st))
+		return -EPERM;
+	if (!make)
+		return -ENOENT;
+	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* Opens a folder above the cache. A link there must belong to root or the user. */
+static int open_above(int dir, const char *name, bool make)
+{
+	struct stat st;
+	int err = 0, fd;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		err = errno == ENOENT ? make_in(dir, name, make) : -errno;
+	else if (S_ISLNK(st.st_mode) && !is_trusted(&st))
+		err = -EPERM;
+	if (err < 0)
+		return err;
+	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens a folder of the cache. */
+static int open_own(int dir, const char *name, bool make)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), err;
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT) {
+		err = make_in(dir, name, make);
+		if (err < 0)
+			return err;
+		fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+/* Returns the cache's root: the last component named CACHE, else the last component. */
+static const char *find_root(const char *path)
+{
+	const char *root = NULL, *last = path;
+
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (*at)
+			last = at;
+		if (strcspn(at, "/") == strlen(CACHE) && !strncmp(at, CACHE, strlen(CACHE)))
+			root = at;
+	}
+	return root ? root : last;
+}
+
+int gpubpf_kept_open(const char *folder, bool make)
+{
+	char path[PATH_MAX], *next;
+	const char *root;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	root = find_root(path);
+	fd = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (char *at = path + strspn(path, "/"); *at; at = next) {
+		size_t size = strcspn(at, "/");
+		int above = fd;
+
+		next = at + size + strspn(at + size, "/");
+		at[size] = 0;
+		fd = (at < root ? open_above : open_own)(above, at, make);
+		close(above);
+		if (fd < 0)
+			return fd;
+	}
+	return fd;
+}
+
+/* -- incomplete files: their writer holds a lock -- */
+
+#define TEMP ".tmp."
+
+int gpubpf_kept_create(int dir, char name[GPUBPF_KEPT_TEMP_SIZE])
+{
+	uint64_t any;
+	int fd;
+
+	if (getrandom(&any, sizeof(any), 0) != sizeof(any))
+		return -EIO;
+	snprintf(name, GPUBPF_KEPT_TEMP_SIZE, TEMP "%016llx", (unsigned long long)any);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB);
+	return fd < 0 ? -errno : fd;
+}
+
+int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name, int err)
+{
+	if (!err && renameat(dir, temp, dir, name) < 0) {
+		err = -errno;
+		if (err == -EISDIR && !unlinkat(dir, name, AT_REMOVEDIR))
+			err = renameat(dir, temp, dir, name) < 0 ? -errno : 0;
+	}
+	if (err)
+		unlinkat(dir, temp, 0);
+	close(fd);
+	return err;
+}
+
+bool gpubpf_kept_is_temp(const char *name)
+{
+	return name[0] == '.' && name[1] && strcmp(name, "..");
+}
+
+bool gpubpf_kept_drop_temp(int dir, const char *name)
+{
+	int fd = gpubpf_open_regular(dir, name, O_NOFOLLOW);
+	bool left = fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : fd == -EINVAL;
+
+	if (left)
+		unlinkat(dir, name, 0);
+	if (fd >= 0)
+		close(fd);
+	return left;
+}
+
+/* Once for each folder in a process: listing a folder may take longer than writing a file. */
+static bool is_first_use(int dir)
+{
+	static uint64_t known[8];
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint64_t none = 0;
+
+		if (__atomic_compare_exchange_n(&known[i], &none, st.st_ino, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+		if (none == st.st_ino)
+			return false;
+	}
+	return false;
+}
+
+static void delete_stale_temps(int folder)
+{
+	int copy = is_first_use(folder) ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir)))
+		if (gpubpf_kept_is_temp(d->d_name))
+			gpubpf_kept_drop_temp(folder, d->d_name);
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
+}
+
+int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size)
+{
+	int dir = gpubpf_kept_open(folder, true), fd, err;
+	char temp[GPUBPF_KEPT_TEMP_SIZE];
+	struct stat st;
+
+	if (dir < 0)
+		return dir;
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
+		close(dir);
+		return 0;
+	}
+	delete_stale_temps(dir);
+	fd = gpubpf_kept_create(dir, temp);
+	err = fd < 0 ? fd : gpubpf_kept_finish_file(dir, fd, temp, name, gpubpf_write_all(fd, data, size));
+	close(dir);
+	return err;
+}
+
+static int read_all(int fd, size_t max, void **data, size_t *size)
+{
+	struct stat st;
+	char *bytes;
+	size_t got = 0;
+
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
+		return -EPERM;
+	if (st.st_size <= 0 || (uint64_t)st.st_size > max)
+		return -E2BIG;
+	bytes = malloc(st.st_size);
+	while (bytes && got < (size_t)st.st_size) {
+		ssize_t n = read(fd, bytes + got, st.st_size - got);
+
+		if (n <= 0)
+			break;
+		got += n;
+	}
+	if (!bytes || got != (size_t)st.st_size) {
+		free(bytes);
+		return bytes ? -EIO : -ENOMEM;
+	}
+	*data = bytes;
+	*size = got;
+	return 0;
+}
+
+int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **data, size_t *size)
+{
+	int dir = gpubpf_kept_open(folder, false), fd, err;
+
+	if (dir < 0)
+		return -ENOENT;
+	fd = gpubpf_open_regular(dir, name, O_NOFOLLOW);
+	close(dir);
+	if (fd < 0)
+		return -ENOENT;
+	err = read_all(fd, max, data, size);
+	close(fd);
+	return err;
+}
+
+/* -- results, by their whole key -- */
+
+/* Returns the content of a file after its digest. NULL: torn, or of another key. */
+static const void *content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
+{
+	uint8_t digest[32];
+	struct gpubpf_reader r;
+	const void *bytes, *is;
+	size_t nis;
+
+	if (nfile < sizeof(digest))
+		return NULL;
+	gpubpf_sha256(file + sizeof(digest), nfile - sizeof(digest), digest);
+	if (memcmp(digest, file, sizeof(digest)))
+		return NULL;
+	gpubpf_reader_init(&r, file + sizeof(digest), nfile - sizeof(digest));
+	if (gpubpf_get_u64(&r) != MAGIC)
+		return NULL;
+	is = gpubpf_get_bytes(&r, &nis);
+	bytes = gpubpf_get_bytes(&r, size);
+	return gpubpf_reader_done(&r) && nis == nkey && !memcmp(is, key, nkey) && *size ? bytes : NULL;
+}
+
+static void delete_blob(const char *folder, const char *name)
+{
+	int dir = gpubpf_kept_open(folder, false);
+
+	if (dir < 0)
+		return;
+	unlinkat(dir, name, 0);
+	close(dir);
+}
+
+void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t *size)
+{
+	const void *bytes = NULL;
+	char name[65];
+	void *file = NULL;
+	size_t nfile;
+	int err;
+
+	gpubpf_sha256_hex(key, nkey, name);
+	err = gpubpf_kept_get(folder, name, MAX_FILE_BYTES, &file, &nfile);
+	if (err == -ENOENT)
+		return NULL;
+	if (!err)
+		bytes = content(file, nfile, key, nkey, size);
+	if (bytes)
+		return memmove(file, bytes, *size);
+	free(file);
+	delete_blob(folder, name); /* the caller creates it again */
+	return NULL;
+}
+
+void gpubpf_kept_forget(const char *folder, const void *key, size_t nkey)
+{
+	char name[65];
+
+	gpubpf_sha256_hex(key, nkey, name);
+	delete_blob(folder, name);
+}
+
+void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size)
+{
+	struct gpubpf_writer w = { 0 };
+	uint8_t digest[32] = { 0 };
+	char name[65];
+
+	gpubpf_put_raw(&w, digest, sizeof(digest));
+	gpubpf_put_u64(&w, MAGIC);
+	gpubpf_put_bytes(&w, key, nkey);
+	gpubpf_put_bytes(&w, data, size);
+	if (!w.failed && w.size <= MAX_FILE_BYTES) {
+		gpubpf_sha256(w.data + sizeof(digest), w.size - sizeof(digest), w.data);
+		gpubpf_sha256_hex(key, nkey, name);
+		gpubpf_kept_put(folder, name, w.data, w.size);
+	}
+	gpubpf_writer_finish(&w);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parse.c: parses the tool's messages. Every byte is validated before use (tests/fuzz/fuzz_agent.c). */
+#ifndef GPUBPF_HOOKS_SESSION_PARSE_H
+#define GPUBPF_HOOKS_SESSION_PARSE_H
+
+#include "hooks/agent.h"
+
+struct gpubpf_welcome {
+	uint32_t process, wait_ms;
+	uint64_t sample, first;
+	uint32_t flags;
+};
+
+struct gpubpf_arena_answer {
+	uint64_t size, layout_hash;
+	char reason[240];          /* not "": the device cannot be probed */
+};
+
+struct gpubpf_twin_answer {
+	uint32_t kind;
+	char *options;
+	uint32_t n;
+	struct gpubpf_twin_entry {
+		char name[256], twin[300], reason[240];
+		uint64_t id;
+		uint32_t flags, nparams;
+	} *entries;
+	char reason[240];          /* for the whole image if n is 0 */
+	uint64_t compile_ns;
+	bool keeps;                /* the session has cached the image under its identity */
+};
+
+/* 0, -EPROTO or -ENOMEM; on failure all allocations are freed. Ignores trailing bytes, which newer minor versions
+ * add. */
+int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome);
+int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a);
+int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);
+void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
+
+/* hooks/launch/kernel_table.c: held across fork() */
+void gpubpf_kernel_table_lock(void);
+void gpubpf_kernel_table_unlock(void);
+/* hooks/launch/wait_budget.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
+void gpubpf_patience_lock(void);
+void gpubpf_patience_unlock(bool child);
+
+#endif

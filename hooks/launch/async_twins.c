@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins built by agent threads. When the plan changes, a launch does not wait. It runs the entry's present twin, while
+ * an agent thread requests the next twin, loads it and enters it. The thread holds a reference to the kernel's record,
+ * not to adapter state. It calls the adapter only with the kernel's lock held, and not after the application released
+ * the kernel. It counts as a user of the device while it calls the runtime.
+ */
+#include "hooks/agent.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/wire/checks.h"
+
+#define MAX_THREADS 32              /* further entries wait for a later launch */
+#define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
+#define PAUSE_NS 1000000000ull      /* after an attempt that failed */
+#define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_MS) plus a margin */
+
+struct agent_job {
+	struct gpubpf_hook_choice *choice;
+	uint64_t generation, until_ns;
+};
+
+static _Thread_local struct agent_job *current_job;
+static atomic_uint threads;
+static atomic_bool exiting;
+
+bool gpubpf_aside(void)
+{
+	return current_job;
+}
+
+void gpubpf_aside_end(void)
+{
+	atomic_store(&exiting, true);
+}
+
+static bool is_gone(const struct gpubpf_hook_kernel *kernel)
+{
+	return atomic_load(&kernel->gone) || atomic_load(&exiting);
+}
+
+bool gpubpf_aside_goes_on(void)
+{
+	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() &&
+	       gpubpf_session_enabled() &&
+	       gpubpf_now_ns() < current_job->until_ns;
+}
+
+uint64_t gpubpf_aside_slice(void)
+{
+	return gpubpf_now_ns() + SLICE_NS;
+}
+
+bool gpubpf_aside_use_device(void)
+{
+	struct gpubpf_hook_kernel *kernel = current_job ? current_job->choice->kernel : NULL;
+	bool uses;
+
+	if (!kernel)
+		return true;
+	pthread_mutex_lock(&kernel->lock);
+	uses = !is_gone(kernel) && gpubpf_hook_device_use(current_job->choice->device);
+	pthread_mutex_unlock(&kernel->lock);
+	return uses;
+}
+
+void gpubpf_aside_leave_device(void)
+{
+	if (current_job)
+		gpubpf_hook_device_leave(current_job->choice->device);
+}
+
+bool gpubpf_aside_use_kernel(void)
+{
+	if (!gpubpf_aside_use_device())
+		return false;
+	if (!current_job)
+		return true;
+	pthread_mutex_lock(&current_job->choice->kernel->lock);
+	if (!is_gone(current_job->choice->kernel))
+		return true;
+	gpubpf_aside_leave_kernel();
+	return false;
+}
+
+void gpubpf_aside_leave_kernel(void)
+{
+	if (!current_job)
+		return;
+	pthread_mutex_unlock(&current_job->choice->kernel->lock);
+	gpubpf_aside_leave_device();
+}
+
+static bool is_current(const struct gpubpf_hook_choice *choice)
+{
+	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
+}
+
+/* Pause until the time is up, the kernel is gone, or the plan has changed. */
+static void pause_before_retry(const struct agent_job *a)
+{
+	const struct timespec nap = { .tv_nsec = SLICE_NS };
+	uint64_t until = gpubpf_now_ns() + PAUSE_NS;
+
+	while (!is_gone(a->choice->kernel) && a->generation == gpubpf_plan_generation() && gpubpf_now_ns() < until)
+		nanosleep(&nap, NULL);
+}
+
+static void refresh_until_current(struct agent_job *a)
+{
+	struct gpubpf_hook_choice *choice = a->choice;
+	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
+
+	limit = limit > MAKE_NS ? limit : MAKE_NS;
+	do {
+		a->generation = gpubpf_plan_generation();
+		a->until_ns = gpubpf_now_ns() + limit;
+		gpubpf_twin_settle(choice, true);
+		if (!is_current(choice) && gpubpf_now_ns() >= a->until_ns)
+			gpubpf_twin_drop_detached(choice);
+		if (!is_current(choice))
+			pause_before_retry(a);
+	} while (!is_gone(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
+}
+
+static void *run(void *arg)
+{
+	struct agent_job a = { .choice = arg };
+
+	current_job = &a;
+	refresh_until_current(&a);
+	current_job = NULL;
+	atomic_store(&a.choice->aside, false);
+	gpubpf_hook_kernel_put(a.choice->kernel);
+	gpubpf_was_counted(atomic_fetch_sub(&threads, 1));
+	return NULL;
+}
+
+static bool start(struct gpubpf_hook_choice *choice)
+{
+	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !atomic_load(&exiting)) {
+		gpubpf_hook_kernel_hold(choice->kernel);
+		if (!gpubpf_thread_start(run, choice))
+			return true;
+		gpubpf_hook_kernel_put(choice->kernel);
+	}
+	atomic_fetch_sub(&threads, 1);
+	return false;
+}
+
+bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
+{
+	bool works = false;
+
+	if (!atomic_compare_exchange_strong(&choice->aside, &works, true))
+		return true;
+	if (start(choice))
+		return true;
+	atomic_store(&choice->aside, false);
+	return false;
+}
+
+void gpubpf_aside_after_fork(void)
+{
+	atomic_store(&threads, 0);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings of a device with its own memory. The drain thread polls them often while records arrive, and seldom otherwise
+ * until the next launch. It uses none of the application's streams. A record's own words show whether it has arrived
+ * (maps/host/mirror.h), so no step waits for a kernel.
+ */
+#include "hooks/agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/wire/checks.h"
+
+#define BUSY_NS 1000000ull    /* between two polls */
+#define FLOOD_NS 20000ull     /* after a poll that took at least */
+#define FLOOD_BYTES (16 << 20) /* this many bytes */
+#define IDLE_NS 20000000ull
+#define SLEEP_NS 250000000ull /* a kernel may run forever and write a record only now and then */
+#define MAX_FAST_EMPTY_POLLS 200 /* empty polls before polling slows down, so that launches at full speed do not wait */
+#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* empty polls before the longest pause */
+#define ZEROS_SIZE 65536
+
+static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return d->ops->device->arena_pull(d->device, offset, to, size);
+}
+
+static int push(void *arg, uint64_t offset, const void *from, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return d->ops->device->arena_push(d->device, offset, from, size);
+}
+
+static int zero(void *arg, uint64_t offset, uint64_t size)
+{
+	static const char zeros[ZEROS_SIZE];
+	struct gpubpf_hook_device *d = arg;
+	int err = 0;
+
+	if (d->ops->device->arena_zero)
+		return d->ops->device->arena_zero(d->device, offset, size);
+	for (uint64_t n; size && !err; offset += n, size -= n) {
+		n = size < ZEROS_SIZE ? size : ZEROS_SIZE;
+		err = push(d, offset, zeros, n);
+	}
+	return err;
+}
+
+static int wait(void *arg, bool all)
+{
+	struct gpubpf_hook_device *d = arg;
+	const struct gpubpf_device_ops *ops = d->ops->device;
+
+	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
+}
+
+/* True: no kernel runs. The drain thread never waits for kernels. A copy waits through the device, or the launch
+ * path counts running twins. */
+static bool is_idle(void *arg, uint64_t bytes)
+{
+	struct gpubpf_hook_device *d = arg;
+	const struct gpubpf_device_ops *ops = d->ops->device;
+
+	if (ops->settle)
+		return d->settle_ms >= 0 && !ops->settle(d->device, d->settle_ms);
+	return !atomic_load(&d->running);
+}
+
+struct helpers {
+	void (*work)(void *on);
+	void *on;
+};
+
+static void *run_helper(void *arg)
+{
+	const struct helpers *h = arg;
+
+	h->work(h->on);
+	return NULL;
+}
+
+static void run(void *arg, uint64_t parts, void (*work)(void *on), void *on)
+{
+	const struct gpubpf_hook_device *d = arg;
+	struct helpers h = { work, on };
+	pthread_t threads[GPUBPF_MIRROR_THREADS_MOST - 1];
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int most = gpubpf_mirror_threads(parts, processors > 0 ? processors : 1, d->drain_threads), n = 0;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (n + 1 < most && !pthread_create(&threads[n], NULL, run_helper, &h))
+		n++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	work(on);
+	while (n)
+		pthread_join(threads[--n], NULL);
+}
+
+struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t settle_ms)
+{
+	d->settle_ms = settle_ms;
+	return (struct gpubpf_mirror){
+		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
+		.still = is_idle, .run = d->ops->device->arena_wait ? run : NULL,
+		.at_once = d->drain_bytes,
+	};
+}
+
+static void note_drained(uint64_t bytes, uint64_t ns)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	if (!table)
+		return;
+	gpubpf_kernel_table_add(&table->drained_bytes, bytes);
+	gpubpf_kernel_table_add(&table->drain_ns, ns);
+}
+
+struct pace {
+	uint64_t wait_ns;
+	uint32_t no_record_polls, empty_polls; /* polls that took no record; polls that found none at all */
+};
+
+/* One poll. False: the device failed. */
+static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
+	uint64_t left = 0;
+	uint64_t from = gpubpf_now_ns();
+	int64_t n;
+
+	if (atomic_exchange(&d->fresh, false))
+		*p = (struct pace){ BUSY_NS };
+	n = gpubpf_mirror_drain(&m, &left);
+	if (n > 0)
+		note_drained(n, gpubpf_now_ns() - from);
+	p->empty_polls = n || left ? 0 : p->empty_polls + 1;
+	p->no_record_polls = n > 0 ? 0 : p->no_record_polls + 1;
+	p->wait_ns = n >= FLOOD_BYTES ? FLOOD_NS : p->no_record_polls < MAX_FAST_EMPTY_POLLS ? BUSY_NS :
+		     2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	if (p->empty_polls >= MAX_EMPTY_POLLS)
+		p->wait_ns = SLEEP_NS;
+	atomic_store(&d->asleep, p->empty_polls >= MAX_EMPTY_POLLS);
+	return n >= 0;
+}
+
+static void *drain(void *arg)
+{
+	struct gpubpf_hook_device *d = arg;
+	struct pace pace = { IDLE_NS, MAX_FAST_EMPTY_POLLS, MAX_EMPTY_POLLS };
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		if (!poll_once(d, &pace)) {
+			gpubpf_device_end_kept(d, false);
+			break;
+		}
+		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + pace.wait_ns);
+	}
+	d->draining = false;
+	pthread_cond_broadcast(&d->drained);
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+void gpubpf_drain_start(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
+
+	gpubpf_assert_held(&d->lock);
+	uint64_t offset, size;
+	uint32_t row = 0;
+
+	if (d->draining || d->stop || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) ||
+	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
+		return;
+	d->draining = true;
+	if (gpubpf_thread_start(drain, d) < 0)
+		d->draining = false; /* rings are copied at process exit, or when the tool requests it */
+}
+
+void gpubpf_drain_wake(struct gpubpf_hook_device *d)
+{
+	atomic_store(&d->asleep, false);
+	pthread_cond_broadcast(&d->drained);
+}
+
+void gpubpf_drain_stop(struct gpubpf_hook_device *d)
+{
+	gpubpf_assert_held(&d->lock);
+	atomic_store(&d->stop, true);
+	pthread_cond_broadcast(&d->drained);
+	while (d->draining || d->preparing)
+		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + IDLE_NS);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * External maps: they are placed outside a device's own memory (core/wire/placements.def). Their offsets follow the
+ * arena's own part. The device's runtime returns memory for each. If that is the session's memory at these offsets, no
+ * copy is needed. Otherwise the host can read it as kernels do, and the processor makes the copies.
+ */
+#include "hooks/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/checks.h"
+
+#define ROW(row) (GPUBPF_ARENA_MAPS + (uint64_t)(row) * sizeof(struct gpubpf_map_layout))
+
+struct gpubpf_elsewhere {
+	struct gpubpf_elsewhere *next;
+	uint32_t row;
+	uint64_t offset, data; /* arena offset of its first page, and offset of its values from there */
+	struct gpubpf_device_memory memory;
+};
+
+static const struct gpubpf_map_layout *row_of(const struct gpubpf_hook_device *d, uint32_t row)
+{
+	return (const void *)((const char *)d->host + ROW(row));
+}
+
+static uint64_t whole_pages(uint64_t size)
+{
+	return (size + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
+}
+
+/* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
+static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l,
+			   struct gpubpf_why *why)
+{
+	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
+	uint32_t where = GPUBPF_LAYOUT_PLACE(l->flags);
+	const char *lacks = gpubpf_placement_lacks(where, caps);
+
+	if (lacks || !d->ops->device->memory_get) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: no %s memory, because the device lacks %s",
+			 gpubpf_placement_name(where), lacks ? lacks : "all");
+		return -EOPNOTSUPP;
+	}
+	if (l->data < l->ctl || l->data > l->ctl + l->size || l->ctl < d->own || l->ctl % GPUBPF_ARENA_ALIGN ||
+	    l->ctl > d->size || size < l->size || size > d->size - l->ctl || (l->flags & GPUBPF_LAYOUT_LIVE && !gpubpf_placement_live(where, caps))) {
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/* Allocate one map's memory and fill it with the session's values. */
+static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l,
+		     struct gpubpf_why *why)
+{
+	struct gpubpf_elsewhere *e = NULL;
+	char *host = (char *)d->host + l->ctl;
+	int err = validate_layout(d, l, why);
+
+	if (err < 0)
+		return err;
+	e = calloc(1, sizeof(*e));
+	if (!e) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	e->row = row;
+	e->offset = l->ctl;
+	e->data = l->data - l->ctl;
+	err = d->ops->device->memory_get(d->device, GPUBPF_LAYOUT_PLACE(l->flags), host, whole_pages(l->size), &e->memory, why);
+	if (!err && l->flags & GPUBPF_LAYOUT_LIVE && e->memory.host != host) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: the runtime cannot share the session's "
+						       "memory");
+		d->ops->device->memory_put(d->device, &e->memory);
+		err = -EOPNOTSUPP;
+	}
+	if (err < 0) {
+		free(e);
+		return err;
+	}
+	if (e->memory.host != host)
+		memcpy(e->memory.host, host, e->memory.size);
+	e->next = d->elsewhere;
+	d->elsewhere = e;
+	return 0;
+}
+
+/* Copy the arena's table to the device, with addresses of external maps in place of offsets. */
+static int push_rows(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = d->ops->device;
+	uint64_t size = GPUBPF_ARENA_DATA - GPUBPF_ARENA_MAPS;
+	struct gpubpf_map_layout *rows = malloc(size);
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	memcpy(rows, row_of(d, 0), size);
+	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next) {
+		rows[e->row].ctl = e->memory.address;
+		rows[e->row].data = e->memory.address + e->data;
+	}
+	err = ops->arena_push(d->device, GPUBPF_ARENA_MAPS, rows, size);
+	if (!err)
+		err = gpubpf_arena_wait(ops, d->device);
+	free(rows);
+	return err;
+}
+
+int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gpubpf_why *why)
+{
+	int err = rows < GPUBPF_ARENA_ROWS ? 0 : -EPROTO;
+
+	gpubpf_assert_held(&d->lock);
+	if (err < 0)
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
+	for (uint32_t row = d->rows; row < rows && !err; row++) {
+		struct gpubpf_map_layout l = *row_of(d, row);
+
+		if (l.flags & GPUBPF_LAYOUT_PLACED && l.size)
+			err = place_map(d, row, &l, why);
+	}
+	if (!err && (d->elsewhere || d->filled) && (err = push_rows(d)))
+		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
+			 strerror(-err));
+	if (!err)
+		d->rows = rows;
+	return err;
+}
+
+/* A reader in another process may read the copy at any time: copy values before the words that refer to them. */
+void gpubpf_elsewhere_copy(struct gpubpf_hook_device *d)
+{
+	gpubpf_assert_held(&d->lock);
+	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next) {
+		const char *from = e->memory.host;
+		char *to = (char *)d->host + e->offset;
+
+		if (from == to)
+			continue;
+		memcpy(to + e->data, from + e->data, e->memory.size - e->data);
+		memcpy(to, from, e->data);
+	}
+}
+
+uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *d, enum gpubpf_placement where, void **memory, uint32_t most)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&d->lock);
+	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next)
+		if (e->memory.where == where && e->memory.handle && n++ < most)
+			memory[n - 1] = e->memory.handle;
+	pthread_mutex_unlock(&d->lock);
+	return n < most || !most ? n : most;
+}
+
+void gpubpf_elsewhere_end(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_elsewhere *e;
+
+	while ((e = d->elsewhere)) {
+		d->elsewhere = e->next;
+		d->ops->device->memory_put(d->device, &e->memory);
+		free(e);
+	}
+}

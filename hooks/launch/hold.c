@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pauses launches while the tool reads the maps. A launch counts itself as running and then checks for a hold. The
+ * holder sets the hold and then checks for running launches, so one of the two sees the other. A launch waits at most
+ * as long as the tool requested, and not after the session ends.
+ */
+#include "hooks/agent.h"
+
+#include <time.h>
+
+#include "core/wire/checks.h"
+
+#define MAX_HOLD_MS 5000
+#define COPY_TIME_DIVISOR 2 /* copying may use half of the hold; in the rest the tool reads the mirrors */
+
+static atomic_uint_fast64_t until_ns; /* 0: no hold */
+
+static bool is_held(void)
+{
+	uint64_t until = atomic_load(&until_ns);
+
+	return until && gpubpf_session_up() && gpubpf_now_ns() < until;
+}
+
+/* A runtime callback must not wait: its launches count as running. */
+void gpubpf_hold_enter(struct gpubpf_hook_device *d)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+
+	atomic_fetch_add(&d->running, 1);
+	while (!gpubpf_hook_callbacks && is_held()) {
+		gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
+		while (is_held())
+			nanosleep(&nap, NULL);
+		atomic_fetch_add(&d->running, 1);
+	}
+}
+
+void gpubpf_hold(uint32_t ms)
+{
+	uint64_t now = gpubpf_now_ns(), ns = (ms < MAX_HOLD_MS ? ms : MAX_HOLD_MS) * 1000000ull;
+	struct gpubpf_writer w = {0};
+
+	atomic_store(&until_ns, ns ? now + ns : 0);
+	if (!ns)
+		return;
+	gpubpf_put_u32(&w, gpubpf_device_pull_held(now + ns / COPY_TIME_DIVISOR));
+	gpubpf_session_tell(GPUBPF_MSG_HELD, &w);
+	gpubpf_writer_finish(&w);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images that the session has cached, so that requests for their other kernels omit them. There is no lock. The
+ * child of a fork inherits the table. The generation in each key keeps entries of its parent's connection from
+ * matching. */
+#include "hooks/agent.h"
+#include "launch.h"
+
+#define MAX_IMAGES 2048 /* images beyond these are sent with every request */
+#define GENERATION_SHIFT 48
+
+static _Atomic uint64_t keys[MAX_IMAGES];
+
+/* The image's slot: it holds the image's key, or is free. NULL: neither. */
+static _Atomic uint64_t *find_slot(uint64_t identity, uint64_t *key)
+{
+	uint64_t generation = gpubpf_session_generation() + 1ull;
+
+	if (!identity || identity >> GENERATION_SHIFT || generation >> (64 - GENERATION_SHIFT))
+		return NULL;
+	*key = generation << GENERATION_SHIFT | identity;
+	for (uint32_t i = 0, at = *key * 0x9e3779b97f4a7c15ull >> 32; i < MAX_IMAGES; i++, at++) {
+		uint64_t has = atomic_load_explicit(&keys[at % MAX_IMAGES], memory_order_relaxed);
+
+		if (!has || has == *key)
+			return &keys[at % MAX_IMAGES];
+	}
+	return NULL;
+}
+
+bool gpubpf_image_is_kept(uint64_t identity)
+{
+	uint64_t key;
+	_Atomic uint64_t *at = find_slot(identity, &key);
+
+	return at && atomic_load_explicit(at, memory_order_relaxed) == key;
+}
+
+void gpubpf_image_note_kept(uint64_t identity)
+{
+	uint64_t key, none = 0;
+	_Atomic uint64_t *at;
+
+	while ((at = find_slot(identity, &key)) && !atomic_compare_exchange_strong(at, &none, key) && none != key)
+		none = 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The attached programs. The tool writes the plan into the kernel table without notifying agents. A launch compares its
+ * entry's generation with the table's and reads the plan only if they differ. The reader gets a private copy.
+ */
+#include "hooks/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/match.h"
+
+#define MAX_WRITE_NS 2000000ull /* limit; the tool needs microseconds to write a plan */
+
+/* NULL: out of memory, or the tool wrote it meanwhile. */
+static struct gpubpf_plan *copy_plan(const struct gpubpf_kernel_table *table)
+{
+	uint64_t generation = __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE), n = 0;
+	struct gpubpf_plan *plan;
+
+	if (!(generation & 1))
+		n = __atomic_load_n(&table->nplan, __ATOMIC_RELAXED);
+	if (generation & 1 || n > GPUBPF_PLAN_LINKS)
+		return NULL;
+	plan = malloc(sizeof(*plan) + n * sizeof(*plan->entry));
+	if (!plan)
+		return NULL;
+	plan->generation = generation;
+	plan->n = n;
+	memcpy(plan->entry, table->entry, n * sizeof(*plan->entry));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&table->plan, __ATOMIC_RELAXED) == generation)
+		return plan;
+	free(plan);
+	return NULL;
+}
+
+struct gpubpf_plan *gpubpf_plan_read(void)
+{
+	const struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+	uint64_t until = gpubpf_now_ns() + MAX_WRITE_NS;
+	struct gpubpf_plan *plan = NULL;
+
+	while (table && !(plan = copy_plan(table)) && gpubpf_now_ns() < until)
+		;
+	for (uint32_t i = 0; plan && i < plan->n; i++) {
+		struct gpubpf_plan_entry *e = &plan->entry[i];
+
+		e->pattern[sizeof(e->pattern) - 1] = 0;
+		e->link %= GPUBPF_PLAN_LINKS;
+	}
+	return plan;
+}
+
+uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (gpubpf_pattern_matches(plan->entry[i].pattern, name))
+			links[n++] = plan->entry[i].link;
+	return n;
+}
+
+bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (gpubpf_pattern_matches(plan->entry[i].pattern, name))
+			return true;
+	return false;
+}
+
+bool gpubpf_plan_wants(const char *name)
+{
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	bool wants = plan && gpubpf_plan_matches(plan, name);
+
+	free(plan);
+	return wants;
+}

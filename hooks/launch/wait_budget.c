@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long launches may still wait for the session. The --wait budget applies to the whole process, in wall-clock time.
+ * It is consumed while at least one thread waits. After one request misses its deadline no thread waits until the tool
+ * sends something again: it may be stopped, or not be scheduled.
+ */
+#include "hooks/client/parse.h"
+
+#include "core/wire/checks.h"
+
+#define AGENT_WAIT_NS 10000000000ull /* one wait of an agent thread, which does not use the budget */
+
+static struct {
+	pthread_mutex_t lock;
+	uint32_t waiting;       /* number of waiting threads */
+	uint64_t since_ns;      /* when the first of them began to wait */
+	uint64_t spent_ns;      /* consumed by earlier waits */
+	atomic_bool given_up;
+} patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+uint64_t gpubpf_patience_begin(void)
+{
+	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
+
+	if (gpubpf_aside())
+		return now + AGENT_WAIT_NS;
+	pthread_mutex_lock(&patience.lock);
+	if (!patience.waiting++)
+		patience.since_ns = now;
+	until = budget > patience.spent_ns ? patience.since_ns + (budget - patience.spent_ns) : 0;
+	pthread_mutex_unlock(&patience.lock);
+	return patience.given_up ? 0 : until;
+}
+
+void gpubpf_patience_end(void)
+{
+	if (gpubpf_aside())
+		return;
+	pthread_mutex_lock(&patience.lock);
+	if (gpubpf_was_last(patience.waiting--))
+		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
+	pthread_mutex_unlock(&patience.lock);
+}
+
+void gpubpf_patience_give_up(void)
+{
+	atomic_store(&patience.given_up, true);
+}
+
+bool gpubpf_patience_gone(void)
+{
+	return atomic_load(&patience.given_up);
+}
+
+bool gpubpf_patience_left(void)
+{
+	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), spent;
+
+	pthread_mutex_lock(&patience.lock);
+	spent = patience.spent_ns + (patience.waiting ? now - patience.since_ns : 0);
+	pthread_mutex_unlock(&patience.lock);
+	return spent < budget && !gpubpf_patience_gone();
+}
+
+void gpubpf_patience_renew(void)
+{
+	atomic_store(&patience.given_up, false);
+}
+
+void gpubpf_patience_lock(void)
+{
+	pthread_mutex_lock(&patience.lock);
+}
+
+void gpubpf_patience_unlock(bool child)
+{
+	if (child) {
+		patience.waiting = 0;
+		patience.given_up = false;
+	}
+	pthread_mutex_unlock(&patience.lock);
+}

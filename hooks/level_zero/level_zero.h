@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared declarations of the Level Zero adapter. It replaces entries in a driver's dispatch tables, below the loader
+ * and its layers. Therefore the application's layers (tracing, validation) see the original kernels, and the agent sees
+ * the driver's handles. For each context, module, kernel, command list and queue the agent has a record, found by
+ * handle, until the object is destroyed.
+ */
+#ifndef GPUBPF_HOOKS_LEVELZERO_H
+#define GPUBPF_HOOKS_LEVELZERO_H
+
+#include <level_zero/ze_ddi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backends/spirv/device/level_zero/level_zero.h"
+#include "hooks/launch/launch.h"
+#include "hooks/records.h"
+
+#define LZ_DRIVERS 4 /* per process; further drivers are not intercepted */
+
+struct lz_group_size { /* ze_group_size_t of the specification, since 1.14 */
+	uint32_t x, y, z;
+};
+
+/* driver.c: a driver loaded by the loader */
+struct lz_driver {
+	const void *library;               /* load address; NULL: unused slot */
+	struct gpubpf_ze_api api;          /* functions that the agent calls */
+	struct {                           /* replaced functions; NULL: unsupported by the driver or its loader */
+#define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
+#include "calls.def"
+#undef LZ_CALL
+	} next;
+	_Atomic(void *) fill[16];          /* the driver's functions that fill the tables */
+};
+
+extern struct lz_driver lz_drivers[LZ_DRIVERS];
+
+#define LZ_CALL(table, member, parameters, arguments) \
+	ze_result_t lz_##table##member(struct lz_driver *d, parameters);
+#include "calls.def"
+#undef LZ_CALL
+
+bool lz_active(void);                      /* is a session connected? The first call joins it. */
+/* over all drivers; a sub-device has its parent's number */
+uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device);
+
+extern struct gpubpf_records lz_contexts, lz_modules, lz_kernels, lz_lists;
+
+/* context.c: NULL: out of memory */
+struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device);
+
+/* code.c: the inputs of a module; immutable */
+struct lz_code {
+	uint32_t nparts;                   /* 1, or the number of parts that the driver links */
+	struct lz_part {
+		void *data;
+		size_t size;
+		ze_module_constants_t constants; /* owns copies of the values */
+		const ze_module_constants_t *given; /* `constants`, or NULL */
+		char *flags;
+	} *parts;
+};
+
+struct lz_code *lz_code_new(const ze_module_desc_t *desc); /* NULL: out of memory */
+void lz_code_free(struct lz_code *code);
+int lz_code_image(const struct lz_code *code, struct gpubpf_hook_image *image);
+
+/* native.c: NULL: its IL is unknown */
+struct lz_code *lz_native_code(const void *native, size_t size);
+struct lz_code *lz_native_parse(const void *bytes, size_t size); /* parses a cache file; NULL: invalid format */
+
+/* module.c */
+struct lz_module {                         /* outlives the module, since a thread may be loading its twins */
+	struct gpubpf_record object;
+	struct lz_driver *driver;
+	ze_context_handle_t context;
+	ze_device_handle_t device;
+	struct gpubpf_hook_device *hook_device;
+	struct gpubpf_hook_program *hook;
+	pthread_mutex_t lock;              /* protects the members below */
+	bool dead;
+	struct lz_code *code;              /* NULL: only native code is known */
+	ze_module_handle_t *peers;         /* modules that it was linked with */
+	uint32_t npeers;
+	char *names;                       /* names of its kernels, separated by ';' */
+};
+
+/* kernel.c */
+struct lz_arg {
+	enum { LZ_ARG_UNSET, LZ_ARG_VALUE, LZ_ARG_NULL, LZ_ARG_UNKNOWN } how;
+	uint32_t version;
+	size_t size;
+	union {
+		unsigned char bytes[16];
+		void *data;                /* malloc'd if size > 16 */
+	};
+};
+
+struct lz_kernel {
+	struct gpubpf_record object;
+	struct lz_module *module;
+	struct gpubpf_hook_kernel *hook;
+	bool recorded; /* its arguments and settings are recorded; false after a failed allocation */
+	pthread_mutex_t lock;              /* serializes launches of a twin */
+	uint32_t nargs;
+	struct lz_arg *args;
+	struct lz_setting {                /* other settings; `set` has a bit per call that was made */
+		uint32_t set, version;
+		uint32_t group[3], offset[3];
+		ze_kernel_indirect_access_flags_t indirect;
+		ze_cache_config_flags_t cache;
+	} setting;
+};
+
+struct lz_twin {
+	ze_kernel_handle_t handle;
+	struct lz_kernel *kernel;
+	uint32_t *applied;                 /* version of each argument as set on the twin, */
+	uint32_t setting;                  /* and of the other settings */
+	/* access flags that its programs need in addition to the kernel's */
+	ze_kernel_indirect_access_flags_t indirect;
+	atomic_bool kept;                  /* a command list contains it */
+};
+
+/* The caller holds the kernel's lock. */
+ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_TOLD, or the driver's error */
+ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
+/* The kernel was launched with arguments whose sizes only the driver knows. */
+void lz_kernel_given(struct lz_kernel *kernel, const struct lz_group_size *size);
+
+/* list.c */
+struct lz_list {
+	struct gpubpf_record object;
+	struct lz_driver *driver;
+	ze_context_handle_t context;
+	ze_device_handle_t device;
+	uint32_t ordinal;                  /* of its queue group */
+	bool immediate, waits;             /* appending launches; waits: and the call returns after its end */
+	ze_command_list_handle_t aside;    /* arguments.c: scratch list, or NULL */
+	struct gpubpf_hook_record **records;
+	uint32_t n, room;
+};
+
+void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes over the record */
+/* Does lz_queues_wait() cover launches in this list? Not for an asynchronous immediate list of a driver before 1.6. */
+bool lz_list_settles(const struct lz_list *list);
+/* Wait for all work in the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
+int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
+
+/* launch.c */
+struct lz_append {
+	struct lz_driver *driver;
+	/* AppendLaunchKernel or a similar call. NULL: WithArguments if there is a size, otherwise WithParameters. */
+	ze_result_t (ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
+					ze_event_handle_t, uint32_t, ze_event_handle_t *);
+	ze_command_list_handle_t list;
+	struct lz_list *in;
+	struct lz_kernel *kernel;
+	ze_kernel_handle_t original;
+	const ze_group_count_t *groups;
+	bool indirect, cooperative;
+	const struct lz_group_size *size;
+	void **values;
+	const void *more;
+	ze_event_handle_t event;
+	uint32_t nwait;
+	ze_event_handle_t *wait;
+};
+
+/* arguments.c: launches that carry their arguments */
+ze_result_t lz_append_values(const struct lz_append *a, ze_kernel_handle_t kernel, void **values);
+/* The caller holds the kernel's lock. */
+ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf_hook_launch *l);
+bool lz_append_cooperative(const void *more);
+
+/* twin_load.c */
+void lz_device_init(void);
+extern const struct gpubpf_hook_ops lz_hook_ops;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The application's memory, for helpers that look up allocations. All devices of a context can access its host memory.
+ * Device and shared memory is listed for the device of its allocation only, since access by others cannot be
+ * determined.
+ */
+#include "level_zero.h"
+
+static void add_allocation(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
+{
+	gpubpf_allocation_add(whose, false, &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number(),
+									   gpubpf_allocation_stack() });
+}
+
+ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device_desc,
+			      const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, ze_device_handle_t device,
+			      void **at)
+{
+	ze_result_t err = d->next.MemAllocShared(context, device_desc, host_desc, size, alignment, device, at);
+
+	if (!err && lz_active())
+		add_allocation(device ? (void *)lz_context_device(d, context, device) : context, *at, size,
+			       GPUBPF_ALLOCATION_MANAGED);
+	return err;
+}
+
+ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc, size_t size,
+			      size_t alignment, ze_device_handle_t device, void **at)
+{
+	ze_result_t err = d->next.MemAllocDevice(context, desc, size, alignment, device, at);
+
+	if (!err && lz_active())
+		add_allocation(lz_context_device(d, context, device), *at, size, GPUBPF_ALLOCATION_DEVICE);
+	return err;
+}
+
+ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
+			    size_t alignment, void **at)
+{
+	ze_result_t err = d->next.MemAllocHost(context, desc, size, alignment, at);
+
+	if (!err && lz_active())
+		add_allocation(context, *at, size, GPUBPF_ALLOCATION_HOST);
+	return err;
+}
+
+ze_result_t lz_MemFree(struct lz_driver *d, ze_context_handle_t context, void *at)
+{
+	gpubpf_allocation_remove((uintptr_t)at);
+	return d->next.MemFree(context, at);
+}
+
+/* A policy may defer the free; the record is removed at the call. */
+ze_result_t lz_MemFreeExt(struct lz_driver *d, ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *at)
+{
+	gpubpf_allocation_remove((uintptr_t)at);
+	return d->next.MemFreeExt(context, desc, at);
+}

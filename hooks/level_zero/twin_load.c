@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Level Zero operations of the launch path: images of modules, and loading and unloading twins. */
+#include "level_zero.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/checks.h"
+
+#define NATIVE_REASON                                                                                           \
+	"created from native code whose SPIR-V is unknown; clear the program's cache of modules so that it builds " \
+	"from SPIR-V once"
+
+struct module {
+	const struct lz_driver *driver;
+	ze_module_handle_t handle;
+};
+
+static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
+{
+	struct lz_module *m = adapter_program;
+	int err = 0;
+
+	pthread_mutex_lock(&m->lock);
+	if (m->code)
+		err = lz_code_image(m->code, image);
+	else
+		image->reason = NATIVE_REASON;
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
+
+static void image_put(struct gpubpf_hook_image *image)
+{
+	free((void *)image->data);
+	free((void *)image->options);
+}
+
+static char *kernels(void *adapter_program)
+{
+	struct lz_module *m = adapter_program;
+	char *names;
+
+	pthread_mutex_lock(&m->lock);
+	names = m->names ? strdup(m->names) : NULL;
+	pthread_mutex_unlock(&m->lock);
+	return names;
+}
+
+static void unload(void *module)
+{
+	struct module *m = module;
+
+	m->driver->api.ModuleDestroy(m->handle);
+	free(m);
+}
+
+/* Link the twin with the modules that the original was linked with. */
+static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_why *why)
+{
+	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
+	ze_result_t err;
+	uint32_t n = 0;
+
+	if (!all)
+		return -ENOMEM;
+	all[n++] = twin;
+	for (uint32_t i = 0; i < p->npeers; i++)
+		if (gpubpf_records_find(&lz_modules, p->peers[i]))
+			all[n++] = p->peers[i];
+	err = n > 1 ? p->driver->api.ModuleDynamicLink(n, all, NULL) : ZE_RESULT_SUCCESS;
+	free(all);
+	return err ? gpubpf_ze_error(why, "linking the twin", err) : 0;
+}
+
+/* The caller holds the program's lock, which keeps it alive. */
+static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size,
+		       struct module *m, struct gpubpf_why *why)
+{
+	uint32_t n = p->code->nparts;
+	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));
+	const char **flags = calloc(n + 1, sizeof(*flags));
+	struct gpubpf_ze_build build = { flags, constants, n };
+	int err = -ENOMEM;
+
+	gpubpf_assert_held(&p->lock);
+	for (uint32_t i = 0; constants && flags && i < n; i++) {
+		constants[i] = p->code->parts[i].given;
+		flags[i] = p->code->parts[i].flags;
+	}
+	if (constants && flags)
+		err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build, &m->handle, why);
+	free(constants);
+	free(flags);
+	if (!err && p->npeers && (err = link_peers(p, m->handle, why)))
+		p->driver->api.ModuleDestroy(m->handle);
+	return err;
+}
+
+static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
+		size_t size, const char *options, void **module, struct gpubpf_why *why)
+{
+	struct lz_module *p = adapter_program;
+	struct module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->driver = p->driver;
+	pthread_mutex_lock(&p->lock);
+	if (p->dead || !p->code) {
+		snprintf(why->text, sizeof(why->text), "the program destroyed the module");
+		err = -ECANCELED;
+	} else {
+		err = load_locked(p, kind, data, size, m, why);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (err < 0) {
+		free(m);
+		return err;
+	}
+	*module = m;
+	return 0;
+}
+
+static void kernel_put(void *twin)
+{
+	struct lz_twin *t = twin;
+
+	if (t->handle)
+		t->kernel->module->driver->api.KernelDestroy(t->handle);
+	free(t->applied);
+	free(t);
+}
+
+static uint32_t extra_args(uint32_t flags)
+{
+	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
+}
+
+/* The twin must take exactly the kernel's arguments plus the extra ones. */
+static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
+		      struct gpubpf_why *why)
+{
+	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+	uint32_t want = t->kernel->nargs + extra_args(what->flags);
+
+	if (!m->driver->api.KernelGetProperties(t->handle, &p) && what->params == t->kernel->nargs && p.numKernelArgs == want)
+		return 0;
+	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
+		 p.numKernelArgs, want, what->params);
+	return -EINVAL;
+}
+
+/* Are any maps in memory that is not passed as an argument? */
+static bool has_external_maps(struct gpubpf_hook_device *device)
+{
+	uint32_t n = 0;
+
+	for (int where = 0; where < GPUBPF_PLACEMENTS; where++)
+		n += gpubpf_hook_device_memory(device, where, NULL, 0);
+	return n;
+}
+
+/* Application memory that programs read is not passed as an argument either. */
+static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin *t)
+{
+	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
+
+	if (!gpubpf_allocations_asked(device) && !has_external_maps(device))
+		return ZE_RESULT_SUCCESS;
+	t->indirect = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
+		      ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
+	return m->driver->api.KernelSetIndirectAccess(t->handle, t->indirect);
+}
+
+static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+		  struct gpubpf_why *why)
+{
+	ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = what->name };
+	struct lz_twin *t = calloc(1, sizeof(*t));
+	struct lz_kernel *k = adapter_kernel;
+	struct module *m = module;
+	ze_result_t code;
+
+	if (!t || !(t->applied = calloc(k->nargs + 1, sizeof(*t->applied)))) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->kernel = k;
+	code = m->driver->api.KernelCreate(m->handle, &desc, &t->handle);
+	if (code) {
+		t->handle = NULL;
+		kernel_put(t);
+		return gpubpf_ze_error(why, "making the twin's kernel", code);
+	}
+	if (check_args(m, t, what, why) < 0) {
+		kernel_put(t);
+		return -EINVAL;
+	}
+	code = allow_indirect_access(m, t);
+	if (code) {
+		kernel_put(t);
+		return gpubpf_ze_error(why, "allowing the twin indirect access", code);
+	}
+	*twin = t;
+	return 0;
+}
+
+static bool kept(const void *twin)
+{
+	return atomic_load_explicit(&((const struct lz_twin *)twin)->kept, memory_order_relaxed);
+}
+
+/* ---- the backend's device, which waits through the application's queues ---- */
+
+static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
+{
+	return lz_queues_wait(gpubpf_ze_context(device), timeout_ms);
+}
+
+static struct gpubpf_device_ops device_ops;
+
+void lz_device_init(void)
+{
+	device_ops = gpubpf_device_level_zero;
+	device_ops.settle = settle;
+}
+
+const struct gpubpf_hook_ops lz_hook_ops = {
+	.backend = "level_zero",
+	.device = &device_ops,
+	.kernels = kernels,
+	.image = image,
+	.image_put = image_put,
+	.twin_load = load,
+	.twin_kernel = kernel,
+	.twin_kept = kept,
+	.twin_kernel_put = kernel_put,
+	.twin_unload = unload,
+};

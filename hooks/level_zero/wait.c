@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls in which the application waits for the device: device memory can be copied back afterwards. */
+#include "level_zero.h"
+
+static ze_result_t after_wait(ze_result_t err)
+{
+	if (!err)
+		gpubpf_hook_quiet();
+	return err;
+}
+
+ze_result_t lz_CommandQueueSynchronize(struct lz_driver *d, ze_command_queue_handle_t queue, uint64_t timeout)
+{
+	return after_wait(d->next.CommandQueueSynchronize(queue, timeout));
+}
+
+ze_result_t lz_CommandListHostSynchronize(struct lz_driver *d, ze_command_list_handle_t list, uint64_t timeout)
+{
+	return after_wait(d->next.CommandListHostSynchronize(list, timeout));
+}
+
+ze_result_t lz_FenceHostSynchronize(struct lz_driver *d, ze_fence_handle_t fence, uint64_t timeout)
+{
+	return after_wait(d->next.FenceHostSynchronize(fence, timeout));
+}
+
+ze_result_t lz_EventHostSynchronize(struct lz_driver *d, ze_event_handle_t event, uint64_t timeout)
+{
+	return after_wait(d->next.EventHostSynchronize(event, timeout));
+}

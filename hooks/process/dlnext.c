@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interposed functions of a library that may be loaded in several versions at once. The loader has bound every caller
+ * to the agent's functions. The library that a caller meant follows from the loader's search order: first the global
+ * scope, then the caller's own dependencies.
+ */
+#include "hooks/launch/agent_thread.h"
+#include "dlsym.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gpubpf_dlsym_ours(const void *address)
+{
+	static const char here;
+	Dl_info theirs, ours;
+
+	return dladdr(address, &theirs) && dladdr(&here, &ours) && theirs.dli_fbase == ours.dli_fbase;
+}
+
+void *gpubpf_dlsym_library(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+/* Look the name up in that file's object and its dependencies. */
+static void *find_in_file(const char *file, const char *name)
+{
+	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = object ? gpubpf_dlsym_next()(object, name) : NULL;
+
+	if (object)
+		dlclose(object);
+	return found && !gpubpf_dlsym_ours(found) ? found : NULL;
+}
+
+struct files {
+	char **names;
+	size_t n;
+};
+
+static int add_file(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct files *f = arg;
+	char **grown = realloc(f->names, (f->n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return 1;
+	f->names = grown;
+	f->names[f->n] = strdup(info->dlpi_name);
+	return !f->names[f->n++];
+}
+
+/* Does the file define the function itself, or only a dependency of it? */
+static bool defines(const char *file, const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) && !strcmp(info.dli_fname, file);
+}
+
+/* The function found from all objects linked with such a library, if it is the same for all. For a caller that got
+ * the address of the agent's function from one of them. */
+static void *find_in_all(const char *name)
+{
+	struct files f = { 0 };
+	void *found = NULL;
+	bool several = false;
+
+	dl_iterate_phdr(add_file, &f); /* the callback must not open objects */
+	for (size_t i = 0; i < f.n; i++) {
+		void *one = f.names[i] ? find_in_file(f.names[i], name) : NULL;
+
+		if (one && !defines(f.names[i], one)) {
+			several |= found && found != one;
+			found = one;
+		}
+		free(f.names[i]);
+	}
+	free(f.names);
+	return several ? NULL : found;
+}
+
+struct lookup {
+	const char *file, *name;
+	void *found;
+};
+
+static void find_in_caller_file(void *arg)
+{
+	struct lookup *l = arg;
+
+	l->found = find_in_file(l->file, l->name);
+}
+
+void *gpubpf_dlsym_visible(const char *name, const void *caller)
+{
+	struct lookup l = { NULL, name, gpubpf_dlsym_next()(RTLD_NEXT, name) };
+	Dl_info info;
+
+	if (l.found || !caller || !dladdr(caller, &info) || !info.dli_fname)
+		return l.found;
+	l.file = info.dli_fname;
+	gpubpf_run_aside(find_in_caller_file, &l); /* dlopen() takes 2.7 KiB of stack */
+	return l.found;
+}
+
+void *gpubpf_dlsym_bound(const char *name, const void *caller)
+{
+	void *found = gpubpf_dlsym_visible(name, caller);
+
+	return found ? found : find_in_all(name);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handles programs that leave by _exit(), which runs no exit handlers, such as children of Python's multiprocessing.
+ * The agent first copies arenas outside host memory once more. Callers may be signal handlers and children of vfork().
+ */
+#include "hooks/agent.h"
+#include "dlsym.h"
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void (*next_exit)(int status);
+
+__attribute__((constructor)) static void find_next(void)
+{
+	next_exit = (void (*)(int))gpubpf_dlsym_next()(RTLD_NEXT, "_exit");
+}
+
+#pragma GCC visibility push(default)
+
+__attribute__((noreturn)) void _exit(int status)
+{
+	gpubpf_session_leave();
+	if (next_exit)
+		next_exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+__attribute__((noreturn)) void _Exit(int status)
+{
+	_exit(status);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: assigns offsets to the maps of an arena, and decides how many copies each has. Before: maps as loaded, of any
+ * size. After: every offset is below the arena's size, and no product of a layout's numbers exceeds it. Requires: the
+ * programs' facts (map_use) for replication.
+ */
+#include "maps/impl.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/model/diag.h"
+#include "core/model/facts.h"
+
+#define DEFAULT_SIZE (1ull << 30)
+#define DEFAULT_THREADS (1u << 20)
+#define MIN_THREADS 1024u           /* a per-thread map with fewer threads is useless */
+#define COPIES_BUDGET (64ull << 20)
+#define MAX_SMALL_BYTES 64u                   /* maximum bytes of an array that shares a line with others */
+#define PERF_BYTES (4ull << 20)
+#define MIN_PERF_BYTES (64ull << 10)
+#define MAX_ENTRIES 0x7ffffffeu
+#define MAX_ENTRY_HEAD_BYTES 32               /* maximum bytes that a kind adds to an entry */
+#define MAX_ASKED_ENTRY_BYTES 8               /* maximum bytes per entry of a kind without values */
+#define MAX_REPLICAS 65536u
+#define MAX_SIZE (1ull << 36)       /* maps/kinds/ring.h relies on this limit */
+
+/* Returns the flag for summed replicas: device programs only add to the values, and all adds have one width. */
+static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
+{
+	const uint32_t other = GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_DELETE | GPUBPF_USE_RMW |
+			       GPUBPF_USE_ATOMIC | GPUBPF_USE_OUTPUT | GPUBPF_USE_ELEMENT;
+
+	if (!(map->type->flags & GPUBPF_MAP_REPLICA) || map->rdonly || !(use & GPUBPF_USE_ADD) || (use & other))
+		return 0;
+	if ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8))
+		return 0;
+	return use & GPUBPF_USE_ADD4 ? GPUBPF_LAYOUT_SUM4 : GPUBPF_LAYOUT_SUM8;
+}
+
+uint32_t gpubpf_map_affordable(uint64_t budget, uint32_t replicas, uint64_t bytes)
+{
+	uint64_t n = budget / bytes;
+
+	return n < 1 ? 1 : n < replicas ? (uint32_t)n : replicas;
+}
+
+bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes)
+{
+	return l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && bytes <= scale->budget / scale->replicas;
+}
+
+int gpubpf_map_wrong(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must)
+{
+	*fault = (struct gpubpf_map_fault){ attr, is, must };
+	return -EINVAL;
+}
+
+/*
+ * Reports the errors that bpf(2) would report. The bounds keep the bytes of one entry times max_entries within 64 bits.
+ */
+static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
+{
+	struct gpubpf_map_fault fault;
+	int err;
+
+	assert(gpubpf_map_type_complete(map->type));
+	err = map->type->impl->check(map, &fault);
+	if (!err && (!map->max_entries || map->max_entries > MAX_ENTRIES))
+		err = gpubpf_map_wrong(&fault, "max_entries", map->max_entries, "1 to 2147483646");
+	if (!err)
+		return 0;
+	if (diag)
+		gpubpf_diag_where(diag, "map %s", map->name);
+	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s is %u; for type %s it must be %s", fault.attr,
+			fault.is, map->type->name, fault.must);
+	return err;
+}
+
+static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubpf_map_layout *l)
+{
+	*l = (struct gpubpf_map_layout){
+		.type = map->type->number,
+		.key_size = map->key_size,
+		.value_size = map->value_size,
+		.max_entries = map->max_entries,
+		.copies = 1,
+		.flags = sum_flag(map, use),
+	};
+	if (map->rdonly)
+		l->flags |= GPUBPF_LAYOUT_RDONLY;
+	if (use & GPUBPF_USE_DELETE)
+		l->flags |= GPUBPF_LAYOUT_DELETES;
+}
+
+/*
+ * All maps that can be elements of one map of maps share one layout. So if programs use one of them in some way, all
+ * are laid out for that use.
+ */
+void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
+{
+	for (uint32_t p = 0; p < unit->nmaps; p++) {
+		uint32_t use = GPUBPF_USE_ELEMENT;
+
+		for (uint32_t i = 0; unit->maps[p].prototype && i < unit->nmaps; i++)
+			use |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? map_use[i] : 0;
+		for (uint32_t i = 0; unit->maps[p].prototype && i < unit->nmaps; i++)
+			map_use[i] |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? use : 0;
+	}
+}
+
+bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
+{
+	return a->type == b->type && a->flags == b->flags && a->key_size == b->key_size && a->value_size == b->value_size &&
+	       a->max_entries == b->max_entries && a->copies == b->copies && a->stride == b->stride &&
+	       a->copy_stride == b->copy_stride;
+}
+
+bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
+{
+	uint32_t sums = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
+
+	return (!sums || sums & sum_flag(map, use)) && (l->flags & GPUBPF_LAYOUT_DELETES || !(use & GPUBPF_USE_DELETE));
+}
+
+uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l)
+{
+	return l->flags & GPUBPF_LAYOUT_BESIDE ? sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride : l->size;
+}
+
+static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
+{
+	map->type->impl->size(l, map, scale);
+	if (l->copies == 1)
+		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
+}
+
+#define MIN_SIZE_DIVISOR 8 /* a map needs at least an eighth of the bytes that is_plausible() computes */
+
+/*
+ * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of its numbers
+ * overflows.
+ */
+static bool is_plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
+{
+	uint32_t type = map->type->flags;
+	uint64_t copies = type & GPUBPF_MAP_THREAD ? scale->threads : type & GPUBPF_MAP_COPIES ? scale->replicas : 1;
+	uint64_t value = gpubpf_align(map->value_size, 8);
+	uint64_t entry = type & GPUBPF_MAP_ASKED ? MAX_ASKED_ENTRY_BYTES :
+			 map->type->impl == &gpubpf_array_impl ? value : gpubpf_align(map->key_size, 8) + value + MAX_ENTRY_HEAD_BYTES;
+
+	if (__builtin_mul_overflow(map->max_entries * entry, copies, bytes))
+		*bytes = UINT64_MAX / 2;
+	return type & GPUBPF_MAP_RING && !map->value_size ? true : *bytes / MIN_SIZE_DIVISOR <= max;
+}
+
+static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t bytes)
+{
+	*l = (struct gpubpf_map_layout){ .type = BPF_MAP_TYPE_RINGBUF, .max_entries = bytes, .ctl = at };
+	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
+}
+
+/* Maps outside the arena have separate pages, because each is registered, allocated and freed separately. */
+static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
+{
+	*align = l->flags & GPUBPF_LAYOUT_PLACED ? GPUBPF_ARENA_ALIGN : GPUBPF_REPLICA_ALIGN;
+	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
+}
+
+/* Is it a summed map that is so small that most of a replica's line would be unused? */
+static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
+{
+	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
+	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= MAX_SMALL_BYTES;
+}
+
+/*
+ * Interleave small sums: each multiprocessor has one line with its summands of all these maps, so that a warp adds to
+ * neighbouring words at once. Returns their end. An agent copies them as part of the first map.
+ */
+static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
+{
+	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl), bytes = 0, stride;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_map_layout *l = &maps[small[i]];
+
+		l->ctl = ctl + i * sizeof(struct gpubpf_map_ctl);
+		l->data = data + bytes;
+		l->size = 0;
+		l->flags |= n > 1 ? GPUBPF_LAYOUT_BESIDE : 0;
+		bytes += l->max_entries * l->stride;
+	}
+	stride = gpubpf_align(bytes, GPUBPF_REPLICA_ALIGN);
+	for (uint32_t i = 0; i < n; i++)
+		maps[small[i]].copy_stride = stride;
+	if (!n)
+		return at;
+	maps[small[0]].size = data - ctl + maps[small[0]].copies * stride;
+	return ctl + maps[small[0]].size;
+}
+
+/*
+ * Lay out the maps that the layout does not have yet, in order. Returns the end of the last one. If a map does not fit,
+ * returns more than max and sets *culprit.
+ */
+static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
+{
+	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
+	uint64_t at = layout->used, placed = layout->placed, limit = layout->own ? layout->size : max, align, bytes, *next;
+
+	if (opts->map_use)
+		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
+	gpubpf_layout_spread(unit, use);
+	*culprit = UINT32_MAX;
+	for (i = layout->nmaps; i < unit->nmaps; i++) {
+		struct gpubpf_map_layout *l = &layout->maps[i];
+		struct gpubpf_map map = unit->maps[i];
+
+		check_map(&map, NULL); /* for its corrections of unset members */
+		init_layout(&map, use[i], l);
+		if (opts->places)
+			l->flags |= opts->places[i];
+		next = next_offset(l, &at, &placed, &align);
+		l->ctl = gpubpf_align(*next, align);
+		if (is_plausible(&map, scale, max, &bytes))
+			size_map(l, &map, scale);
+		else
+			l->size = bytes;
+		if (l->data && is_small(&map, l)) {
+			small[nsmall++] = i;
+			continue;
+		}
+		if (l->ctl + l->size > (next == &placed ? limit : max) || !l->data) {
+			*culprit = i;
+			return max + 1;
+		}
+		if (map.prototype)
+			l->size = 0; /* an agent must not copy a prototype, which has an offset but no memory */
+		*next = l->ctl + l->size;
+	}
+	at = interleave_maps(layout->maps, small, nsmall, at);
+	if (at > max) {
+		*culprit = small[0];
+		return max + 1;
+	}
+	layout->placed = gpubpf_align(placed, GPUBPF_ARENA_ALIGN);
+	if (opts->print_bytes && !layout->print_ring) {
+		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);
+		at = layout->prints.ctl + layout->prints.size;
+	}
+	if (opts->allocation_tables && !layout->allocations) {
+		layout->allocations = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
+		layout->allocation_tables = opts->allocation_tables;
+		at = gpubpf_layout_granules(layout) + GPUBPF_GRANULE_TABLE;
+	}
+	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
+}
+
+static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t culprit,
+		     uint64_t max, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
+	/* implausible maps have no layout */
+	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
+	uint64_t left = map && layout->maps[culprit].ctl < max ? max - layout->maps[culprit].ctl : 0;
+
+	if (diag && map)
+		gpubpf_diag_where(diag, "map %s", map->name);
+	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
+			"the map needs %s%llu bytes on the device; %llu of the %llu bytes for %s are left", bound ? "up to " : "",
+			map ? (unsigned long long)layout->maps[culprit].size : 0ull, (unsigned long long)left,
+			(unsigned long long)(layout->nmaps ? max - layout->used : max),
+			layout->nmaps ? "maps added later" : "all maps");
+	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
+	return -E2BIG;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+
+	while (size--)
+		hash = (hash ^ *p++) * 0x100000001b3ull; /* FNV-1a */
+	return hash;
+}
+
+uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout)
+{
+	return layout->allocations ? layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE : 0;
+}
+
+static void compute_hash(struct gpubpf_layout *layout)
+{
+	uint32_t shape[] = { GPUBPF_ARENA_VERSION, layout->nmaps, layout->replicas, layout->threads };
+
+	layout->hash = hash_bytes(0xcbf29ce484222325ull, shape, sizeof(shape));
+	layout->hash = hash_bytes(layout->hash, layout->maps, layout->nmaps * sizeof(*layout->maps));
+	layout->hash = hash_bytes(layout->hash, &layout->prints, sizeof(layout->prints));
+	layout->hash = hash_bytes(layout->hash, &layout->allocations, sizeof(layout->allocations));
+}
+
+static struct gpubpf_map_scale first_scale(const struct gpubpf_layout_opts *opts)
+{
+	struct gpubpf_map_scale scale = {
+		.replicas = opts->replicas ? opts->replicas : 1,
+		.threads = opts->threads ? opts->threads : DEFAULT_THREADS,
+		.budget = COPIES_BUDGET,
+		.perf_bytes = opts->ring_bytes ? opts->ring_bytes : PERF_BYTES,
+	};
+
+	if (scale.replicas > MAX_REPLICAS)
+		scale.replicas = MAX_REPLICAS;
+	return scale;
+}
+
+static int check_maps(const struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
+{
+	int err = 0;
+
+	assert(unit->nmaps <= GPUBPF_MAX_MAPS);
+	for (uint32_t i = first; i < unit->nmaps && !err; i++) {
+		struct gpubpf_map map = unit->maps[i];
+
+		err = check_map(&map, diag);
+	}
+	return err;
+}
+
+/* Add the unit's new maps as one segment. `fixed`: the scale's number of threads must not change. */
+static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
+		       struct gpubpf_diag *diag)
+{
+	uint64_t end, placed = layout->placed;
+	uint32_t culprit;
+
+	while ((end = lay_out_maps(unit, opts, scale, max, layout, &culprit)) > max) {
+		if (scale->threads > MIN_THREADS && !fixed) {
+			scale->threads /= 2;
+		} else if (scale->budget) {
+			scale->budget = 0;
+			scale->perf_bytes = MIN_PERF_BYTES;
+		} else {
+			return report_too_large(unit, layout, culprit, max, diag);
+		}
+		layout->placed = placed;
+	}
+	layout->used = end;
+	layout->nmaps = unit->nmaps;
+	layout->print_ring = opts->print_bytes || layout->print_ring ? GPUBPF_ARENA_PRINTS : 0;
+	layout->replicas = scale->replicas;
+	layout->threads = scale->threads;
+	compute_hash(layout);
+	return 0;
+}
+
+/*
+ * Called when the end of the arena's own part is known: moves maps with another placement after it, and reserves room
+ * for more of them.
+ */
+static void place_external_maps(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
+{
+	layout->own = gpubpf_align(layout->used + opts->spare, GPUBPF_ARENA_ALIGN);
+	layout->own = layout->own < MAX_SIZE ? layout->own : MAX_SIZE;
+	layout->placed += layout->own;
+	layout->size = gpubpf_align(layout->placed + (opts->elsewhere ? opts->spare : 0), GPUBPF_ARENA_ALIGN);
+	for (uint32_t i = 0; i < layout->nmaps; i++)
+		if (layout->maps[i].flags & GPUBPF_LAYOUT_PLACED) {
+			layout->maps[i].ctl += layout->own;
+			layout->maps[i].data += layout->own;
+		}
+}
+
+int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			  struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	uint64_t max = opts->max_size ? opts->max_size : DEFAULT_SIZE;
+	struct gpubpf_layout out = { .used = GPUBPF_ARENA_DATA };
+	struct gpubpf_map_scale scale = first_scale(opts);
+	int err = check_maps(unit, 0, diag);
+
+	if (err < 0)
+		return err;
+	out.maps = calloc(GPUBPF_MAX_MAPS, sizeof(*out.maps));
+	if (!out.maps)
+		return -ENOMEM;
+	err = add_segment(unit, opts, &scale, false, max < MAX_SIZE ? max : MAX_SIZE, &out, diag);
+	if (err < 0) {
+		free(out.maps);
+		return err;
+	}
+	place_external_maps(&out, opts);
+	compute_hash(&out);
+	*layout = out;
+	return 0;
+}
+
+int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			 struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	struct gpubpf_map_scale scale = first_scale(opts);
+	struct gpubpf_layout out = *layout;
+	int err = check_maps(unit, layout->nmaps, diag);
+
+	scale.replicas = layout->replicas;
+	scale.threads = layout->threads;
+	if (!err)
+		err = add_segment(unit, opts, &scale, true, layout->own, &out, diag);
+	if (!err)
+		*layout = out;
+	return err;
+}
+
+void gpubpf_layout_finish(struct gpubpf_layout *layout)
+{
+	free(layout->maps);
+	memset(layout, 0, sizeof(*layout));
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mirror.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps/kinds/record.h"
+
+#define PART_BYTES (4ull << 20)
+
+static bool is_ring(const struct gpubpf_map_layout *l)
+{
+	return l->flags & GPUBPF_LAYOUT_RING;
+}
+
+static bool ring_is_sane(const struct gpubpf_map_layout *l)
+{
+	u64 bytes = l->ctl + l->size - l->data;
+
+	return GPUBPF_RING_CTL_END(l->ctl, (u64)l->copies) <= l->data && l->copies && l->stride &&
+	       l->copy_stride >= l->stride && !((l->stride | l->copy_stride) % (8 * GPUBPF_RING_SEGMENTS)) &&
+	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
+}
+
+/*
+ * The layout in a row of the arena's table. Returns false if the row is unused or invalid, if its segment ends after
+ * `size`, or if the map is outside the arena.
+ */
+static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
+{
+	const struct gpubpf_arena_hdr *hdr = m->arena;
+	u64 off = GPUBPF_ARENA_MAPS + (u64)row * sizeof(*l);
+
+	if (m->size < GPUBPF_ARENA_DATA)
+		return false;
+	if (row == GPUBPF_ARENA_ROWS - 1 ? __atomic_load_n(&hdr->print_ring, __ATOMIC_ACQUIRE) != off :
+					   row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(l, (const char *)m->arena + off, sizeof(*l));
+	return !(l->flags & GPUBPF_LAYOUT_PLACED) && l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
+	       (!is_ring(l) || ring_is_sane(l));
+}
+
+bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size)
+{
+	struct gpubpf_map_layout l;
+
+	while (*row < GPUBPF_ARENA_ROWS) {
+		if (!layout_at(m, (*row)++, &l) || !is_ring(&l))
+			continue;
+		*offset = l.data;
+		*size = l.ctl + l.size - l.data;
+		return true;
+	}
+	return false;
+}
+
+static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
+{
+	return m->pull(m->arg, offset, (char *)m->arena + offset, size);
+}
+
+/* A reader in another process may read the mirror at any time, so data is copied before the words that lead to it. */
+int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
+{
+	struct gpubpf_map_layout l;
+	int err = m->size < GPUBPF_ARENA_DATA ? -EINVAL : 0;
+	u32 i;
+
+	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
+		if (layout_at(m, i, &l) && !is_ring(&l))
+			err = pull(m, l.data, l.ctl + l.size - l.data);
+	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
+		if (layout_at(m, i, &l) && !is_ring(&l))
+			err = pull(m, l.ctl, l.data - l.ctl);
+	/* pull only the header's words that devices write: the host owns the others */
+	if (!err)
+		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
+	return err ? err : m->wait(m->arg, false);
+}
+
+/* ---- rings ---- */
+
+/* the bytes to take out of one copy */
+struct span {
+	u64 from, to;
+	bool again;            /* contains single records, which may arrive after their header */
+};
+
+struct drain {
+	const struct gpubpf_mirror *m;
+	const struct gpubpf_map_layout *l;
+	struct gpubpf_ring_copy *lines; /* as the device has them */
+	struct span *spans;
+	u64 *cons;                      /* new consumer positions of copies that moved, for the device */
+	u64 segment, room;
+	u64 bytes;                      /* claimed and not yet moved */
+	bool still;
+	/* shared by all threads */
+	u64 *left_words;                     /* new values of LEFT, one slot for each thread's part */
+	atomic_uint_fast64_t left;      /* total number of segments that the reader has left */
+	atomic_uint next;               /* the next copy that no thread has taken */
+	atomic_int err;
+};
+
+static u64 word_at(const struct drain *d, u64 offset)
+{
+	return (uintptr_t)d->m->arena + offset;
+}
+
+static u64 prod_at(const struct drain *d, u32 copy)
+{
+	return word_at(d, GPUBPF_RING_COPY(d->l->ctl, copy));
+}
+
+static u64 whole_at(const struct drain *d, u32 copy)
+{
+	return prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, whole);
+}
+
+static u64 cons_of(const struct drain *d, u32 copy)
+{
+	return gpubpf_load_acquire_u64(word_at(d, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy)));
+}
+
+static u64 offset_of(const struct drain *d, u32 copy, u64 position)
+{
+	return d->l->data + copy * d->l->copy_stride +
+	       GPUBPF_RING_SEGMENT(position) % GPUBPF_RING_SEGMENTS * (d->segment + d->room) +
+	       GPUBPF_RING_OFFSET(position);
+}
+
+/* A full segment ends at its end, including the room, however many bytes lanes tried to claim. */
+static u64 at_end(const struct drain *d, u64 position)
+{
+	return GPUBPF_RING_OFFSET(position) < d->segment ? position :
+	       GPUBPF_RING_SEGMENT(position) << GPUBPF_RING_SHIFT | (d->segment + d->room);
+}
+
+static u64 at_begin(const struct drain *d, u64 position)
+{
+	return GPUBPF_RING_OFFSET(position) < d->segment ? position : gpubpf_ring_next_segment(position);
+}
+
+static u64 segments_ahead(u64 position, u64 of)
+{
+	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
+}
+
+/* End of the span's part in the segment of `position`. */
+static u64 part_end(const struct drain *d, const struct span *s, u64 position)
+{
+	bool last = GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to);
+
+	return last ? GPUBPF_RING_OFFSET(s->to) : d->segment + d->room;
+}
+
+static u64 span_bytes(const struct drain *d, const struct span *s)
+{
+	u64 bytes = 0, at = s->from, n;
+
+	for (n = segments_ahead(s->to, s->from); n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+		bytes += part_end(d, s, at) - GPUBPF_RING_OFFSET(at);
+	return bytes;
+}
+
+/*
+ * Returns an empty span if the positions are impossible: the program has overwritten them, and the reader will report
+ * it.
+ */
+static struct span span_of(struct drain *d, u32 copy)
+{
+	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull, cons = cons_of(d, copy);
+	struct span s = { at_begin(d, prod & ~7ull), at_end(d, now) }, none = { s.from, s.from };
+
+	if (at_end(d, prod) == s.to)
+		return none;
+	if (segments_ahead(s.to, s.from) >= GPUBPF_RING_SEGMENTS || (!segments_ahead(s.to, s.from) && s.to < s.from)) {
+		gpubpf_store_u64(whole_at(d, copy), 0);
+		gpubpf_store_release_u64(prod_at(d, copy), s.to);
+		return none;
+	}
+	d->bytes += span_bytes(d, &s);
+	if (segments_ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
+		return none; /* the reader has not yet left the segment there */
+	if (segments_ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
+		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
+			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
+	return s;
+}
+
+static int pull_span(const struct drain *d, u32 copy, const struct span *s)
+{
+	u64 at = s->from, n;
+	int err = 0;
+
+	for (n = segments_ahead(s->to, s->from); !err && n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+		if (part_end(d, s, at) > GPUBPF_RING_OFFSET(at))
+			err = pull(d->m, offset_of(d, copy, at), part_end(d, s, at) - GPUBPF_RING_OFFSET(at));
+	return err;
+}
+
+/* The end of the records of a span that have arrived completely, according to their own words. */
+static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
+{
+	u64 at = s->from, header;
+	const u64 *words;
+
+	for (;;) {
+		if (GPUBPF_RING_OFFSET(at) >= d->segment && GPUBPF_RING_SEGMENT(at) == GPUBPF_RING_SEGMENT(s->to))
+			return s->to;
+		if (GPUBPF_RING_OFFSET(at) >= d->segment)
+			at = gpubpf_ring_next_segment(at);
+		if (GPUBPF_RING_OFFSET(at) >= part_end(d, s, at))
+			return at;
+		words = (const u64 *)(uintptr_t)word_at(d, offset_of(d, copy, at));
+		header = gpubpf_load_u64((uintptr_t)words);
+		if (!gpubpf_record_is_at(header, at) || (header & GPUBPF_RING_BUSY) ||
+		    !gpubpf_record_fits(header, GPUBPF_RING_OFFSET(at), d->room, part_end(d, s, at)))
+			return at;
+		if (!(header & GPUBPF_RING_BATCH))
+			s->again = true;
+		else if (!gpubpf_batch_arrived(words, gpubpf_record_bytes(header) / 8))
+			return at;
+		at += gpubpf_record_bytes(header);
+	}
+}
+
+/*
+ * A single record is written before its header becomes valid, but the copy may contain the header alone. Such spans are
+ * pulled again.
+ */
+static int recheck_spans(struct drain *d, u32 first, u32 end)
+{
+	bool again = false;
+	int err = 0;
+	u32 i;
+
+	for (i = first; !d->still && !err && i < end; i++) {
+		struct span *s = &d->spans[i];
+
+		if (s->from == s->to)
+			continue;
+		s->to = arrived_end(d, i, s);
+		again |= s->again;
+		if (s->again)
+			err = pull_span(d, i, s);
+	}
+	return err || !again ? err : d->m->wait(d->m->arg, false);
+}
+
+/*
+ * Record in the mirror whether all records up to `prod` have arrived. If the agent did not check them, the reader must
+ * check each word until it has taken them all.
+ */
+static void publish_whole(const struct drain *d, u32 copy)
+{
+	if (d->still)
+		gpubpf_store_u64(whole_at(d, copy), 0);
+	else if (at_begin(d, gpubpf_load_u64(prod_at(d, copy))) == cons_of(d, copy))
+		gpubpf_store_u64(whole_at(d, copy), 1);
+}
+
+/* Make the span visible to the reader, and free its segments for the device. */
+static int publish(struct drain *d, u32 copy, u64 *freed)
+{
+	const struct span *s = &d->spans[copy];
+	u64 n = segments_ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
+	int err = 0;
+
+	if (s->from != s->to) {
+		publish_whole(d, copy);
+		gpubpf_store_release_u64(prod_at(d, copy), s->to);
+	}
+	gpubpf_store_u64(prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, drops), d->lines[copy].drops);
+	if (!n)
+		return 0;
+	*freed += n;
+	for (; !err && n; n--, at = gpubpf_ring_next_segment(at))
+		err = d->m->zero(d->m->arg, offset_of(d, copy, at), d->segment + d->room);
+	d->cons[copy] = at;
+	if (err)
+		return err;
+	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
+}
+
+/* Copies that one thread moves together. */
+struct part {
+	u32 first, end;
+	u64 bytes;
+};
+
+static u64 at_once(const struct gpubpf_mirror *m)
+{
+	return m->at_once ? m->at_once : PART_BYTES;
+}
+
+/*
+ * Take the next copies that no thread moves, and start to pull their records. The part is empty if none are left or on
+ * an error.
+ */
+static int begin_part(struct drain *d, struct part *part)
+{
+	unsigned first = atomic_load(&d->next), end;
+	int err = 0;
+
+	do {
+		part->bytes = 0;
+		for (end = first; end < d->l->copies && part->bytes < at_once(d->m); end++)
+			part->bytes += span_bytes(d, &d->spans[end]);
+	} while (!atomic_compare_exchange_strong(&d->next, &first, end));
+	part->first = first;
+	part->end = end;
+	for (u32 i = first; !err && i < end; i++)
+		err = pull_span(d, i, &d->spans[i]);
+	return err;
+}
+
+/* Finish a part. Lanes that found all rings full try again when the word LEFT changes. */
+static int end_part(struct drain *d, const struct part *part)
+{
+	u64 freed = 0;
+	int err = recheck_spans(d, part->first, part->end);
+
+	for (u32 i = part->first; !err && i < part->end; i++)
+		err = publish(d, i, &freed);
+	if (err || !freed)
+		return err;
+	d->left_words[part->first] = atomic_fetch_add(&d->left, freed) + freed;
+	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->left_words[part->first], 8);
+}
+
+/*
+ * Move parts until none are left. The thread starts to pull the next part before it checks the current one. Single
+ * records that are pulled again therefore arrive after that next part.
+ */
+static void move_all(void *on)
+{
+	struct drain *d = on;
+	struct part now, next;
+	int err = begin_part(d, &now);
+
+	for (; !err && now.first < now.end && !atomic_load(&d->err); now = next) {
+		if (now.bytes)
+			err = d->m->wait(d->m->arg, false);
+		if (!err)
+			err = begin_part(d, &next);
+		if (!err)
+			err = end_part(d, &now);
+	}
+	if (err)
+		atomic_store(&d->err, err);
+}
+
+static int drain_copies(struct drain *d)
+{
+	u64 copies = d->l->copies;
+	int err = d->m->pull(d->m->arg, GPUBPF_RING_COPY(d->l->ctl, 0), d->lines, copies * sizeof(*d->lines));
+	u32 i;
+
+	if (!err)
+		err = d->m->wait(d->m->arg, false);
+	for (i = 0; !err && i < copies; i++) {
+		d->spans[i] = span_of(d, i);
+		d->left += GPUBPF_RING_SEGMENT(d->spans[i].from);
+	}
+	if (err)
+		return err;
+	if (d->bytes)
+		d->still = d->m->still(d->m->arg, d->bytes);
+	if (d->m->run && d->bytes > at_once(d->m))
+		d->m->run(d->m->arg, (d->bytes + at_once(d->m) - 1) / at_once(d->m), move_all, d);
+	else
+		move_all(d);
+	err = d->m->wait(d->m->arg, true);
+	return d->err ? d->err : err;
+}
+
+static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l, u64 *left)
+{
+	struct drain d = { .m = m, .l = l, .segment = gpubpf_ring_segment_bytes(l), .room = gpubpf_ring_room_bytes(l) };
+	u64 copies = l->copies, moved = 0;
+	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons) + sizeof(*d.left_words)));
+	int err = -ENOMEM;
+	u32 i;
+
+	if (room) {
+		d.lines = (void *)room;
+		d.spans = (void *)(d.lines + copies);
+		d.cons = (void *)(d.spans + copies);
+		d.left_words = d.cons + copies;
+		err = drain_copies(&d);
+	}
+	for (i = 0; !err && i < copies; i++)
+		moved += span_bytes(&d, &d.spans[i]);
+	*left += d.bytes - moved;
+	free(room);
+	return err < 0 ? err : (s64)moved;
+}
+
+s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left)
+{
+	struct gpubpf_map_layout l;
+	s64 moved = 0, n = 0;
+	u32 i;
+
+	*left = 0;
+	for (i = 0; n >= 0 && i < GPUBPF_ARENA_ROWS; i++) {
+		n = layout_at(m, i, &l) && is_ring(&l) ? drain_ring(m, &l, left) : 0;
+		moved += n;
+	}
+	return n < 0 ? n : moved;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks by number, to which the ids of a STACK_TRACE refer. The tool has one store per session. An agent requests a
+ * number for each stack that it sees for the first time. Look-ups on the host find the addresses here (maps/kinds/stack_trace.c).
+ */
+#ifndef GPUBPF_MAPS_STACKS_H
+#define GPUBPF_MAPS_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/model/stack_frame.h"
+#include "maps/layout.h"
+
+struct gpubpf_map_view;
+
+struct gpubpf_stack {
+	uint32_t n;
+	uint64_t *address;       /* [n], innermost first */
+	uint64_t *place;         /* [n], further identity of a frame: the session's code for its file and offset */
+};
+
+struct gpubpf_stacks;
+
+/*
+ * Describes the file of the i-th frame, by its build id, and the offset in the file. Returns false if the file is
+ * unknown.
+ */
+typedef bool (*gpubpf_stack_file_fn)(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame);
+void gpubpf_stacks_files(struct gpubpf_stacks *stacks, gpubpf_stack_file_fn fn, void *arg);
+void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpubpf_stack *stack, uint32_t i,
+			   struct gpubpf_stack_frame *frame);
+
+struct gpubpf_stacks *gpubpf_stacks_create(void); /* NULL: out of memory */
+void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks);
+/* The number of the stack, from 1; a new stack is added. 0: no memory, or GPUBPF_STACKS_MOST stacks exist. */
+uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n);
+/* NULL: no stack has this number. */
+const struct gpubpf_stack *gpubpf_stack_numbered(const struct gpubpf_stacks *stacks, uint64_t number);
+
+/* Defined in maps/kinds/stack_trace.c. The number in a bucket of a STACK_TRACE, or 0 if the bucket is empty. */
+uint64_t gpubpf_stack_number_at(const struct gpubpf_map_view *view, uint32_t id);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QUEUE: at most max_entries values; the oldest is popped first.
+ *
+ *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
+ *   ctl + 128            s64 values that no lane has claimed yet
+ *   ctl + 256            s64 number of cells that are free and unclaimed, minus max_entries
+ *   ctl + 384            u64 cells that were used at least once
+ *   ctl + 512            the ring of values: u64 enqueue tickets; ctl + 640: u64 dequeue tickets
+ *   ctl + 768            the ring of free cells: the same
+ *   ctl + 1024           u32 not 0: a lane has timed out
+ *   data                 2 * max_entries u64 entries of the ring of values; then the other ring's; then the cells
+ *
+ * A value lies in a cell, and a ring contains the cell's number + 1. One ring has the cells with values. The other ring
+ * has the cells that were used before and are free. Ticket t belongs to entry t % n of a ring with n entries, in round
+ * t / n + 1. An entry contains its round: round << 33 | unsafe << 32 | number.
+ *
+ * To enqueue a number, a lane draws a ticket and exchanges the entry, if it is empty and of an earlier round; otherwise
+ * it draws another ticket. To dequeue, a lane draws a ticket and empties the entry. If the number has not arrived after
+ * some reads, the lane advances the entry to its round. That voids the ticket for the enqueuer too, and both draw other
+ * tickets. An entry that still has a number of an earlier round becomes unsafe instead: an enqueuer skips it if its
+ * ticket may be void. So no lane ever waits for another, and lanes of a warp cannot block each other. A killed or
+ * stopped lane costs at most one cell. (The rings are Nikolaev's SCQ, DISC 2019.)
+ *
+ * A lane draws a dequeue ticket only after it has claimed one of the existing numbers, by counters outside of the
+ * rings. Therefore dequeue tickets never overtake enqueue tickets, and the counters tell whether the queue is empty or
+ * full. Many lanes only ever add to one word, and a warp combines its adds. If little is left, a claim is a
+ * compare-exchange instead, because a claim that takes too much and returns it would briefly hide values.
+ *
+ * All tickets are in one order. A value that was pushed before a pop starts is found, and is popped once.
+ */
+#ifndef GPUBPF_MAPS_QUEUE_H
+#define GPUBPF_MAPS_QUEUE_H
+
+#include "maps/device/words.h"
+
+#define GPUBPF_QUEUE_VALUES 128
+#define GPUBPF_QUEUE_FREE 256
+#define GPUBPF_QUEUE_FRESH 384
+#define GPUBPF_QUEUE_RING 512        /* the ring of values */
+#define GPUBPF_QUEUE_FREE_RING 768
+#define GPUBPF_QUEUE_STUCK 1024
+#define GPUBPF_QUEUE_END 1152        /* bytes of ctl */
+#define GPUBPF_QUEUE_OUT 128         /* offset of the dequeue tickets in a ring */
+#define GPUBPF_QUEUE_ENTRIES 2       /* entries of a ring per value */
+
+#define GPUBPF_QUEUE_UNSAFE (1ul << 32)
+
+#define GPUBPF_QUEUE_PLENTY 1024     /* with at least this many left, a claim adds without a check */
+
+/*
+ * loop turns until a ticket is void; and until a fruitless claim means empty or full although other lanes are in the
+ * middle of an operation
+ */
+#define GPUBPF_QUEUE_LATE 32
+#define GPUBPF_QUEUE_MAX_IDLE_TURNS 64
+
+/* a dequeue ticket, and how often its entry was read; no ticket if looks is 0 */
+struct gpubpf_queue_visit {
+	u64 ticket;
+	u32 looks;
+};
+
+/* The entries of the ring of values, or of free cells. */
+GPUBPF_FN u64 gpubpf_queue_entries(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 ring)
+{
+	return env->arena + data + (ring == GPUBPF_QUEUE_RING ? 0 : 8ul * GPUBPF_QUEUE_ENTRIES * max_entries);
+}
+
+GPUBPF_FN u64 gpubpf_queue_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 number)
+{
+	return env->arena + data + 16ul * GPUBPF_QUEUE_ENTRIES * max_entries + (u64)(number - 1) * stride;
+}
+
+GPUBPF_FN u64 gpubpf_queue_entry(u64 round, u32 number)
+{
+	return round << 33 | number;
+}
+
+/* positive if the entry is in a later round, negative if in an earlier one */
+GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
+{
+	return (s64)((entry >> 33 << 33) - (round << 33));
+}
+
+/* `holds`: the lane has a ticket or a cell. The reads of a ticket are bounded, and giving up would lose a cell. */
+GPUBPF_FN u32 gpubpf_queue_may_continue(u64 map, u32 turns, u32 holds)
+{
+	gpubpf_rest(turns);
+	return turns < GPUBPF_HASTE || (holds && turns < 2 * GPUBPF_PATIENCE) ||
+	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
+}
+
+GPUBPF_FN s64 gpubpf_queue_time_out(u64 map)
+{
+	gpubpf_store_u32(map + GPUBPF_QUEUE_STUCK, 1);
+	gpubpf_count(map + 8);
+	return -GPUBPF_EBUSY;
+}
+
+/*
+ * Ends an operation, and returns true. The result is read from memory, so that no compiler can know it and move the
+ * operation out of the loop. Lanes in lock-step would execute it last there (as in hash.h).
+ */
+GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
+{
+	if (gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK))
+		gpubpf_store_u32(map + GPUBPF_QUEUE_STUCK, 0);
+	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
+}
+
+/* A ticket for each active lane that works on this queue. */
+GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 lanes = gpubpf_warp_with(next, map_flags), first = gpubpf_warp_first(lanes), lane = gpubpf_lane();
+	u64 base = 0;
+
+	if (lane == first)
+		base = gpubpf_fetch_add_relaxed_u64(next, gpubpf_warp_count(lanes));
+	return gpubpf_warp_from(lanes, base, first) + gpubpf_warp_count(lanes & ((1u << lane) - 1));
+#else
+	return gpubpf_fetch_add_relaxed_u64(next, 1);
+#endif
+}
+
+/* Claim up to n of `base` plus the count at `at`; returns the number claimed. */
+GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
+{
+	u64 count = gpubpf_load_u64(at);
+	s64 left = (s64)(base + count);
+	u32 got;
+
+	if (left >= GPUBPF_QUEUE_PLENTY) {
+		left = (s64)(base + gpubpf_fetch_add_relaxed_u64(at, 0 - (u64)n));
+		got = left >= (s64)n ? n : left > 0 ? (u32)left : 0;
+		if (got < n)
+			gpubpf_add_u64(at, n - got);
+		return got;
+	}
+	if (left <= 0)
+		return 0;
+	got = left < (s64)n ? (u32)left : n;
+	return gpubpf_cas_relaxed_u64(at, count, count - got) == count ? got : 0;
+}
+
+/* Claims one for each active lane that works on this queue: has this lane got one? */
+GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 lanes = gpubpf_warp_with(at, map_flags), first = gpubpf_warp_first(lanes), lane = gpubpf_lane(), got = 0;
+
+	if (lane == first)
+		got = gpubpf_queue_claim_some(at, base, gpubpf_warp_count(lanes));
+	got = (u32)gpubpf_warp_from(lanes, got, first);
+	return gpubpf_warp_count(lanes & ((1u << lane) - 1)) < got;
+#else
+	return gpubpf_queue_claim_some(at, base, 1);
+#endif
+}
+
+/*
+ * A claim failed: is the queue really empty or full, rather than in the middle of other operations? After some turns
+ * the answer is yes.
+ */
+GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turns)
+{
+	u64 values = gpubpf_load_u64(map + GPUBPF_QUEUE_VALUES), free = gpubpf_load_u64(map + GPUBPF_QUEUE_FREE);
+
+	return (s64)(base + gpubpf_load_u64(at)) <= 0 && (values + free == 0 || idle_turns >= GPUBPF_QUEUE_MAX_IDLE_TURNS);
+}
+
+/*
+ * May a number be put into the entry by this ticket? Not if the dequeuer with the same ticket may already have passed.
+ */
+GPUBPF_FN u32 gpubpf_queue_takes(u64 ring, u64 entry, u64 ticket, u64 round)
+{
+	return (u32)entry == 0 && gpubpf_queue_ahead(entry, round) < 0 &&
+	       (!(entry & GPUBPF_QUEUE_UNSAFE) || gpubpf_load_u64(ring + GPUBPF_QUEUE_OUT) <= ticket);
+}
+
+/*
+ * Enqueue a number into a ring. Returns 0 if the ticket's entry could not take it. Most entries are in the state that
+ * the previous round left, so that is tried first.
+ */
+GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
+{
+	u64 ticket = gpubpf_queue_ticket(ring, map_flags), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round = ticket / n + 1;
+	u64 at = entries + ticket % n * 8, entry = gpubpf_queue_entry(round - 1, 0), seen;
+
+	seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
+	if (seen != entry && gpubpf_queue_takes(ring, seen, ticket, round)) {
+		entry = seen;
+		seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
+	}
+	return seen == entry;
+}
+
+/*
+ * Read a ticket's entry: returns its number, or 0. The exchange is made even if it changes nothing, so that an enqueuer
+ * that later finds the entry empty sees that this ticket was drawn.
+ */
+GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map_flags,
+				 GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
+{
+	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round, at, entry, moved;
+	s64 ahead;
+
+	if (!v->looks)
+		v->ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT, map_flags);
+	round = v->ticket / n + 1;
+	at = entries + v->ticket % n * 8;
+	entry = gpubpf_load_acquire_u64(at);
+	ahead = gpubpf_queue_ahead(entry, round);
+	if (ahead >= 0) {
+		v->looks = 0;
+		if (ahead == 0 && (u32)entry)
+			gpubpf_add_u64(at, 0 - (u64)(u32)entry);
+		return ahead == 0 && (u32)entry <= max_entries ? (u32)entry : 0;
+	}
+	if (v->looks++ < GPUBPF_QUEUE_LATE)
+		return 0;
+	moved = gpubpf_queue_entry(round, 0) | (entry & GPUBPF_QUEUE_UNSAFE);
+	if (gpubpf_cas_u64(at, entry, (u32)entry ? entry | GPUBPF_QUEUE_UNSAFE : moved) == entry)
+		v->looks = 0;
+	return 0;
+}
+
+/* A cell for a lane that has claimed one: a cell that was never used, or a free one. */
+GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_flags,
+				GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
+{
+	u64 fresh;
+
+	if (!v->looks && gpubpf_load_u64(map + GPUBPF_QUEUE_FRESH) < max_entries) {
+		fresh = gpubpf_queue_ticket(map + GPUBPF_QUEUE_FRESH, map_flags);
+		if (fresh < max_entries)
+			return (u32)fresh + 1;
+	}
+	return gpubpf_queue_fetch(map + GPUBPF_QUEUE_FREE_RING, entries, max_entries, map_flags, v);
+}
+
+/* flags: BPF_ANY, or BPF_EXIST: a full queue replaces its oldest value. Returns 0, -E2BIG, -EINVAL or -EBUSY. */
+GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
+{
+	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
+	u64 cells = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_FREE_RING), free = map + GPUBPF_QUEUE_FREE;
+	struct gpubpf_queue_visit visit = { 0, 0 };
+	u32 turns, idle_turns = 0, has = 0, oldest = 0, cell = 0, done = 0;
+	s64 ret = 0;
+
+	if (flags != GPUBPF_ANY && flags != GPUBPF_EXIST)
+		return -GPUBPF_EINVAL;
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, visit.looks | cell); turns++) {
+		if (!has) {
+			has = gpubpf_queue_claim(free, max_entries, map_flags);
+			if (!has && gpubpf_queue_is_exhausted(map, free, max_entries, idle_turns++)) {
+				done = flags != GPUBPF_EXIST;
+				ret = done ? -GPUBPF_E2BIG : 0;
+				has = oldest = !done && gpubpf_queue_claim(map + GPUBPF_QUEUE_VALUES, 0, map_flags);
+			}
+			if (!has)
+				continue;
+		}
+		if (!cell) {
+			cell = oldest ? gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, &visit) :
+					gpubpf_queue_cell(map, cells, max_entries, map_flags, &visit);
+			if (!cell)
+				continue;
+			gpubpf_copy_in(gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, cell), value, value_size);
+		}
+		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, cell)) {
+			gpubpf_count(map + GPUBPF_QUEUE_VALUES);
+			done = gpubpf_queue_done(env, map);
+		}
+	}
+	if (!done && has && !cell)
+		gpubpf_count(oldest ? map + GPUBPF_QUEUE_VALUES : free);
+	if (!done)
+		ret = gpubpf_queue_time_out(map);
+	if (ret == -GPUBPF_E2BIG)
+		gpubpf_count(map);
+	return ret;
+}
+
+/* Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
+GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
+{
+	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
+	u64 cells = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_FREE_RING), count = map + GPUBPF_QUEUE_VALUES;
+	struct gpubpf_queue_visit visit = { 0, 0 };
+	u32 turns, idle_turns = 0, has = 0, cell = 0, done = 0;
+	s64 ret = 0;
+
+	gpubpf_clear(value, value_size);
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, visit.looks | cell); turns++) {
+		if (!has) {
+			has = gpubpf_queue_claim(count, 0, map_flags);
+			if (!has) {
+				done = gpubpf_queue_is_exhausted(map, count, 0, idle_turns++);
+				ret = done ? -GPUBPF_ENOENT : 0;
+				continue;
+			}
+		}
+		if (!cell) {
+			cell = gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, &visit);
+			if (!cell)
+				continue;
+			gpubpf_copy_out(value, gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, cell), value_size);
+		}
+		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_FREE_RING, cells, max_entries, map_flags, cell)) {
+			gpubpf_count(map + GPUBPF_QUEUE_FREE);
+			done = gpubpf_queue_done(env, map);
+		}
+	}
+	if (!done && has && !cell)
+		gpubpf_count(count);
+	return done || cell ? ret : gpubpf_queue_time_out(map);
+}
+
+/* The ticket + 1 of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found. */
+GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_PRIVATE u64 *entry)
+{
+	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, ticket = gpubpf_load_acquire_u64(ring + GPUBPF_QUEUE_OUT), i;
+	u64 there = gpubpf_load_u64(ring) - ticket;
+
+	for (i = 0; i < there && i < n; i++, ticket++) {
+		*entry = gpubpf_load_acquire_u64(entries + ticket % n * 8);
+		if ((u32)*entry && (u32)*entry <= max_entries && gpubpf_queue_ahead(*entry, ticket / n + 1) == 0)
+			return ticket + 1;
+	}
+	return 0;
+}
+
+/* Read the next value to be popped. It was the next one while its cell was copied, because it still is afterwards. */
+GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
+{
+	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
+	u64 ring = map + GPUBPF_QUEUE_RING, entry = 0, again = 0, ticket;
+	u32 turns, done = 0;
+	s64 ret = 0;
+
+	for (turns = 0; !done && gpubpf_queue_may_continue(map, turns, 0); turns++) {
+		if (gpubpf_queue_is_exhausted(map, map + GPUBPF_QUEUE_VALUES, 0, turns)) {
+			done = 1;
+			ret = -GPUBPF_ENOENT;
+			continue;
+		}
+		ticket = gpubpf_queue_front(ring, values, max_entries, &entry);
+		if (!ticket)
+			continue;
+		gpubpf_copy_out(value, gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, (u32)entry), value_size);
+		gpubpf_fence();
+		done = gpubpf_queue_front(ring, values, max_entries, &again) == ticket &&
+		       (again & ~GPUBPF_QUEUE_UNSAFE) == (entry & ~GPUBPF_QUEUE_UNSAFE);
+	}
+	if (!done)
+		ret = gpubpf_queue_time_out(map);
+	if (ret)
+		gpubpf_clear(value, value_size);
+	return ret;
+}
+
+#endif
